@@ -1,0 +1,1 @@
+"""survgauge: measuring survival models in the units people care about."""

@@ -1,0 +1,1 @@
+"""Metrics: arithmetic on validated outcomes and predictions."""
