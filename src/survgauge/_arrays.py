@@ -1,0 +1,123 @@
+"""Doors for arrays: anything array-like comes in, clean NumPy arrays go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError, name_some
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]
+
+
+def to_numpy(values: Any, argument: str) -> NDArray[Any]:
+    """Read lists, NumPy arrays, pandas or polars columns and torch tensors, by duck typing."""
+    detach = getattr(values, "detach", None)
+    if callable(detach):  # a torch tensor, perhaps on another device
+        values = detach().cpu()
+    if isinstance(values, np.ma.MaskedArray):
+        if np.any(np.ma.getmaskarray(values)):
+            raise InputError(f"{argument} has masked entries; drop or fill them first")
+        return np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{argument} must be a rectangular array of numbers; {error}") from error
+    return array
+
+
+def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
+    """Return a real-valued array of the given number of dimensions; text and objects are refused."""
+    array = to_numpy(values, argument)
+    if array.dtype == object:
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{argument} must be numbers; got objects such as {array.flat[0]!r}"
+            ) from error
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{argument} must be numbers; got dtype {array.dtype}")
+    if array.ndim != ndim:
+        raise InputError(
+            f"{argument} must have {ndim} dimension{'s' if ndim > 1 else ''}; got shape {array.shape}"
+        )
+    return array
+
+
+def vector(
+    values: Any,
+    argument: str,
+    *,
+    length: int | None = None,
+    like: str = "the outcomes",
+    minimum: float | None = None,
+    finite: bool = True,
+) -> Floats:
+    """Return a float64 vector, checked for length, NaN, infinity and sign."""
+    array = numbers(values, argument).astype(np.float64, copy=False)
+    if length is not None and array.size != length:
+        raise InputError(
+            f"{argument} must have one entry per subject: {like} have {length}, "
+            f"{argument} has {array.size}"
+        )
+    # One pass in the good case: a sum is finite only if every entry is.
+    if finite and not np.isfinite(array.sum()) and not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array))
+        raise InputError(
+            f"{argument} must be finite; got {array[bad[0]]} for subject(s) {name_some(bad)}"
+        )
+    if minimum is not None and array.size and not array.min() >= minimum:
+        bad = np.flatnonzero(~(array >= minimum))
+        raise InputError(
+            f"{argument} must be at least {minimum:g}; "
+            f"got {array[bad[0]]:g} for subject(s) {name_some(bad)}"
+        )
+    return array
+
+
+def flags(values: Any, argument: str) -> Bools:
+    """Return a boolean vector from booleans or from numbers that are all 0 or 1."""
+    array = to_numpy(values, argument)
+    if array.ndim != 1:
+        raise InputError(f"{argument} must have 1 dimension; got shape {array.shape}")
+    if array.dtype == np.bool_:
+        return array
+    array = numbers(array, argument)
+    result = array != 0
+    if not (result == array).all():
+        bad = np.flatnonzero(result != array)
+        raise InputError(
+            f"{argument} must be 0/1 or booleans (1: event observed, 0: censored); "
+            f"got {array[bad[0]]} for subject(s) {name_some(bad)}"
+        )
+    return result
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only array that nobody else can write to through another name."""
+    copy = np.array(array, copy=True)
+    copy.setflags(write=False)
+    return copy
+
+
+_CHUNK = 65_536
+
+
+def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
+    """`numpy.searchsorted` whose cost stays flat when the table outgrows the cache.
+
+    Queries are sorted in chunks first, so that neighbouring look-ups touch neighbouring memory.
+    """
+    if values.size < 2048 or table.size < 2048:
+        return table.searchsorted(values, side)  # type: ignore[call-overload,no-any-return]
+    found = np.empty(values.size, dtype=np.intp)
+    for start in range(0, values.size, _CHUNK):
+        chunk = values[start : start + _CHUNK]
+        order = chunk.argsort()
+        found[start + order] = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
+    return found
