@@ -94,12 +94,14 @@ reference <- function(time, event, taus, source) {
     ),
     censoring = censoring(time, event),
     in_sample = c(
-      list(recipe = "pseudo[i] = N theta(D) - (N-1) theta(D without i); tau values are not clipped at tau"),
+      list(
+        recipe = "pseudo[i] = N theta(D) - (N-1) theta(D without i); not clipped at tau"
+      ),
       lapply(kinds, function(k) pseudo_in_sample(time, event, k))
     ),
     out_of_sample = c(
       list(
-        recipe = "pseudo[j] = (N+1) theta(D + i) - N theta(D), D = train, i = test[j]; indices count from 0",
+        recipe = "pseudo[j] = (N+1) theta(D + i) - N theta(D), D = train, i = test[j], from 0",
         train = as.integer(train - 1), test = as.integer(test - 1)
       ),
       lapply(kinds, function(k) pseudo_out_of_sample(time, event, train, test, k))
@@ -109,14 +111,17 @@ reference <- function(time, event, taus, source) {
 
 # Whole-unit times: T and C are rounded down before the flag is set, T <= C being an event, so
 # that every kind of tie occurs, also at time 0.
-draw_tied <- function(n, mean_event, censor_low, censor_high) {
+draw_tied <- function(n, mean_event, censor_low, censor_high, follow_up = Inf) {
   event_time <- floor(rexp(n, 1 / mean_event))
-  censor_time <- floor(runif(n, censor_low, censor_high))
+  censor_time <- pmin(floor(runif(n, censor_low, censor_high)), follow_up)
   list(time = pmin(event_time, censor_time), event = event_time <= censor_time)
 }
 
 set.seed(20240611)
-tied <- draw_tied(150, 8, 0, 15)
+# Follow-up ends at 10, where events and censorings are tied: KM ends above zero.
+tied <- draw_tied(150, 8, 0, 16, follow_up = 10)
+at_end <- tied$time == max(tied$time)
+stopifnot(any(tied$event[at_end]), any(!tied$event[at_end]))
 # KM of the training half reaches zero at 7 while test subjects, censored ones too, lie beyond it.
 to_zero <- draw_tied(60, 6, 0, 20)
 train_half <- seq_along(to_zero$time) %% 2 == 1
@@ -130,10 +135,10 @@ result <- list(
   versions = package_versions(c("survival", "prodlim")),
   conventions = list(
     area = "step: right-continuous Kaplan-Meier from 0 to the last observed time of the fitted set",
-    linear = "plus, where S_last > 0, the triangle from (t_last, S_last) to (t_last/(1 - S_last), 0)",
+    linear = "plus, where S_last > 0, the triangle (t_last, S_last) to (t_last/(1 - S_last), 0)",
     hold = "nothing after the last observed time",
     tau = "(time, event) replaced by (min(time, tau), event or time >= tau); area stops at tau",
-    rounding = "pseudo is a difference of products with N: expect about N * theta * 1e-15 of rounding"
+    rounding = "pseudo is a difference of products with N: rounding about N * theta * 1e-15"
   ),
   datasets = list(
     lung = reference(
@@ -141,7 +146,7 @@ result <- list(
       "survival::lung, time and status == 2"
     ),
     tied = reference(
-      tied$time, tied$event, c(5, 9.5),
+      tied$time, tied$event, c(5, 8.5),
       "generated: whole-number times, ties of events and censorings, KM does not reach zero"
     ),
     to_zero = reference(
