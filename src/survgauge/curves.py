@@ -1,0 +1,386 @@
+"""Predicted survival curves: one row a subject, validated once, turned into times on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _interpolation as kernel
+from ._arrays import Bools, Floats, numbers, vector
+from ._interpolation import Curves
+from .errors import InputError, name_some, one_of
+from .tails import check_tail, tail_area, tail_survival, tail_time
+
+INTERPOLATIONS = ("linear", "step", "pchip")
+REPAIRS = ("running_minimum", "isotonic")
+# Survival values may leave [0, 1] or rise by this much before it counts as a mistake.
+ROUNDING = 1e-6
+_BLOCK_VALUES = 40_000
+
+
+class SurvivalCurves:
+    """Individual survival distributions of n subjects.
+
+    Parameters
+    ----------
+    times : array-like of shape (m,) or (n, m)
+        A grid shared by all subjects, or one grid a subject. A grid that does not start at 0 is
+        preceded by the point (0, 1). Unsorted times are sorted together with their columns.
+    survival : array-like of shape (n, m)
+        Probability of being event-free at `times`; rows are subjects.
+    interpolation : {"linear", "step", "pchip"}
+        Between grid points: lines, right-continuous steps, or a monotone cubic.
+    tail : {"linear", "exponential", "hold", "nan"}
+        Past the last grid point; see `survgauge.tails`.
+    repair : {None, "running_minimum", "isotonic"}
+        What to do with curves that rise or leave [0, 1]: by default, refuse them.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 10, 20], [[1.0, 0.6, 0.2], [1.0, 0.9, 0.8]])
+    >>> curves.median()
+    array([12.5, 50. ])
+    >>> curves.at(5)
+    array([0.8 , 0.95])
+    """
+
+    def __init__(
+        self,
+        times: Any,
+        survival: Any,
+        interpolation: str = "linear",
+        tail: str = "linear",
+        repair: str | None = None,
+    ) -> None:
+        one_of("interpolation", interpolation, INTERPOLATIONS)
+        check_tail(tail)
+        if repair is not None:
+            one_of("repair", repair, REPAIRS)
+        values = numbers(survival, "survival", ndim=2)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        grid = _grid(times, values.shape)
+        grid, values = _sorted_together(grid, values)
+        self.times: Floats = grid
+        self.survival: Curves = _checked(values, repair)
+        self.interpolation = interpolation
+        self.tail = tail
+
+    @classmethod
+    def _trusted(cls, times: Floats, survival: Curves, interpolation: str, tail: str) -> Any:
+        curves = cls.__new__(cls)
+        curves.times, curves.survival = times, survival
+        curves.interpolation, curves.tail = interpolation, tail
+        return curves
+
+    def __len__(self) -> int:
+        return int(self.survival.shape[0])
+
+    def __getitem__(self, rows: Any) -> SurvivalCurves:
+        index = rows if isinstance(rows, slice) else np.atleast_1d(rows)
+        times = self.times if self.shared_grid else self.times[index]
+        picked = self._trusted(times, self.survival[index], self.interpolation, self.tail)
+        return picked  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        n, m = self.survival.shape
+        grid = "shared grid" if self.shared_grid else "own grids"
+        return f"SurvivalCurves({n} subjects x {m} times, {grid}, {self.interpolation}, tail {self.tail})"
+
+    @property
+    def shared_grid(self) -> bool:
+        """Whether all subjects have the same grid."""
+        return self.times.ndim == 1
+
+    @property
+    def last_time(self) -> Floats:
+        """Last grid time, (n,)."""
+        return np.broadcast_to(self.times[..., -1], len(self))
+
+    @property
+    def last_survival(self) -> Floats:
+        """Value at the last grid time, (n,)."""
+        return self.survival[:, -1].astype(np.float64)
+
+    def blocks(self, width: int | None = None) -> Iterator[slice]:
+        """Row slices whose values fit the cache; every pass over all curves goes by these."""
+        size = max(1, _BLOCK_VALUES // max(width or self.survival.shape[1], 1))
+        for start in range(0, len(self), size):
+            yield slice(start, min(start + size, len(self)))
+
+    # -- probabilities ---------------------------------------------------------------------
+
+    def at(self, t: Any) -> Floats:
+        """Survival probability at `t`: (n,) for a scalar, (n, k) for k times."""
+        points = np.asarray(t)
+        if points.ndim == 0:
+            return self.at_own(np.full(len(self), float(_times(points, "t"))))
+        points = _times(numbers(points, "t"), "t")
+        out = np.empty((len(self), points.size))
+        for rows in self.blocks(points.size + self.survival.shape[1]):
+            out[rows] = self.at_block(rows, points)
+        return out
+
+    def at_block(self, rows: slice, t: Floats) -> Floats:
+        """Survival of a block of rows at common times `t`: (rows, k)."""
+        block = self[rows]
+        if not self.shared_grid or self.interpolation == "pchip":
+            columns = [block.at_own(np.full(len(block), time)) for time in t]
+            return np.stack(columns, axis=1) if columns else np.empty((len(block), 0))
+        grid, survival = self.times, block.survival
+        k = grid.searchsorted(t, "right") - 1
+        if np.array_equal(grid[np.maximum(k, 0)], t):
+            return survival[:, k].astype(np.float64)
+        left = survival[:, np.maximum(k, 0)].astype(np.float64)
+        left[:, k < 0] = 1.0
+        if self.interpolation == "linear":
+            right = np.minimum(k + 1, grid.size - 1)
+            start = np.where(k < 0, 0.0, grid[np.maximum(k, 0)])
+            inside = (k + 1 < grid.size) & (t > start)
+            step = np.where(inside, grid[right] - start, 1.0)
+            share = np.where(inside, (t - start) / step, 0.0)
+            left += (survival[:, right] - left) * share
+        past = t > grid[-1]
+        if past.any():
+            ends = block.last_survival[:, None]
+            left[:, past] = tail_survival(t[past][None, :], grid[-1:], ends, self.tail)
+        return left
+
+    def at_own(self, t: Any) -> Floats:
+        """Survival probability of subject i at its own time t[i]: (n,)."""
+        points = _times(vector(t, "t", length=len(self), like="the curves", finite=False), "t")
+        if self.interpolation == "pchip":
+            return self._pchip(lambda block: block.value(points[block.rows]))
+        rows = np.arange(len(self))
+        k = kernel.left_index(self.times, points)
+        t0, s0 = kernel.node(self.times, self.survival, rows, k)
+        last = self.survival.shape[1] - 1
+        if self.interpolation == "linear":
+            t1, s1 = kernel.node(self.times, self.survival, rows, np.minimum(k + 1, last))
+            inside = (k < last) & (points > t0)
+            gap = np.where(inside, t1 - t0, 1.0)
+            s0 = np.where(inside, s0 + (s1 - s0) * ((points - t0) / gap), s0)
+        past = points > self.last_time
+        if past.any():
+            ends = self.last_survival[past]
+            s0[past] = tail_survival(points[past], self.last_time[past], ends, self.tail)
+        return s0
+
+    # -- times -----------------------------------------------------------------------------
+
+    def quantile(self, q: float) -> Floats:
+        """First time with S(t) <= 1 - q; read off the tail where the grid ends above that."""
+        if not 0 < float(q) < 1:
+            raise InputError(f"q must lie strictly between 0 and 1; got {q}")
+        p = 1.0 - float(q)
+        k = kernel.first_at_or_below(self.survival, p)
+        m = self.survival.shape[1]
+        found = k < m
+        if self.interpolation == "pchip":
+            time = self._pchip(lambda block: block.crossing(p))
+        else:
+            rows = np.arange(len(self))
+            time, s1 = kernel.node(self.times, self.survival, rows, np.minimum(k, m - 1))
+            if self.interpolation == "linear":
+                t0, s0 = kernel.node(self.times, self.survival, rows, np.minimum(k, m - 1) - 1)
+                # A curve that starts at or below p has no left neighbour above it.
+                between = (time > t0) & (s0 > p) & found
+                drop = np.where(between, s0 - s1, 1.0)
+                time = np.where(between, t0 + (time - t0) * ((s0 - p) / drop), time)
+        if not found.all():
+            ends = self.last_survival[~found]
+            time[~found] = tail_time(p, self.last_time[~found], ends, self.tail)
+        return time
+
+    def median(self) -> Floats:
+        """Median survival time: `quantile` at one half."""
+        return self.quantile(0.5)
+
+    def mean(self) -> Floats:
+        """Mean survival time: the area under the curve and its tail."""
+        return self._area(np.inf)
+
+    def rmst(self, tau: float) -> Floats:
+        """Restricted mean survival time: the area up to `tau`."""
+        if not (np.isfinite(tau) and tau > 0):
+            raise InputError(f"tau must be finite and positive; got {tau}")
+        return self._area(float(tau))
+
+    def reaches(self, q: float) -> Bools:
+        """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
+        return self.survival[:, -1] <= 1.0 - q  # type: ignore[no-any-return]
+
+    def _area(self, stop: float) -> Floats:
+        if self.interpolation == "pchip":
+            area = self._pchip(lambda block: block.area(stop))
+        elif self.shared_grid:
+            constant, weights = kernel.area_weights(self.times, stop, self.interpolation)
+            area = np.empty(len(self))
+            for rows in self.blocks():
+                area[rows] = constant + self.survival[rows] @ weights
+        else:
+            area = np.empty(len(self))
+            for rows in self.blocks():
+                block = self.times[rows], self.survival[rows]
+                area[rows] = kernel.area_by_row(*block, stop, self.interpolation)
+        return area + tail_area(self.last_time, self.last_survival, self.tail, stop)
+
+    def _pchip(self, evaluate: Callable[[_PchipBlock], Floats]) -> Floats:
+        """Apply `evaluate` to blocks of rows with their cubic's slopes at hand."""
+        out = np.empty(len(self))
+        if self.shared_grid:
+            groups = [(self.times[0] > 0, np.arange(len(self)))]
+        else:
+            late = self.times[:, 0] > 0
+            groups = [(True, np.flatnonzero(late)), (False, np.flatnonzero(~late))]
+        for missing, members in groups:
+            step = max(1, _BLOCK_VALUES // self.survival.shape[1])
+            for start in range(0, members.size, step):
+                rows = members[start : start + step]
+                grid = self.times if self.shared_grid else self.times[rows]
+                t, s = kernel.with_origin(grid, self.survival[rows], bool(missing))
+                out[rows] = evaluate(_PchipBlock(rows, t, s, self.tail))
+        return out
+
+
+class _PchipBlock:
+    """Rows of monotone cubics, complete with their first point."""
+
+    def __init__(self, rows: Any, t: Floats, s: Floats, tail: str) -> None:
+        self.rows, self.t, self.s, self.tail = rows, np.broadcast_to(t, s.shape), s, tail
+        self.slopes = kernel.pchip_slopes(t, s) if s.shape[1] > 1 else np.zeros_like(s)
+
+    def _interval(self, k: Any) -> tuple[Floats, ...]:
+        rows = np.arange(self.s.shape[0])
+        t0, t1 = self.t[rows, k], self.t[rows, k + 1]
+        ends = self.s[rows, k], self.s[rows, k + 1]
+        return t0, t1 - t0, *ends, self.slopes[rows, k], self.slopes[rows, k + 1]
+
+    def value(self, t: Floats) -> Floats:
+        past = t >= self.t[:, -1]
+        if self.s.shape[1] > 1:
+            k = np.clip(kernel.left_index(self.t, t), 0, self.s.shape[1] - 2)
+            t0, gap, *rest = self._interval(k)
+            out = kernel.hermite(np.clip((t - t0) / gap, 0, 1), gap, *rest)
+        else:
+            out = self.s[:, 0].copy()
+        if past.any():
+            last, ends = self.t[past, -1], self.s[past, -1]
+            tail = tail_survival(t[past], last, ends, self.tail)
+            out[past] = np.where(t[past] > last, tail, ends)
+        return out
+
+    def crossing(self, p: float) -> Floats:
+        k = kernel.first_at_or_below(self.s, p)
+        if self.s.shape[1] == 1:
+            return self.t[:, 0].copy()
+        t0, gap, *rest = self._interval(np.clip(k - 1, 0, self.s.shape[1] - 2))
+        inside = t0 + gap * kernel.hermite_crossing(p, gap, *rest)
+        return np.where(k == 0, self.t[:, 0], inside)
+
+    def area(self, stop: float) -> Floats:
+        gap = np.diff(self.t, axis=1)
+        x = np.clip((stop - self.t[:, :-1]) / gap, 0.0, 1.0)
+        s, slopes = self.s, self.slopes
+        pieces = kernel.hermite_area(x, gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:])
+        return np.sum(pieces, axis=1)  # type: ignore[no-any-return]
+
+
+def _times(values: Any, argument: str) -> Any:
+    """Refuse NaN and negative points of time."""
+    points = np.asarray(values, dtype=np.float64)
+    if np.isnan(points).any() or (points < 0).any():
+        raise InputError(f"{argument} must be times, not negative and not NaN; got {values!r}")
+    return points
+
+
+def _grid(times: Any, shape: tuple[int, ...]) -> Floats:
+    """Check the grid of times against the shape of the survival matrix."""
+    array = np.asarray(times)
+    grid = numbers(times, "times", ndim=2 if array.ndim == 2 else 1).astype(np.float64)
+    n, m = shape
+    if n == 0 or m == 0:
+        raise InputError(f"survival must have at least one subject and one time; got shape {shape}")
+    if grid.shape not in ((m,), (n, m)):
+        hint = ""
+        if grid.shape in ((n,), (m, n)):
+            hint = "; it looks transposed: rows must be subjects, columns times"
+        raise InputError(
+            f"times must have shape ({m},) or ({n}, {m}) to match survival of shape {shape}; "
+            f"got {grid.shape}{hint}"
+        )
+    if not np.isfinite(grid).all() or grid.min() < 0:
+        raise InputError("times must be finite and not negative")
+    return grid
+
+
+def _sorted_together(grid: Floats, values: Curves) -> tuple[Floats, Curves]:
+    """Sort times and their columns together; a time may appear only once."""
+    gaps = np.diff(grid, axis=-1)
+    if (gaps < 0).any():
+        order = np.argsort(grid, axis=-1, kind="stable")
+        grid = np.take_along_axis(grid, order, axis=-1)
+        shared = order.ndim == 1
+        values = values[:, order] if shared else np.take_along_axis(values, order, axis=1)
+        gaps = np.diff(grid, axis=-1)
+    if (gaps == 0).any():
+        where = np.argwhere(gaps == 0)[0]
+        whose = f" for subject {where[0]}" if grid.ndim == 2 else ""
+        raise InputError(f"times must be distinct; {grid[tuple(where)]:g} appears twice{whose}")
+    return grid, values
+
+
+def _checked(values: Curves, repair: str | None) -> Curves:
+    """Refuse or repair curves that are not survival functions; smooth out rounding errors."""
+    size = max(1, _BLOCK_VALUES // values.shape[1])
+    wrong: list[int] = []
+    rounded = False
+    for start in range(0, values.shape[0], size):
+        block = values[start : start + size]
+        if not np.isfinite(block).all():
+            bad = start + np.flatnonzero(~np.isfinite(block).all(axis=1))
+            raise InputError(f"survival has NaN or infinite values for subject(s) {name_some(bad)}")
+        rise = np.diff(block, axis=1).max(axis=1, initial=0.0)
+        excess = np.maximum(block.max(axis=1) - 1.0, -block.min(axis=1))
+        bad = np.flatnonzero((rise > ROUNDING) | (excess > ROUNDING))
+        if bad.size:
+            wrong.extend(start + bad)
+        rounded = rounded or bool((rise > 0).any() or (excess > 0).any())
+    if wrong and repair is None:
+        _explain_refusal(values, wrong)
+    if wrong and repair == "isotonic":
+        values = _isotonic(values, wrong)
+    if wrong or rounded:
+        values = np.clip(np.minimum.accumulate(values, axis=1), 0.0, 1.0)
+    return values
+
+
+def _explain_refusal(values: Curves, wrong: list[int]) -> None:
+    row = values[wrong[0]]
+    if row.max() > 1 + ROUNDING or row.min() < -ROUNDING:
+        problem = f"leaves [0, 1] (from {row.min():g} to {row.max():g})"
+    else:
+        k = int(np.argmax(np.diff(row)))
+        problem = f"rises from {row[k]:g} to {row[k + 1]:g}"
+    hint = "pass repair='running_minimum' or 'isotonic' to mend it"
+    columns = values[: min(len(values), 2000)]
+    if (np.diff(row) >= -ROUNDING).all():
+        hint = "if these are probabilities of the event, pass 1 - probability"
+    elif values.shape[0] > 1 and (np.diff(columns, axis=0) <= ROUNDING).all():
+        hint = "columns fall instead: the matrix looks transposed (rows must be subjects)"
+    raise InputError(
+        f"survival must fall from 1 towards 0 along each row; that of subject {wrong[0]} {problem} "
+        f"(subjects concerned: {name_some(wrong)}); {hint}"
+    )
+
+
+def _isotonic(values: Curves, rows: list[int]) -> Curves:
+    """Replace the rows named by their closest falling curve in squared distance."""
+    from scipy.optimize import isotonic_regression
+
+    values = values.copy()
+    for row in rows:  # only the curves that need it
+        values[row] = isotonic_regression(values[row], increasing=False).x
+    return values

@@ -1,0 +1,414 @@
+"""Errors in time units under censoring: surrogates meet losses, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats, vector
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError, name_some, one_of
+from ..losses import LOSSES, Loss
+from ..surrogates import METHODS, Setting, Surrogates, make_setting
+
+NORMALIZERS = ("n", "weights", "events")
+#: Methods that need nothing but outcomes.
+CENSORED_METHODS = tuple(name for name in METHODS if name != "true")
+_PAST_KEY = "share of the result from subjects censored past the reference"
+
+
+@dataclass(frozen=True)
+class TimeErrorDetails:
+    """A time error with everything behind it.
+
+    Attributes
+    ----------
+    value : float
+        The error.
+    loss, weight : ndarray of shape (n,)
+        Per subject; `value` is sum(weight * loss) / normalizer. Zero weight: did not take part.
+    normalizer : float
+        What the weighted sum was divided by.
+    convention : dict
+        Method, loss, point, weighting, area, tail, horizon, normaliser, reference, G.
+    support : dict
+        Sizes, subjects past the reference, what was excluded and why, share of predicted times read
+        off a tail, largest weight.
+    """
+
+    value: float
+    loss: Floats
+    weight: Floats
+    normalizer: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
+
+    def __float__(self) -> float:
+        return self.value
+
+    def contributions(self) -> Floats:
+        """First-order influence of each subject on the value: psi, with variance sum(psi**2).
+
+        For a ratio of sums this is weight (loss - value) / normalizer; where the normaliser is
+        the number of subjects, every subject counts in it.
+        """
+        if self.convention.get("normalize") == "n":
+            share = self._sample_weight / self.normalizer
+        elif self.convention.get("normalize") == "events":
+            share = self._sample_weight * (self.weight > 0) / self.normalizer
+        else:
+            share = self.weight / self.normalizer
+        return self.weight * self.loss / self.normalizer - self.value * share
+
+    _sample_weight: Floats | float = 1.0
+
+
+def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tuple[Floats, Any]:
+    """One time a subject from times or curves, and where curves' times came from a tail."""
+    if isinstance(predicted, SurvivalCurves):
+        if len(predicted) != n:
+            raise InputError(
+                f"predicted must have one curve per subject: y_true has {n}, predicted has "
+                f"{len(predicted)}"
+            )
+        if point == "median":
+            times, tail = predicted.median(), ~predicted.reaches(0.5)
+        else:
+            # The mean under a horizon is the restricted mean, so that E[min(T, tau)] is predicted.
+            times = predicted.mean() if tau is None else predicted.rmst(tau)
+            tail = ~predicted.reaches(1.0)
+            if tau is not None:
+                tail &= predicted.last_time < tau
+    else:
+        times, tail = vector(predicted, "predicted", length=n, like="y_true", finite=False), None
+    if tau is not None:
+        times = np.minimum(times, tau)
+    if not np.isfinite(times.sum()) and not np.isfinite(times).all():
+        _refuse_unusable(times, tail is not None, point)
+    return times, tail
+
+
+def _refuse_unusable(times: Floats, from_curves: bool, point: str) -> None:
+    bad = np.flatnonzero(~np.isfinite(times))
+    if from_curves:
+        raise InputError(
+            f"predicted: the {point} of {bad.size} curve(s) is not a finite time (subjects "
+            f"{name_some(bad)}): they end above it and their tail does not come down; choose "
+            "another tail for the curves (e.g. tail='hold') or give a horizon tau"
+        )
+    raise InputError(
+        f"predicted must be finite times; got {times[bad[0]]} for subject(s) {name_some(bad)}"
+    )
+
+
+def time_error_details(
+    y_true: Any, predicted: Any, *, method: str = "po", **options: Any
+) -> TimeErrorDetails:
+    """`time_error` with what lies behind it: losses, weights, convention, support.
+
+    >>> y = ([2, 4, 6, 8], [1, 0, 1, 1])
+    >>> d = time_error_details(y, [3, 3, 3, 3], method="ipcw_t")
+    >>> round(d.value, 3), d.support["censored"], d.convention["reference"]
+    (3.077, 1, 'test outcomes, in sample')
+    """
+    return time_errors(y_true, predicted, methods=(method,), **options)[method]
+
+
+def time_errors(
+    y_true: Any,
+    predicted: Any,
+    *,
+    methods: Iterable[str] = CENSORED_METHODS,
+    y_train: Any = None,
+    loss: str = "absolute",
+    weighted: bool = True,
+    tau: float | None = None,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
+    censoring: Any = None,
+    sample_weight: Any = None,
+    true_time: Any = None,
+) -> dict[str, TimeErrorDetails]:
+    """Several methods at once, sharing one look-up per subject.
+
+    Parameters are those of `time_error`, with `methods` instead of `method`.
+
+    >>> y = ([2, 4, 6, 8], [1, 0, 1, 1])
+    >>> errors = time_errors(y, [3, 3, 3, 3], methods=("uncensored", "po"))
+    >>> {name: round(details.value, 3) for name, details in errors.items()}
+    {'uncensored': 3.0, 'po': 3.077}
+    """
+    names = (methods,) if isinstance(methods, str) else tuple(methods)
+    for name in names:
+        one_of("method", name, METHODS)
+    one_of("loss", loss, LOSSES)
+    one_of("normalize", normalize, NORMALIZERS)
+    setting = make_setting(
+        y_true,
+        y_train,
+        area=area,
+        tail=tail,
+        tau=tau,
+        weighted=weighted,
+        censoring=censoring,
+        true_time=true_time,
+    )
+    rule = LOSSES[loss]
+    times, from_tail = predicted_times(predicted, len(setting.y), rule.point, tau)
+    average = _average_weight(setting, sample_weight)
+    support = _support(setting, from_tail, times)
+    results = {}
+    for name in names:
+        surrogates = METHODS[name](setting)
+        convention = _convention(setting, name, rule, predicted, normalize)
+        results[name] = _combine(
+            setting, surrogates, rule, times, average, normalize, convention, dict(support)
+        )
+    return results
+
+
+def _average_weight(setting: Setting, sample_weight: Any) -> Floats | None:
+    """Weights of the average: frequencies times `sample_weight`; None where all are one."""
+    weight = setting.y.weight if setting.y.weighted else None
+    if sample_weight is None:
+        return weight
+    given = vector(sample_weight, "sample_weight", length=len(setting.y), minimum=0.0)
+    if not given.sum() > 0:
+        raise InputError("sample_weight must have a positive sum; got all zeros")
+    return given if weight is None else given * weight
+
+
+def _combine(
+    setting: Setting,
+    surrogates: Surrogates,
+    rule: Loss,
+    times: Floats,
+    average: Floats | None,
+    normalize: str,
+    convention: dict[str, Any],
+    support: dict[str, Any],
+) -> TimeErrorDetails:
+    """Losses of the subjects, their weights, and the weighted mean."""
+    loss, usable = _losses(setting, surrogates, rule, times)
+    weight = surrogates.weight
+    if rule.normalised:
+        loss = loss / convention["scale"]
+    if average is not None:
+        weight = weight * average
+    excluded = dict(surrogates.notes)
+    lost = 0
+    if usable is not None:
+        lost = int(((weight > 0) & ~usable).sum())
+        weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
+        if lost:
+            excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
+    if not surrogates.defined.all():
+        loss = np.where(weight > 0, loss, 0.0)
+    counting: Floats | float = 1.0 if average is None else average
+    if usable is not None and lost:
+        counting = np.where(usable, counting, 0.0)
+    normalizer = float(weight.sum())
+    if convention["method"] == "ipcw_d" and normalize != "weights":
+        if normalize == "events":
+            normalizer = float((counting * (weight > 0)).sum())
+        else:
+            normalizer = float(np.broadcast_to(counting, weight.shape).sum())
+    if not (normalizer > 0 and weight.any()):
+        raise UndefinedMetricError(
+            f"method '{convention['method']}' has no subject to average over: "
+            f"{support['events']} events, {support['censored']} censored"
+            + "".join(f"; {reason}: {count}" for reason, count in excluded.items())
+        )
+    value = float((weight * loss).sum()) / normalizer
+    support["notes"] = excluded
+    support["largest_weight"] = float(surrogates.weight.max())
+    if setting.past.size and convention["method"] not in ("uncensored", "ipcw_d", "true"):
+        rows = setting.censored[setting.past]
+        total = value * normalizer
+        part = float((weight[rows] * loss[rows]).sum())
+        support[_PAST_KEY] = part / total if total > 0 else 0.0
+    return TimeErrorDetails(value, loss, weight, normalizer, convention, support, counting)
+
+
+def _losses(
+    setting: Setting, surrogates: Surrogates, rule: Loss, times: Floats
+) -> tuple[Floats, Bools | None]:
+    """Loss of each subject, and which subjects have one (None: all)."""
+    target = surrogates.time
+    if surrogates.lower_bound is not None:
+        times = np.where(surrogates.lower_bound, np.minimum(times, target), times)
+    usable = None if rule.domain is None else rule.defined(target, times)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = rule.of(target, times)
+        if surrogates.law is not None:
+            rows = setting.censored
+            loss[rows] = surrogates.law.expected(rule, setting.c, times[rows], setting.j)
+    if usable is not None and surrogates.law is not None:
+        # The law lives past c, so only the prediction can be out of bounds.
+        usable = np.where(setting.y.event, usable, rule.defined(np.ones_like(times), times))
+    return loss, usable
+
+
+def _convention(
+    setting: Setting, method: str, rule: Loss, predicted: Any, normalize: str
+) -> dict[str, Any]:
+    """Say which definitions the number follows."""
+    censoring = "reverse Kaplan-Meier of the reference, events first, G(t-)"
+    if setting.censoring is not None:
+        censoring = "given by the caller, G(t-)"
+    curves = isinstance(predicted, SurvivalCurves)
+    convention: dict[str, Any] = {
+        "method": method,
+        "loss": rule.name,
+        "point": rule.point if curves else "given times",
+        "weighted": setting.weighted and method in ("margin", "ipcw_t", "po", "pop_po"),
+        "area": setting.area,
+        "tail": setting.tail,
+        "tau": setting.tau,
+        "reference": "test outcomes, in sample" if setting.in_sample else "training outcomes",
+    }
+    if rule.normalised:
+        convention["scale"] = setting.tau or setting.reference.last_time
+        if not convention["scale"] > 0:
+            raise UndefinedMetricError("the normalised loss needs a reference time above zero")
+    if method == "ipcw_d":
+        convention |= {"normalize": normalize, "censoring": censoring}
+    if curves:
+        convention |= {"interpolation": predicted.interpolation, "curve_tail": predicted.tail}
+    return convention
+
+
+def _support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[str, Any]:
+    """Count what the data do and do not cover."""
+    y, last = setting.y, setting.reference.last_time
+    return {
+        "subjects": len(y),
+        "events": len(y) - int(setting.censored.size),
+        "censored": int(setting.censored.size),
+        "reference_subjects": len(setting.reference.y),
+        "last_reference_time": last,
+        "censored_past_reference": int(setting.past.size),
+        "events_past_reference": int((y.time > last).sum()) - int(setting.past.size),
+        "tail_share": None if from_tail is None else float(np.mean(from_tail)),
+        "negative_predictions": int((times < 0).sum()),
+    }
+
+
+def time_error(
+    y_true: Any,
+    predicted: Any,
+    *,
+    y_train: Any = None,
+    method: str = "po",
+    loss: str = "absolute",
+    weighted: bool = True,
+    tau: float | None = None,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
+    censoring: Any = None,
+    sample_weight: Any = None,
+    true_time: Any = None,
+) -> float:
+    """Mean error of predicted event times where some test outcomes are censored.
+
+    The weighted mean of loss(e_i, p_i), where e_i is the event time of an event and what `method`
+    puts in its place for a censored subject.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    predicted : array-like of shape (n,) or SurvivalCurves
+        Predicted times, or curves: absolute losses take their median, squared losses their mean.
+    y_train : outcomes, optional
+        Reference set; without it the test outcomes are their own reference.
+    method : str
+        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected or true.
+    loss : str
+        absolute, squared, relative, log or normalised.
+    weighted : bool
+        Whether surrogates weigh 1 - S(c) (the paper's confidence) or 1.
+    tau : float, optional
+        Horizon: outcomes and predictions past it count as `tau`.
+    area, tail : str
+        Area under Kaplan-Meier and how it goes on; see `surrogate_times`.
+    normalize : {"n", "weights", "events"}
+        Divisor of ``ipcw_d``: all subjects, the sum of weights, or the number of events.
+    censoring : KaplanMeier or callable, optional
+        G for ``ipcw_d``, instead of the reference set's; a function G(t, side) of the subjects' times.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the average; multiplied with the outcomes' frequencies.
+    true_time : array-like of shape (n,), optional
+        Known event times, for ``method="true"``.
+
+    Returns
+    -------
+    float
+        `time_error_details` gives the same with its convention and support.
+
+    References
+    ----------
+    Qi et al. (2023), An Effective Meaningful Way to Evaluate Survival Models, ICML.
+
+    Examples
+    --------
+    >>> y_train = ([1, 3, 4, 6, 9], [1, 1, 0, 1, 1])
+    >>> y_test = ([2, 5, 7], [1, 0, 1])
+    >>> round(time_error(y_test, [3, 5, 6], y_train=y_train), 4)
+    1.25
+    >>> time_error(y_test, [3, 5, 6], y_train=y_train, method="uncensored")
+    1.0
+    """
+    return time_error_details(
+        y_true,
+        predicted,
+        method=method,
+        y_train=y_train,
+        loss=loss,
+        weighted=weighted,
+        tau=tau,
+        area=area,
+        tail=tail,
+        normalize=normalize,
+        censoring=censoring,
+        sample_weight=sample_weight,
+        true_time=true_time,
+    ).value
+
+
+def mae(y_true: Any, predicted: Any, **options: Any) -> float:
+    """Mean absolute error under censoring: `time_error` with the absolute loss.
+
+    >>> mae(([2, 5, 7], [1, 1, 1]), [3, 5, 6])
+    0.6666666666666666
+    """
+    return time_error(y_true, predicted, **_with_loss("mae", "absolute", options))
+
+
+def mse(y_true: Any, predicted: Any, **options: Any) -> float:
+    """Mean squared error under censoring: `time_error` with the squared loss.
+
+    >>> mse(([2, 5, 7], [1, 1, 1]), [3, 5, 5])
+    1.6666666666666667
+    """
+    return time_error(y_true, predicted, **_with_loss("mse", "squared", options))
+
+
+def rmse(y_true: Any, predicted: Any, **options: Any) -> float:
+    """Root of the mean squared error under censoring, in the unit of time.
+
+    >>> rmse(([2, 5, 7, 9], [1, 1, 1, 1]), [4, 5, 7, 7])
+    1.4142135623730951
+    """
+    return float(np.sqrt(time_error(y_true, predicted, **_with_loss("rmse", "squared", options))))
+
+
+def _with_loss(name: str, loss: str, options: dict[str, Any]) -> dict[str, Any]:
+    if "loss" in options:
+        raise TypeError(f"{name}() has its own loss; use time_error(..., loss=...) for others")
+    return {**options, "loss": loss}

@@ -1,0 +1,261 @@
+"""The reference set: what the training outcomes say about times, as tables with one look-up.
+
+With event times u_1 < ... < u_K (u_0 = 0) everything that a subject censored at c needs is a
+function of j, the number of event times <= c, as long as c lies inside the reference follow-up.
+So each method is a table of K + 1 entries, made once, and a look-up per subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Floats
+from .errors import InputError, UndefinedMetricError
+from .nonparametric import KaplanMeier, RiskTable
+from .outcomes import Outcomes
+from .tails import tail_area
+
+
+class Reference:
+    """Training outcomes with their estimates, each computed when first asked for.
+
+    Every function with a `y_train` argument accepts one, so that several calls share the work.
+
+    Examples
+    --------
+    >>> reference = Reference(([2, 4, 6, 8], [1, 0, 1, 1]))
+    >>> round(reference.theta("step", "linear"), 4)
+    5.75
+    """
+
+    def __init__(self, y: Any, stop: float = np.inf) -> None:
+        self.y = Outcomes.of(y, "y_train").present()
+        #: Where the clock stops (`tau`); every area ends there.
+        self.stop = stop
+        self._cache: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, obj: Any) -> Reference:
+        """Take a Reference as it is, and anything that `Outcomes.of` reads."""
+        return obj if isinstance(obj, Reference) else cls(obj)
+
+    def restricted(self, tau: float | None) -> Reference:
+        """Return the same set with the clock stopped at `tau`."""
+        if tau is None:
+            return self
+        build = lambda: Reference(self.y.restricted(tau), stop=tau)  # noqa: E731
+        return self.cached(("tau", tau), build)  # type: ignore[no-any-return]
+
+    def cached(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once what depends on options, such as tail and area."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+    @cached_property
+    def size(self) -> float:
+        """Number of subjects, frequencies counted."""
+        return float(self.y.weight.sum()) if self.y.weighted else float(len(self.y))
+
+    @cached_property
+    def table(self) -> RiskTable:
+        """Counts at the distinct observed times."""
+        return RiskTable.of(self.y)
+
+    @cached_property
+    def km(self) -> KaplanMeier:
+        """Kaplan-Meier of the event time."""
+        return KaplanMeier.from_counts(self.table.times, self.table.events, self.table.at_risk)
+
+    @cached_property
+    def censoring(self) -> KaplanMeier:
+        """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
+        table = self.table
+        return KaplanMeier.from_counts(table.times, table.censored, table.at_risk - table.events)
+
+    @property
+    def last_time(self) -> float:
+        """Last observed time."""
+        return float(self.table.times[-1])
+
+    @property
+    def last_survival(self) -> float:
+        """Kaplan-Meier at the last observed time."""
+        return float(self.km.survival[-1])
+
+    @cached_property
+    def event_rows(self) -> Any:
+        """Rows of `table` at which somebody had the event."""
+        rows = np.flatnonzero(self.table.events > 0)
+        if rows.size == 0:
+            raise UndefinedMetricError(
+                "y_train has no events, so nothing is known about event times; "
+                "use method='uncensored', 'hinge' or 'ipcw_d', or another reference set"
+            )
+        return rows
+
+    @cached_property
+    def event_times(self) -> Floats:
+        """u_1 < ... < u_K."""
+        return self.table.times[self.event_rows]
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """0, u_1, ..., u_K, t_last."""
+        return np.concatenate(([0.0], self.event_times, [self.last_time]))
+
+    @cached_property
+    def survival(self) -> Floats:
+        """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
+        return np.concatenate(([1.0], self.km.survival[self.event_rows]))
+
+    def _areas(self, values: Floats, area: str) -> Floats:
+        """Area under a function with `values` at u_0..u_K, between neighbouring nodes: K + 1."""
+        width = np.diff(self.nodes)
+        if area == "step":
+            return values * width
+        ends = np.append(values[1:], values[-1])
+        return (values + ends) / 2 * width
+
+    def rest(self, area: str) -> Floats:
+        """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
+        return self.cached(("rest", area), lambda: _reverse_cumsum(self._areas(self.survival, area)))
+
+    def tail(self, tail: str) -> float:
+        """Area under Kaplan-Meier past t_last."""
+        return float(tail_area(np.float64(self.last_time), self.survival[-1], tail, self.stop))
+
+    def theta(self, area: str, tail: str) -> float:
+        """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
+        return float(self.rest(area)[0]) + self.tail(tail)
+
+    def later_event_mean(self) -> Floats:
+        """Mean of the event times later than u_j; NaN where there is none."""
+
+        def build() -> Floats:
+            count = self.table.events[self.event_rows]
+            total = np.append(_reverse_cumsum(count * self.event_times), 0.0)
+            number = np.append(_reverse_cumsum(count), 0.0)
+            return np.divide(total, number, out=np.full(total.size, np.nan), where=number > 0)
+
+        return self.cached("later", build)
+
+    def pseudo_means(self, area: str, tail: str) -> PseudoMeans:
+        """Pseudo-observations of somebody who joins the set, censored."""
+        return self.cached(("join", area, tail), lambda: PseudoMeans.joining(self, area, tail))
+
+    def pseudo_means_in_sample(self, area: str, tail: str) -> PseudoMeans:
+        """Pseudo-observations of the censored members of the set itself, leave-one-out."""
+        return self.cached(("leave", area, tail), lambda: PseudoMeans.leaving(self, area, tail))
+
+
+class PseudoMeans:
+    """Table of pseudo-observations of censored subjects, by the number j of event times <= c.
+
+    With theta the mean of Kaplan-Meier, a subject that joins the N others counts as
+    (N+1) theta(D+i) - N theta(D) = theta + (N+1) [theta(D+i) - theta], and a member as
+    theta + (N-1) [theta - theta(D-i)]. The bracket is summed from differences of the two curves,
+    which all have the same sign, so no digits cancel when it is multiplied by N.
+    """
+
+    def __init__(self, by_index: Floats, last_member: float | None, **past: Any) -> None:
+        self.by_index = by_index
+        self.last_member = last_member
+        self._past = past
+
+    @classmethod
+    def joining(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
+        """Others' at-risk numbers grow by one up to c: Q_k = product of 1 - d/(n+1)."""
+        P, n, d = ref.survival, *_risk(ref)
+        with np.errstate(divide="ignore"):
+            growth = np.concatenate(([0.0], np.cumsum(np.log1p(d / ((n + 1) * (n - d))))))
+        with np.errstate(invalid="ignore"):
+            excess = np.expm1(growth)  # Q/P - 1
+            gain = P * excess  # Q - P
+        if n[-1] == d[-1]:  # everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1)
+            excess[-1], gain[-1] = 0.0, (P[-2] + gain[-2]) / (n[-1] + 1)
+        before = np.concatenate(([0.0], np.cumsum(ref._areas(gain, area)[:-1])))
+        end = np.where(P > 0, P[-1] * (1 + excess), gain)  # S_e, where the tail starts
+        end_gain = np.where(P > 0, P[-1] * excess, gain)
+        change = before + excess * ref.rest(area)
+        change += _tail_gain(ref.last_time, P[-1], end_gain, tail, ref.stop)
+        theta = ref.theta(area, tail)
+        past = {"change": change, "end": end, "ref": ref, "tail": tail, "theta": theta}
+        return cls(theta + (ref.size + 1) * change, None, **past)
+
+    @classmethod
+    def leaving(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
+        """Others' at-risk numbers shrink by one up to c: Q_k = product of 1 - d/(n-1)."""
+        members = ref.y.weight[~ref.y.event] if ref.y.weighted else np.ones(1)
+        if members.size and members.min() < 1:
+            raise InputError(
+                "weight of censored subjects must be at least 1 for pseudo-observations in sample "
+                f"(one unit is left out); got {members.min():g}; pass y_train instead"
+            )
+        P, n, d = ref.survival, *_risk(ref)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrink = np.log1p(d / (n * np.maximum(n - 1 - d, 0.0)))
+        loss = -np.expm1(-np.concatenate(([0.0], np.cumsum(shrink))))  # 1 - Q/P
+        before = np.concatenate(([0.0], np.cumsum(ref._areas(P * loss, area)[:-1])))
+        kept = P[-1] * (1 - loss)
+        change = before + loss * ref.rest(area)
+        change += _tail_gain(ref.last_time, kept, P[-1] * loss, tail, ref.stop)
+        theta, others = ref.theta(area, tail), ref.size - 1
+        last_member = None
+        if ref.table.at_risk[-1] - 1 < 1e-9 and P[-1] > 0:
+            # The only one at the last time: without it the follow-up ends at the time before.
+            previous = float(ref.table.times[-2])
+            step = before[-1] + P[-1] * loss[-1] * (previous - ref.event_times[-1])
+            step += P[-1] * (ref.last_time - previous) + ref.tail(tail)
+            step -= float(tail_area(np.float64(previous), kept[-1], tail, ref.stop))
+            last_member = float(theta + others * step)
+        return cls(theta + others * change, last_member)
+
+    def at(self, c: Floats, j: Any, last_time: float) -> Floats:
+        """Pseudo-observations of subjects censored at `c`, `j` event times being <= `c`."""
+        values = self.by_index[j]
+        if self._past:
+            past = np.flatnonzero(c > last_time)
+            if past.size:
+                values[past] = self._past_the_reference(c[past], j[past])
+        elif self.last_member is not None:
+            values[c >= last_time] = self.last_member
+        return values
+
+    def _past_the_reference(self, c: Floats, j: Any) -> Floats:
+        """Follow-up of D + i ends at c instead of t_last."""
+        ref, tail, end = self._past["ref"], self._past["tail"], self._past["end"][j]
+        usual = tail_area(np.float64(ref.last_time), end, tail, ref.stop)
+        longer = end * (c - ref.last_time) + tail_area(c, end, tail, ref.stop)
+        change = self._past["change"][j] + (longer - usual)
+        return self._past["theta"] + (ref.size + 1) * change  # type: ignore[no-any-return]
+
+
+def _risk(ref: Reference) -> tuple[Floats, Floats]:
+    rows = ref.event_rows
+    return ref.table.at_risk[rows], ref.table.events[rows]
+
+
+def _tail_gain(last: float, s: Any, gain: Floats, tail: str, stop: float) -> Floats:
+    """tail_area(last, s + gain) - tail_area(last, s) without cancellation."""
+    s = np.broadcast_to(s, gain.shape)
+    more = s + gain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if np.isinf(stop) and tail == "linear":
+            change = 0.5 * last * gain * (s + more - s * more) / ((1 - s) * (1 - more))
+        elif np.isinf(stop) and tail == "exponential":
+            top = gain * -np.log(s) + s * np.log1p(gain / s)
+            change = last * top / (np.log(s) * np.log(more))
+            change = np.where(s > 0, change, tail_area(np.float64(last), more, tail))
+        else:
+            first = tail_area(np.float64(last), s, tail, stop)
+            change = tail_area(np.float64(last), more, tail, stop) - first
+    return np.where(gain > 0, change, 0.0 if tail != "nan" else change)
+
+
+def _reverse_cumsum(values: Floats) -> Floats:
+    return np.cumsum(values[::-1])[::-1]

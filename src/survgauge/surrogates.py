@@ -1,0 +1,320 @@
+"""What a censored subject counts as: one function a method, and nothing about losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Bools, Floats, Ints, look_up, vector
+from .errors import InputError, one_of
+from .nonparametric import AREAS, KaplanMeier
+from .outcomes import Outcomes
+from .reference import Reference
+from .residual import ResidualLaw
+from .tails import check_tail, tail_area, tail_survival
+
+
+@dataclass(frozen=True)
+class Surrogates:
+    """What each subject counts as, and how much.
+
+    Attributes
+    ----------
+    time : ndarray of shape (n,)
+        Event time for events, surrogate for censored subjects.
+    weight : ndarray of shape (n,)
+        Weight in the average; 0 where the subject does not take part.
+    defined : ndarray of bool, shape (n,)
+        False where the method has nothing to say about the subject.
+    """
+
+    time: Floats
+    weight: Floats
+    defined: Bools
+    #: Subjects whose time is only a lower bound: predictions past it are not wrong.
+    lower_bound: Bools | None = None
+    #: Censored subjects count as this law, not as a single time.
+    law: ResidualLaw | None = None
+    #: Why subjects were left out or changed, with counts.
+    notes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Everything a method may look at; look-ups are shared by all methods of a call."""
+
+    y: Outcomes
+    reference: Reference
+    in_sample: bool = False
+    area: str = "step"
+    tail: str = "linear"
+    tau: float | None = None
+    weighted: bool = True
+    censoring: Any = None
+    true_time: Floats | None = None
+
+    @cached_property
+    def censored(self) -> Ints:
+        """Rows of the censored subjects."""
+        return np.flatnonzero(~self.y.event)
+
+    @cached_property
+    def c(self) -> Floats:
+        """Their times."""
+        return self.y.time[self.censored]
+
+    @cached_property
+    def j(self) -> Ints:
+        """For each of them, the number of reference event times <= c."""
+        return look_up(self.reference.event_times, self.c, "right")
+
+    @cached_property
+    def past(self) -> Ints:
+        """Positions in `c` that lie past the reference follow-up."""
+        return np.flatnonzero(self.c > self.reference.last_time)
+
+    @cached_property
+    def survival(self) -> Floats:
+        """S(c): the step function, past the last reference time its tail."""
+        ref = self.reference
+        values = ref.survival[self.j]
+        if self.past.size:
+            last, end = np.float64(ref.last_time), np.float64(ref.last_survival)
+            values[self.past] = tail_survival(self.c[self.past], last, end, self.tail)
+        return values
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Weights of the censored subjects: 1 - S(c), or 1 if not weighted."""
+        if not self.weighted:
+            return np.ones(self.c.size)
+        return 1.0 - self.survival
+
+    @cached_property
+    def observable(self) -> Floats:
+        """G(t-), the probability that an event at t is observed, for the events in order."""
+        times = self.y.time[self.y.event]
+        if self.censoring is None:
+            return self.reference.censoring.at(times, side="left")
+        if isinstance(self.censoring, KaplanMeier):
+            return self.censoring.at(times, side="left")
+        values = vector(
+            self.censoring(self.y.time, "left"), "censoring(t, side)", length=len(self.y)
+        )
+        if values.min() < 0 or values.max() > 1:
+            raise InputError(
+                "censoring(t, side) must return probabilities in [0, 1]; "
+                f"got {values.min():g} to {values.max():g}"
+            )
+        return values[self.y.event]
+
+    def fill(self, surrogate: Floats, weight: Floats, **more: Any) -> Surrogates:
+        """Surrogates from the censored subjects' values; events keep their time and weigh 1."""
+        time, weights = self.y.time.copy(), np.ones(len(self.y))
+        defined = np.ones(len(self.y), dtype=bool)
+        time[self.censored], weights[self.censored] = surrogate, weight
+        known = ~np.isnan(surrogate + weight)
+        if not known.all():
+            lost = self.censored[~known]
+            defined[lost], weights[lost] = False, 0.0
+        return Surrogates(time, weights, defined, **more)
+
+    def lost(self, surrogate: Floats, reason: str) -> dict[str, int]:
+        """Count the censored subjects without a surrogate."""
+        number = int(np.isnan(surrogate).sum())
+        return {reason: number} if number else {}
+
+    def capped(self, surrogate: Floats) -> tuple[Floats, dict[str, int]]:
+        """Set surrogates above tau to tau, and count them."""
+        above = 0 if self.tau is None else int((surrogate > self.tau).sum())
+        notes = self.lost(surrogate, "excluded: the tail 'nan' gives no mean")
+        if above:
+            surrogate = np.minimum(surrogate, self.tau)  # type: ignore[arg-type]
+            notes["surrogates above tau, set to tau"] = above
+        return surrogate, notes
+
+
+def uncensored(s: Setting) -> Surrogates:
+    """Events only."""
+    weight = s.y.event.astype(np.float64)
+    return Surrogates(s.y.time, weight, s.y.event)
+
+
+def hinge(s: Setting) -> Surrogates:
+    """A prediction for a censored subject is wrong only if it is earlier than c."""
+    everybody = np.ones(len(s.y), dtype=bool)
+    return Surrogates(s.y.time, np.ones(len(s.y)), everybody, lower_bound=~s.y.event)
+
+
+def margin(s: Setting) -> Surrogates:
+    """c + (integral of S from c on) / S(c): the mean of T given T > c."""
+    ref = s.reference
+    if s.area == "step":
+        # Between event times the mean of T given T > c does not depend on c.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_index = ref.nodes[:-1] + (ref.rest("step") + ref.tail(s.tail)) / ref.survival
+        guess = np.where(s.survival > 0, by_index[s.j], s.c)
+    else:
+        guess = _margin_trapezoid(s)
+    if s.past.size:
+        c, survival = s.c[s.past], s.survival[s.past]
+        area = tail_area(c, survival, s.tail, ref.stop)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            guess[s.past] = np.where(survival > 0, c + area / survival, c)
+    return s.fill(guess, s.confidence, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean"))
+
+
+def _margin_trapezoid(s: Setting) -> Floats:
+    """Trapezoids over all observed times later than c, from the step value at c."""
+    times, survival = s.reference.table.times, s.reference.km.survival
+    pieces = np.diff(times) * (survival[1:] + survival[:-1]) / 2
+    rest = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + s.reference.tail(s.tail)
+    following = np.minimum(look_up(times, s.c, "right"), times.size - 1)
+    first = np.maximum(times[following] - s.c, 0.0) * (s.survival + survival[following]) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        guess = s.c + (first + rest[following]) / s.survival
+    return np.where(s.survival > 0, guess, s.c)
+
+
+def ipcw_d(s: Setting) -> Surrogates:
+    """Events only, each standing for 1/G(t-) subjects."""
+    weight, defined = np.zeros(len(s.y)), s.y.event.copy()
+    seen = s.observable > 0
+    rows = np.flatnonzero(s.y.event)
+    weight[rows[seen]] = 1.0 / s.observable[seen]
+    defined[rows[~seen]] = False
+    notes = {} if seen.all() else {"excluded: events with G(t-) = 0": int((~seen).sum())}
+    return Surrogates(s.y.time, weight, defined, notes=notes)
+
+
+def ipcw_t(s: Setting) -> Surrogates:
+    """Mean of the reference event times later than c."""
+    guess = s.reference.later_event_mean()[s.j]
+    notes = s.lost(guess, "excluded: no later event in the reference")
+    return s.fill(guess, s.confidence, notes=notes)
+
+
+def po(s: Setting) -> Surrogates:
+    """Pseudo-observation: (N+1) theta(D+i) - N theta(D); in sample, leave-one-out."""
+    ref = s.reference
+    table = ref.pseudo_means_in_sample if s.in_sample else ref.pseudo_means
+    guess, notes = s.capped(table(s.area, s.tail).at(s.c, s.j, ref.last_time))
+    return s.fill(guess, s.confidence, notes=notes)
+
+
+def pop_po(s: Setting) -> Surrogates:
+    """theta(D), the same for everybody: the paper's ablation."""
+    theta = s.reference.theta(s.area, s.tail)
+    guess, notes = s.capped(np.full(s.c.size, theta))
+    return s.fill(guess, s.confidence, notes=notes)
+
+
+def expected(s: Setting) -> Surrogates:
+    """The whole law of T given T > c, not one time; `time` holds its mean."""
+    law = s.reference.cached(("law", s.tail), lambda: ResidualLaw(s.reference, s.tail))
+    mean = law.mean(s.c, s.j)
+    notes = s.lost(mean, "excluded: the tail 'nan' gives no mean")
+    return s.fill(mean, np.ones(s.c.size), law=law, notes=notes)
+
+
+def true(s: Setting) -> Surrogates:
+    """Known event times."""
+    if s.true_time is None:
+        raise InputError("true_time must be given for method='true': the known event times")
+    everybody = np.ones(len(s.y), dtype=bool)
+    return Surrogates(s.true_time, np.ones(len(s.y)), everybody)
+
+
+METHODS: dict[str, Callable[[Setting], Surrogates]] = {
+    function.__name__: function
+    for function in (uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, true)
+}
+
+
+def make_setting(
+    y_true: Any,
+    y_train: Any = None,
+    *,
+    area: str = "step",
+    tail: str = "linear",
+    tau: float | None = None,
+    weighted: bool = True,
+    censoring: Any = None,
+    true_time: Any = None,
+) -> Setting:
+    """Validate what the methods look at, with the clock stopped at `tau`."""
+    one_of("area", area, AREAS)
+    check_tail(tail)
+    if tau is not None and not (np.isfinite(tau) and tau > 0):
+        raise InputError(f"tau must be finite and positive; got {tau}")
+    y = Outcomes.of(y_true, "y_true")
+    reference = Reference(y) if y_train is None else Reference.of(y_train)
+    if censoring is not None and not callable(censoring) and not isinstance(censoring, KaplanMeier):
+        raise InputError(
+            "censoring must be a KaplanMeier or a function G(t, side); "
+            f"got {type(censoring).__name__}"
+        )
+    truth = None
+    if true_time is not None:
+        truth = vector(true_time, "true_time", length=len(y), minimum=0.0)
+        truth = truth if tau is None else np.minimum(truth, tau)
+    return Setting(
+        y.restricted(tau),
+        reference.restricted(tau),
+        in_sample=y_train is None,
+        area=area,
+        tail=tail,
+        tau=tau,
+        weighted=bool(weighted),
+        censoring=censoring,
+        true_time=truth,
+    )
+
+
+def surrogate_times(
+    y_true: Any,
+    *,
+    y_train: Any = None,
+    method: str = "po",
+    area: str = "step",
+    tail: str = "linear",
+    tau: float | None = None,
+) -> Surrogates:
+    """What each subject counts as under a method, and how much.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    y_train : outcomes, optional
+        Reference set. Without it the test outcomes are their own reference (for ``po``:
+        leave-one-out).
+    method : str
+        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po or expected.
+    area : {"step", "trapezoid"}
+        How areas under Kaplan-Meier are taken.
+    tail : {"linear", "exponential", "hold", "nan"}
+        How Kaplan-Meier goes on where it does not reach zero.
+    tau : float, optional
+        Horizon: the clock stops there for everybody.
+
+    Returns
+    -------
+    Surrogates
+        `time`, `weight` and `defined`, each of shape (n,).
+
+    Examples
+    --------
+    >>> s = surrogate_times(([1, 2, 3, 4], [1, 0, 1, 1]), method="margin")
+    >>> s.time
+    array([1. , 3.5, 3. , 4. ])
+    >>> s.weight
+    array([1.  , 0.25, 1.  , 1.  ])
+    """
+    one_of("method", method, [name for name in METHODS if name != "true"])
+    setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau)
+    return METHODS[method](setting)
