@@ -12,7 +12,7 @@ range holds the anchor's own value, and subjects whose time lies inside the slab
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ class _Laid:
 
 
 class _Anchors(NamedTuple):
-    """Anchors of a slab, by their own value: positions, arguments, values, weights, partners."""
+    """Anchors of a slab: position, argument of the curves, own value, weight, first partner."""
 
     position: Ints
     x: Floats
@@ -151,18 +151,20 @@ class _Anchors(NamedTuple):
     left: Floats
     first: Ints
 
+    def take(self, index: Ints | slice) -> _Anchors:
+        return _Anchors(*(part[index] for part in self))
+
 
 def _count(laid: _Laid, chosen: Ints, source: _Source) -> None:
     """Count all pairs of the chosen anchors, slab by slab."""
-    t, first, position = laid.t[chosen], laid.first[chosen], laid.anchor[chosen]
+    t, position = laid.t[chosen], laid.anchor[chosen]
+    left, first = laid.left[chosen], laid.first[chosen]
     for begin, end in _slabs(t, source.segments(t)):
-        curves, x = source.curves(first[begin], t[begin:end])
-        value = curves.own(position[begin:end], x)
-        rank = np.argsort(value)
-        slab = _Anchors(position[begin:end], x, value, laid.left[chosen[begin:end]], first[begin:end])
-        slab = _Anchors(*(part[rank] for part in slab))
-        _inside(laid, slab, curves, int(first[end - 1]))
-        _through(laid, slab, curves, int(first[end - 1]), x[0], x[-1])
+        part = slice(begin, end)
+        curves, x = source.curves(int(position[begin]), t[part])
+        slab = _Anchors(position[part], x, curves.own(position[part], x), left[part], first[part])
+        _inside(laid, slab, curves)
+        _through(laid, slab, curves)
 
 
 def _slabs(t: Floats, segment: Ints) -> Iterator[tuple[int, int]]:
@@ -175,3 +177,223 @@ def _slabs(t: Floats, segment: Ints) -> Iterator[tuple[int, int]]:
             end = same if same > begin else int(np.searchsorted(t, t[end], "right"))
         yield begin, end
         begin = end
+
+
+def _inside(laid: _Laid, slab: _Anchors, curves: _Curves) -> None:
+    """Pairs whose partner's time lies in the slab too: all evaluated."""
+    stop = int(slab.first[-1])
+    for begin in range(0, slab.x.size, curves.group):
+        part = slab.take(slice(begin, begin + curves.group))
+        if part.first[0] < stop:
+            _evaluate(laid, part, curves, np.arange(part.first[0], stop), masked=True)
+
+
+def _through(laid: _Laid, slab: _Anchors, curves: _Curves) -> None:
+    """Pairs whose partner is at risk throughout the slab."""
+    start, n = int(slab.first[-1]), laid.w.size
+    if start == n:
+        return
+    if slab.x.size < _FEW and slab.x[0] != slab.x[-1]:
+        _evaluate(laid, slab, curves, np.arange(start, n))
+        return
+    low, high = curves.bounds(start, slab.x[0], slab.x[-1])
+    slab = slab.take(np.argsort(slab.value))
+    flat = np.flatnonzero(low == high)
+    if flat.size == low.size:
+        _rank_flat(laid, slab, np.arange(start, n), low)
+        return
+    bent = np.arange(n - start)
+    if flat.size:
+        _rank_flat(laid, slab, start + flat, low[flat])
+        bent = np.flatnonzero(low != high)
+    _rank_bent(laid, slab, curves, start + bent, low[bent], high[bent])
+
+
+def _rank_flat(laid: _Laid, slab: _Anchors, rows: Ints, value: Floats) -> None:
+    """Pairs with curves that stay at one value over the slab: binary search decides all."""
+    order = np.argsort(value)
+    value, rows = value[order], rows[order]
+    total = _cumulative(laid.w[rows])
+    level, above = (np.searchsorted(value, slab.value, side) for side in ("left", "right"))
+    laid.concordant[slab.position] += total[-1] - total[above]
+    laid.tied[slab.position] += total[above] - total[level]
+    from_above = np.bincount(above, slab.left, rows.size + 1)
+    from_level = np.bincount(level, slab.left, rows.size + 1)
+    laid.partner_concordant[rows] += np.cumsum(from_above)[:-1]
+    if (above > level).any():
+        laid.partner_tied[rows] += np.cumsum(from_level - from_above)[:-1]
+
+
+def _rank_bent(
+    laid: _Laid, slab: _Anchors, curves: _Curves, rows: Ints, low: Floats, high: Floats
+) -> None:
+    """Pairs with falling curves: evaluate only those whose range holds the anchor's value."""
+    order = np.argsort(high)
+    rows, low, high = rows[order], low[order], high[order]
+    total = _cumulative(laid.w[rows])
+    # All curves from here on, in this order, stay above the value found.
+    floor = np.minimum.accumulate(low[::-1])[::-1]
+    begins = np.arange(0, slab.x.size, curves.group)
+    ends = np.minimum(begins + curves.group, slab.x.size)
+    starts = np.searchsorted(high, slab.value[begins], "left")
+    stops = np.searchsorted(floor, slab.value[ends - 1], "right")
+    lead = np.zeros(rows.size + 1)  # weight of anchors that a curve and all after it stay above
+    for begin, end, start, stop in zip(begins, ends, starts, stops, strict=True):
+        part = slab.take(slice(begin, end))
+        laid.concordant[part.position] += total[-1] - total[start]
+        weight = part.left.sum()
+        lead[start] += weight
+        # The window may hold curves that stay above too; the others are counted anew.
+        open_ = rows[start:stop][low[start:stop] <= part.value[-1]]
+        laid.concordant[part.position] -= laid.w[open_].sum()
+        laid.partner_concordant[open_] -= weight
+        _evaluate(laid, part, curves, open_)
+    laid.partner_concordant[rows] += np.cumsum(lead)[:-1]
+
+
+def _evaluate(
+    laid: _Laid, part: _Anchors, curves: _Curves, rows: Ints, masked: bool = False
+) -> None:
+    """Compare values; `masked`: rows before an anchor's first partner do not count for it."""
+    own = part.value[:, None]
+    for begin in range(0, rows.size, _BLOCK):
+        block = rows[begin : begin + _BLOCK]
+        value = curves.values(block, part.x)
+        above, level = value > own, value == own
+        if masked:
+            partner = block >= part.first[:, None]
+            above &= partner
+            level &= partner
+        w = laid.w[block]
+        weights = above.astype(np.float64)
+        laid.concordant[part.position] += weights @ w
+        laid.partner_concordant[block] += part.left @ weights
+        if level.any():
+            weights = level.astype(np.float64)
+            laid.tied[part.position] += weights @ w
+            laid.partner_tied[block] += part.left @ weights
+
+
+class _Curves(Protocol):
+    """Curves of subjects at risk over one slab; arguments x are the source's own."""
+
+    group: int  # anchors evaluated together
+
+    def own(self, position: Ints, x: Floats) -> Floats:
+        """Value of each of the positions at its own x."""
+
+    def values(self, position: Ints, x: Floats) -> Floats:
+        """Values of the positions at all x, of shape (x, position)."""
+
+    def bounds(self, start: int, first: float, last: float) -> tuple[Floats, Floats]:
+        """Lowest and highest value from first to last of all positions from `start` on."""
+
+
+class _Source(Protocol):
+    """Where curves come from."""
+
+    def segments(self, t: Floats) -> Ints:
+        """Number the stretches of time over which `curves` holds."""
+
+    def curves(self, start: int, t: Floats) -> tuple[_Curves, Floats]:
+        """Curves of all positions from `start` on over the segment of `t`, and their x at `t`."""
+
+
+class _Lines:
+    """Straight lines A + B x, 0 <= x < 1, of all positions from `start` on.
+
+    Rounding is monotone, hence so is the computed A + B x in x: bounds from the two ends are exact.
+    """
+
+    group = 16
+
+    def __init__(self, start: int, level: Floats, slope: Floats) -> None:
+        self.start, self.level, self.slope = start, level, slope
+
+    def own(self, position: Ints, x: Floats) -> Floats:
+        at = position - self.start
+        return self.level[at] + self.slope[at] * x
+
+    def values(self, position: Ints, x: Floats) -> Floats:
+        at = position - self.start
+        value = self.slope[at] * x[:, None]
+        value += self.level[at]
+        return value
+
+    def bounds(self, start: int, first: float, last: float) -> tuple[Floats, Floats]:
+        level, slope = self.level[start - self.start :], self.slope[start - self.start :]
+        ends = level + slope * first, level + slope * last
+        return np.minimum(*ends), np.maximum(*ends)
+
+
+class _Grid:
+    """Curves on a shared grid; a few columns at a time are laid out by position."""
+
+    def __init__(
+        self,
+        times: Floats,
+        survival: NDArray[Any],
+        order: Ints,
+        interpolation: str,
+        before: float,
+    ) -> None:
+        self.times, self.survival, self.order = times, survival, order
+        self.linear, self.before = interpolation == "linear", before
+        self.table, self.column, self.start = np.empty((0, 0)), 0, 0
+
+    def segments(self, t: Floats) -> Ints:
+        return np.searchsorted(self.times, t, "right") - 1
+
+    def curves(self, start: int, t: Floats) -> tuple[_Curves, Floats]:
+        k = int(np.searchsorted(self.times, t[0], "right")) - 1
+        n = self.order.size - start
+        level = np.full(n, self.before) if k < 0 else self._fetch(k, start)
+        if not self.linear or k + 1 == self.times.size:
+            return _Lines(start, level, np.broadcast_to(0.0, n)), np.zeros(t.size)
+        begin = 0.0 if k < 0 else self.times[k]
+        x = (t - begin) / (self.times[k + 1] - begin)
+        return _Lines(start, level, self._fetch(k + 1, start) - level), x
+
+    def _fetch(self, column: int, start: int) -> Floats:
+        if not 0 <= column - self.column < len(self.table):
+            block = self.survival[self.order[start:], column : column + _COLUMNS]
+            self.table, self.column, self.start = block.T.astype(np.float64), column, start
+        return self.table[column - self.column, start - self.start :]
+
+
+class _Function:
+    """Curves behind a function of (rows, t); they must not rise."""
+
+    group = 64
+
+    def __init__(self, at: Evaluate, order: Ints) -> None:
+        self.at, self.order = at, order
+
+    def segments(self, t: Floats) -> Ints:
+        return np.zeros(t.size, dtype=np.intp)
+
+    def curves(self, start: int, t: Floats) -> tuple[_Curves, Floats]:
+        return self, t
+
+    def own(self, position: Ints, x: Floats) -> Floats:
+        # From the same function as the partners' values, so that equal curves tie exactly.
+        value = np.empty(x.size)
+        for begin in range(0, x.size, 16):
+            part = slice(begin, begin + 16)
+            value[part] = np.diagonal(self.values(position[part], x[part]))
+        return value
+
+    def values(self, position: Ints, x: Floats) -> Floats:
+        return self.at(self.order[position], x).T
+
+    def bounds(self, start: int, first: float, last: float) -> tuple[Floats, Floats]:
+        ends = np.unique((first, last))
+        value = np.empty((ends.size, self.order.size - start))
+        for begin in range(start, self.order.size, _BLOCK):
+            block = np.arange(begin, min(begin + _BLOCK, self.order.size))
+            value[:, block - start] = self.values(block, ends)
+        low, high = value.min(axis=0), value.max(axis=0)
+        bent = low != high
+        low[bent] -= _SLACK * (low[bent] + 1e-3)
+        high[bent] += _SLACK * (high[bent] + 1e-3)
+        return low, high

@@ -62,7 +62,7 @@ def censoring_table(
         left = after[last]
         # An event at u has left before the censorings at u.
         at_risk_for = np.where(event, np.searchsorted(u, time, "left"), rows_until)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         # Nobody left means no case after u: R(u) = 0, and so is its product with a zero jump.
         jump = np.where(left > 0, 1.0 / left, 0.0)
         share = np.where(at_risk > 0, w[position] / at_risk, 0.0)

@@ -13,6 +13,7 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..losses import LOSSES, Loss
 from ..surrogates import METHODS, Setting, Surrogates, make_setting
+from .details import standard_error
 
 NORMALIZERS = ("n", "weights", "events")
 #: Methods that need nothing but outcomes.
@@ -28,42 +29,40 @@ class TimeErrorDetails:
     ----------
     value : float
         The error.
-    loss, weight : ndarray of shape (n,)
-        Per subject; `value` is sum(weight * loss) / normalizer. Zero weight: did not take part.
-    normalizer : float
-        What the weighted sum was divided by.
     convention : dict
         Method, loss, point, weighting, area, tail, horizon, normaliser, reference, G.
     support : dict
         Sizes, subjects past the reference, what was excluded and why, share of predicted times read
         off a tail, largest weight.
+    loss, weight : ndarray of shape (n,)
+        Per subject; `value` is sum(weight * loss) / normalizer. Zero weight: did not take part.
+    normalizer : float
+        What the weighted sum was divided by.
     """
 
     value: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
     loss: Floats
     weight: Floats
     normalizer: float
-    convention: dict[str, Any]
-    support: dict[str, Any]
+    #: How much each subject counts in the normaliser; None: as much as it weighs.
+    share: Floats | None = None
+    frequency: Floats | None = None
 
     def __float__(self) -> float:
         return self.value
 
-    def contributions(self) -> Floats:
-        """First-order influence of each subject on the value: psi, with variance sum(psi**2).
+    @property
+    def psi(self) -> Floats:
+        """First-order contribution of each subject: (weight * loss - value * share) / normalizer."""
+        share = self.weight if self.share is None else self.share
+        return (self.weight * self.loss - self.value * share) / self.normalizer
 
-        For a ratio of sums this is weight (loss - value) / normalizer; where the normaliser is
-        the number of subjects, every subject counts in it.
-        """
-        if self.convention.get("normalize") == "n":
-            share = self._sample_weight / self.normalizer
-        elif self.convention.get("normalize") == "events":
-            share = self._sample_weight * (self.weight > 0) / self.normalizer
-        else:
-            share = self.weight / self.normalizer
-        return self.weight * self.loss / self.normalizer - self.value * share
-
-    _sample_weight: Floats | float = 1.0
+    @property
+    def stderr(self) -> float:
+        """Analytic standard error, reference set fixed."""
+        return standard_error(self.psi, self.frequency)
 
 
 def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tuple[Floats, Any]:
@@ -208,15 +207,8 @@ def _combine(
             excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
     if not surrogates.defined.all():
         loss = np.where(weight > 0, loss, 0.0)
-    counting: Floats | float = 1.0 if average is None else average
-    if usable is not None and lost:
-        counting = np.where(usable, counting, 0.0)
-    normalizer = float(weight.sum())
-    if convention["method"] == "ipcw_d" and normalize != "weights":
-        if normalize == "events":
-            normalizer = float((counting * (weight > 0)).sum())
-        else:
-            normalizer = float(np.broadcast_to(counting, weight.shape).sum())
+    share = _share(weight, average, usable if lost else None, convention["method"], normalize)
+    normalizer = float(weight.sum() if share is None else share.sum())
     if not (normalizer > 0 and weight.any()):
         raise UndefinedMetricError(
             f"method '{convention['method']}' has no subject to average over: "
@@ -231,7 +223,29 @@ def _combine(
         total = value * normalizer
         part = float((weight[rows] * loss[rows]).sum())
         support[_PAST_KEY] = part / total if total > 0 else 0.0
-    return TimeErrorDetails(value, loss, weight, normalizer, convention, support, counting)
+    frequency = setting.y.weight if setting.y.weighted else None
+    return TimeErrorDetails(
+        value,
+        convention,
+        support,
+        loss,
+        weight,
+        normalizer,
+        share=share,
+        frequency=frequency,
+    )
+
+
+def _share(
+    weight: Floats, average: Floats | None, usable: Bools | None, method: str, normalize: str
+) -> Floats | None:
+    """How much each subject counts in the divisor; None: its weight."""
+    if method != "ipcw_d" or normalize == "weights":
+        return None
+    share = np.ones(weight.size) if average is None else average
+    if usable is not None:
+        share = np.where(usable, share, 0.0)
+    return np.where(weight > 0, share, 0.0) if normalize == "events" else share
 
 
 def _losses(

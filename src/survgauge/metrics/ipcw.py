@@ -1,0 +1,122 @@
+"""Inverse probability of censoring weights: how likely it was that we saw what we saw."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, vector
+from ..errors import InputError, one_of
+from ..nonparametric import KaplanMeier
+from ..outcomes import Outcomes
+from ..reference import Reference
+from .conventions import Convention
+
+POLICIES = ("truncate", "raise", "nan")
+
+
+def check_policy(on_unsupported: object) -> None:
+    """Refuse an unknown policy for times that the data do not support."""
+    one_of("on_unsupported", on_unsupported, POLICIES)
+
+
+class CensoringWeights:
+    """G of the reference set (or the caller's), read with the limits of a convention.
+
+    Parameters
+    ----------
+    y : Outcomes
+        Test outcomes.
+    y_train : outcomes or Reference, optional
+        Reference set; None: the test outcomes themselves.
+    censoring : KaplanMeier or callable, optional
+        Instead of the reference set's G; a function G(t, side) of one time per subject.
+    convention : Convention
+        Ties and limits.
+    """
+
+    def __init__(self, y: Outcomes, y_train: Any, censoring: Any, convention: Convention) -> None:
+        if censoring is not None and not callable(censoring):
+            if not isinstance(censoring, KaplanMeier):
+                raise InputError(
+                    "censoring must be a KaplanMeier or a function G(t, side); "
+                    f"got {type(censoring).__name__}"
+                )
+        self.y, self.convention = y, convention
+        self.reference = Reference(y) if y_train is None else Reference.of(y_train)
+        self.in_sample = y_train is None
+        self._given = censoring
+
+    @cached_property
+    def km(self) -> KaplanMeier | None:
+        """G as a step function, or None where the caller gave a function."""
+        if isinstance(self._given, KaplanMeier):
+            return self._given
+        if self._given is not None:
+            return None
+        if self.convention.g_ties == "flipped":
+            known = self.reference.y
+            weight = known.weight if known.weighted else None
+            return KaplanMeier.fit(Outcomes(known.time, ~known.event, weight))
+        return self.reference.censoring
+
+    def _read(self, t: Floats, side: str) -> Floats:
+        if self.km is not None:
+            values = self.km.at(t, side)
+        else:
+            values = vector(self._given(t, side), "censoring(t, side)", length=len(self.y))
+            if values.min() < 0 or values.max() > 1:
+                raise InputError(
+                    "censoring(t, side) must return probabilities in [0, 1]; "
+                    f"got {values.min():g} to {values.max():g}"
+                )
+        return np.maximum(values, self.convention.g_floor)
+
+    @cached_property
+    def at_own_time(self) -> Floats:
+        """G at each subject's own time, with the limit for events: (n,)."""
+        return self._read(self.y.time, self.convention.event_limit)
+
+    @cached_property
+    def event_weight(self) -> Floats:
+        """1/G for events, 0 for censored subjects and for events with G = 0: (n,)."""
+        usable = self.y.event & (self.at_own_time > 0)
+        return np.divide(1.0, self.at_own_time, out=np.zeros(len(self.y)), where=usable)
+
+    @cached_property
+    def lost_events(self) -> int:
+        """Events that carry no weight because G = 0 there."""
+        return int((self.y.event & (self.at_own_time <= 0)).sum())
+
+    def survivors(self, t: float) -> Floats:
+        """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""
+        side = self.convention.survivor_limit
+        if self.km is not None:
+            return self._read(np.asarray(float(t)), side)
+        return self._read(np.full(len(self.y), float(t)), side)
+
+    @cached_property
+    def identified_until(self) -> float:
+        """Last time inside both follow-ups at which survivors still have G > 0.
+
+        G drops to zero only at its last time, when the largest reference time is censored; then
+        everything strictly before it is identified.
+        """
+        end = float(self.y.time.max())
+        if self.km is None:
+            return end
+        end = min(end, self.km.last_time)
+        if self.km.last_survival > 0 or end < self.km.last_time or self.convention.g_floor > 0:
+            return end
+        if self.convention.survivor_limit == "left":
+            return end
+        return float(np.nextafter(end, 0.0))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the part of a result's convention that concerns G."""
+        source = "training outcomes" if not self.in_sample else "test outcomes, in sample"
+        if self._given is not None:
+            source = "given by the caller"
+        return {**self.convention.as_dict(), "censoring": source}
