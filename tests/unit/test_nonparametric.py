@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+import strategies as own
+from hypothesis import given, settings
+from strategies import pair
+
+import survgauge as sg
+
+
+@given(y=own.outcomes)
+@settings(max_examples=200, deadline=None)
+def test_both_estimates_match_the_product_formula(y):
+    km, g = sg.KaplanMeier.fit(pair(y)), sg.KaplanMeier.fit_censoring(pair(y))
+    for t in np.arange(0, 10, 0.5):
+        for side in ("right", "left"):
+            left = side == "left"
+            assert float(km.at(t, side)) == pytest.approx(float(naive.km_at(y, t, left)), abs=1e-12)
+            assert float(g.at(t, side)) == pytest.approx(float(naive.g_at(y, t, left)), abs=1e-12)
+
+
+@given(y=own.outcomes_with_event, area=own.areas, tail=own.tails)
+@settings(max_examples=200, deadline=None)
+def test_mean_is_the_area(y, area, tail):
+    got = sg.KaplanMeier.fit(pair(y)).mean(area=area, tail=tail)
+    assert got == pytest.approx(naive.km_mean(y, area, tail), rel=1e-12)
+
+
+@given(y=own.outcomes_with_event)
+@settings(max_examples=100, deadline=None)
+def test_restricted_mean_is_the_mean_of_restricted_times(y):
+    for tau in (0.5, 3.0, 20.0):
+        km = sg.KaplanMeier.fit(pair(y))
+        want = naive.km_mean(naive.restrict(y, tau), "step", "linear", tau)
+        assert km.mean(tau=tau) == pytest.approx(want, rel=1e-12, abs=1e-12)
+
+
+def test_g_is_not_kaplan_meier_on_flipped_flags_where_times_are_tied():
+    y = ([2.0, 2.0, 3.0], [1, 0, 1])
+    flipped = sg.KaplanMeier.fit((y[0], [0, 1, 0]))
+    assert float(sg.KaplanMeier.fit_censoring(y).at(2)) == 0.5
+    assert float(flipped.at(2)) == pytest.approx(2 / 3)
+
+
+def test_median_and_quantiles():
+    km = sg.KaplanMeier.fit(([1, 2, 3, 4], [1, 1, 1, 1]))
+    assert (km.median(), km.quantile(0.25), km.quantile(0.3)) == (2.0, 1.0, 2.0)
+    short = sg.KaplanMeier.fit(([1, 4, 4], [1, 0, 0]))
+    assert short.median() == pytest.approx(4 * 0.5 / (1 / 3))
+    assert short.median(tail="hold") == 4
+    assert short.median(tail="exponential") == pytest.approx(4 * math.log(0.5) / math.log(2 / 3))
+    assert math.isnan(short.median(tail="nan"))
+
+
+def test_nelson_aalen():
+    na = sg.KaplanMeier.fit(([1, 2, 3], [1, 0, 1]), estimator="nelson_aalen")
+    assert na.survival == pytest.approx(np.exp([-1 / 3, -1 / 3, -4 / 3]))
+
+
+def test_no_events_and_single_subjects():
+    assert sg.KaplanMeier.fit(([3.0], [0])).mean() == math.inf
+    assert sg.KaplanMeier.fit(([3.0], [1])).mean() == 3.0
+    assert sg.KaplanMeier.fit(([0.0, 0.0], [1, 0])).mean() == 0.0
+
+
+def test_bad_options_name_themselves():
+    km = sg.KaplanMeier.fit(([1, 2], [1, 0]))
+    with pytest.raises(sg.InputError, match="area must be one of 'step', 'trapezoid'; got 'x'"):
+        km.mean(area="x")
+    with pytest.raises(sg.InputError, match="tail"):
+        km.mean(tail="flat")
+    with pytest.raises(sg.InputError, match="side"):
+        km.at(1, side="up")
+    with pytest.raises(sg.InputError, match="tau must be positive"):
+        km.mean(tau=0)
+    with pytest.raises(sg.InputError, match="q must lie"):
+        km.quantile(1.5)
