@@ -25,6 +25,7 @@ _HOMES = {
     ),
     "nonparametric": ("KaplanMeier",),
     "outcomes": ("Outcomes",),
+    "pseudo": ("pseudo_observations",),
     "reference": ("Reference",),
     "surrogates": ("Surrogates", "surrogate_times"),
 }
