@@ -1,0 +1,295 @@
+"""Cox's proportional hazards model with Breslow's baseline, in O(n p) memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Bools, Floats, look_up, numbers
+from .errors import InputError, name_some
+from .outcomes import Outcomes
+
+#: Penalty on standardised coefficients that takes over where the likelihood has no maximum.
+FALLBACK_PENALTY = 1.0
+_MAX_STEPS = 60
+_MAX_HALVINGS = 40
+# Curvature left in the flattest direction, relative to that at the start; below it, columns
+# are collinear or the likelihood rises for ever (separation).
+_FLAT = 1e-8
+
+
+@dataclass(frozen=True)
+class CoxModel:
+    r"""Proportional hazards: :math:`H(t \mid x) = H_0(t) \exp((x - \bar x)^\top \beta)`.
+
+    The coefficients maximise Breslow's partial likelihood, in which tied events share one risk
+    set, minus :math:`\tfrac{\lambda}{2} \lVert \beta \cdot sd \rVert^2`; the baseline is
+    :math:`H_0(t) = \sum_{t_k \le t} d_k / \sum_{j: t_j \ge t_k} \exp((x_j - \bar x)^\top \beta)`.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (p,)
+        Log hazard ratio per unit of each column; 0 for constant columns.
+    means : ndarray of shape (p,)
+        Feature values at which the baseline holds.
+    times, cumulative_hazard : ndarray
+        Distinct event times and the baseline there.
+    log_likelihood : float
+        Partial log-likelihood at the maximum, without the penalty.
+    penalty : float
+        The l2 penalty in use: the one asked for, or `FALLBACK_PENALTY` where the likelihood has
+        no maximum without.
+    notes : tuple of str
+        What was done about constant columns, collinearity or separation.
+
+    Examples
+    --------
+    >>> model = CoxModel.fit([[0], [1], [0], [1]], ([4, 3, 2, 1], [1, 1, 1, 1]))
+    >>> model.coefficients.round(3)
+    array([0.941])
+    >>> model.log_risk([[0], [1]]).round(3)
+    array([-0.47,  0.47])
+    """
+
+    coefficients: Floats
+    means: Floats
+    times: Floats
+    cumulative_hazard: Floats
+    log_likelihood: float
+    penalty: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def fit(cls, X: Any, y: Any, penalty: float = 0.0) -> CoxModel:
+        """Fit by Newton steps, halved where they overshoot.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Numbers without gaps. Columns are standardised inside; scale does not matter.
+        y : outcomes
+            Anything that `Outcomes.of` reads; weights are frequencies.
+        penalty : float
+            l2 penalty on the standardised coefficients.
+        """
+        if not (np.isfinite(penalty) and penalty >= 0):
+            raise InputError(f"penalty must be a number, 0 or more; got {penalty}")
+        features, outcomes = _checked(X, y)
+        weight = outcomes.weight
+        means = np.average(features, axis=0, weights=weight)
+        centred = features - means
+        spread = np.sqrt(np.average(centred**2, axis=0, weights=weight))
+        size = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1e-300)
+        used = spread > 1e-10 * size
+        notes: list[str] = []
+        if not used.all():
+            constant = name_some(np.flatnonzero(~used))
+            notes.append(f"constant column(s) {constant} left out (coefficient 0)")
+        likelihood = _PartialLikelihood(centred[:, used] / spread[used], outcomes)
+        beta, found = _maximise(likelihood, penalty)
+        if not found and penalty < FALLBACK_PENALTY:
+            penalty = FALLBACK_PENALTY
+            notes.append(
+                "the likelihood has no finite or no single maximum (collinear columns or "
+                f"separation); l2 penalty {penalty:g} on standardised columns used"
+            )
+            beta, found = _maximise(likelihood, penalty)
+        if not found:
+            raise InputError(
+                "X does not allow a Cox fit: Newton's method found no maximum; look for extreme "
+                f"values or ask for a penalty larger than {penalty:g}"
+            )
+        coefficients = np.zeros(features.shape[1])
+        coefficients[used] = beta / spread[used]
+        times, hazard = likelihood.baseline(beta)
+        value = likelihood.value(beta)
+        return cls(coefficients, means, times, hazard, value, penalty, tuple(notes))
+
+    @classmethod
+    def fit_censoring(cls, X: Any, y: Any, penalty: float = 0.0) -> CoxModel:
+        """Model of the censoring time: censorings count, events end the observation.
+
+        At equal times events leave the risk set first, as in `KaplanMeier.fit_censoring`: without
+        features the baseline is the sum of c/(n - d).
+        """
+        outcomes = Outcomes.of(y)
+        if outcomes.event.all():
+            raise InputError("y must have at least one censored subject; got events only")
+        distinct, rank = np.unique(outcomes.time, return_inverse=True)
+        weight = outcomes.weight if outcomes.weighted else None
+        # Codes that put an event just before a censoring at the same time.
+        coded = Outcomes(2.0 * rank.reshape(-1) + ~outcomes.event, ~outcomes.event, weight)
+        model = cls.fit(X, coded, penalty)
+        return replace(model, times=distinct[(model.times // 2).astype(np.intp)])
+
+    def log_risk(self, X: Any) -> Floats:
+        """Log hazard ratio against a subject with average features: (n,)."""
+        features = _matrix(X)
+        if features.shape[1] != self.coefficients.size:
+            raise InputError(
+                f"X must have {self.coefficients.size} columns, as in fit; got {features.shape[1]}"
+            )
+        return (features - self.means) @ self.coefficients
+
+    def survival(self, X: Any, times: Any = None) -> Floats:
+        """Survival probability at `times` (default: the event times): (n, m)."""
+        grid = self.times if times is None else numbers(times, "times").astype(np.float64)
+        steps = np.concatenate(([0.0], self.cumulative_hazard))
+        hazard = steps[self.times.searchsorted(grid, "right")]
+        with np.errstate(over="ignore", invalid="ignore"):
+            exponent = np.exp(self.log_risk(X))[:, None] * hazard
+        # An infinite risk times no hazard: nothing has happened yet.
+        survival: Floats = np.exp(-np.where(np.isnan(exponent), 0.0, exponent))
+        return survival
+
+    def time_at(self, X: Any, amount: Any) -> Floats:
+        """First time at which subject i has gathered more cumulative hazard than amount[i].
+
+        Infinite where the baseline ends before that: with unit exponential amounts this draws from
+        the model, subject by subject, without an n x m matrix.
+        """
+        amounts = numbers(amount, "amount").astype(np.float64)
+        risk = self.log_risk(X)
+        if amounts.shape != risk.shape:
+            raise InputError(f"amount must have one entry per row of X; got {amounts.shape}")
+        with np.errstate(divide="ignore"):
+            wanted = np.log(amounts) - risk
+            table = np.log(self.cumulative_hazard)
+        ends = np.concatenate((self.times, [np.inf]))
+        return ends[look_up(table, wanted, "right")]
+
+
+class _PartialLikelihood:
+    """Breslow's partial likelihood on standardised columns, sorted by time once."""
+
+    def __init__(self, columns: Floats, y: Outcomes) -> None:
+        order = y.time.argsort(kind="stable")
+        time = y.time[order]
+        self.x = columns[order]
+        self.weight = y.weight[order]
+        self.first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
+        self.group = np.repeat(np.arange(self.first.size), np.diff(self.first, append=time.size))
+        died = np.where(y.event[order], self.weight, 0.0)
+        self.events = np.add.reduceat(died, self.first)
+        self.happened: Bools = self.events > 0
+        self.times = time[self.first]
+        self.event_sum = died @ self.x
+        self.size = columns.shape[1]
+
+    def _risk_sums(self, beta: Floats) -> tuple[Floats, float, Floats]:
+        """Return exp(x beta - shift) per subject, the shift, and their sums over risk sets."""
+        score = self.x @ beta
+        shift = float(score.max(initial=-np.inf)) if self.size else 0.0
+        risk = self.weight * np.exp(score - shift)
+        return risk, shift, _from_the_end(np.add.reduceat(risk, self.first))
+
+    def value(self, beta: Floats) -> float:
+        """Log-likelihood; minus infinity where a risk set is numerically empty."""
+        with np.errstate(all="ignore"):
+            _, shift, sums = self._risk_sums(beta)
+            logs = self.events[self.happened] @ (np.log(sums[self.happened]) + shift)
+            total = float(self.event_sum @ beta - logs)
+        return total if np.isfinite(total) else -np.inf
+
+    def slope(self, beta: Floats) -> tuple[Floats, Floats]:
+        """Gradient and negative Hessian.
+
+        The sums over risk sets of x x' need no p x p matrix per time: exchanging the sums leaves
+        X' diag(risk * H0) X, with H0 the Breslow hazard at each subject's own time.
+        """
+        risk, _, sums = self._risk_sums(beta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hazard = np.cumsum(np.where(self.happened, self.events / sums, 0.0))
+        expected = risk * hazard[self.group]
+        gradient = self.event_sum - expected @ self.x
+        information = (self.x * expected[:, None]).T @ self.x
+        means = _from_the_end(np.add.reduceat(self.x * risk[:, None], self.first))[self.happened]
+        means /= sums[self.happened, None]
+        information -= (means * self.events[self.happened, None]).T @ means
+        return gradient, information
+
+    def baseline(self, beta: Floats) -> tuple[Floats, Floats]:
+        """Event times and Breslow's cumulative hazard there."""
+        _, shift, sums = self._risk_sums(beta)
+        steps = self.events[self.happened] / sums[self.happened]
+        return self.times[self.happened], np.cumsum(steps) * np.exp(-shift)
+
+
+def _maximise(likelihood: _PartialLikelihood, penalty: float) -> tuple[Floats, bool]:
+    """Damped Newton from zero; says whether a maximum was found."""
+    beta = np.zeros(likelihood.size)
+    if not likelihood.size:
+        return beta, True
+
+    def objective(at: Floats) -> float:
+        return likelihood.value(at) - penalty * float(at @ at) / 2
+
+    value = objective(beta)
+    scale: Floats | None = None
+    for _ in range(_MAX_STEPS):
+        gradient, information = likelihood.slope(beta)
+        gradient = gradient - penalty * beta
+        information = information + penalty * np.eye(likelihood.size)
+        if not np.isfinite(information).all():
+            return beta, False
+        if scale is None:
+            scale = np.sqrt(np.maximum(np.diagonal(information), 1e-300))
+        curvature, basis = np.linalg.eigh(information / np.outer(scale, scale))
+        if curvature[0] < _FLAT:
+            return beta, False
+        along = basis.T @ (gradient / scale)
+        step = (basis @ (along / curvature)) / scale
+        if along @ (along / curvature) < 1e-16 * (1 + abs(value)):
+            return beta + step, True
+        beta, value, moved = _line_search(objective, beta, value, step)
+        if not moved:
+            return beta, False
+    return beta, False
+
+
+def _line_search(
+    objective: Callable[[Floats], float], beta: Floats, value: float, step: Floats
+) -> tuple[Floats, float, bool]:
+    """Halve a step until it does not lose; says whether one was found."""
+    slack = 1e-12 * (1 + abs(value))
+    for halving in range(_MAX_HALVINGS):
+        trial = beta + step / 2**halving
+        gained = objective(trial)
+        if gained >= value - slack:
+            return trial, gained, True
+    return beta, value, False
+
+
+def _from_the_end(values: Floats) -> Floats:
+    """Sum over each time and everything later."""
+    return np.cumsum(values[::-1], axis=0)[::-1]
+
+
+def _matrix(X: Any) -> Floats:
+    """Read features: a matrix of finite numbers."""
+    features = numbers(X, "X", ndim=2).astype(np.float64, copy=False)
+    if not np.isfinite(features).all():
+        columns = np.flatnonzero(~np.isfinite(features).all(axis=0))
+        raise InputError(
+            f"X must be finite; column(s) {name_some(columns)} have NaN or infinite values: "
+            "fill them first"
+        )
+    return features
+
+
+def _checked(X: Any, y: Any) -> tuple[Floats, Outcomes]:
+    """Check features against outcomes; leave out subjects of weight zero."""
+    features, outcomes = _matrix(X), Outcomes.of(y)
+    if features.shape[0] != len(outcomes):
+        raise InputError(
+            f"X must have one row per subject; y has {len(outcomes)}, X has {features.shape[0]}"
+        )
+    present = outcomes.present()
+    if present is not outcomes:
+        features = features[outcomes.weight > 0]
+    if not present.event.any():
+        raise InputError("y must have at least one event to fit a Cox model; got none")
+    return features, present
