@@ -68,6 +68,8 @@ class SurvivalCurves:
         self.interpolation = interpolation
         self.tail = tail
 
+    _median: Floats | None = None
+
     @classmethod
     def _trusted(cls, times: Floats, survival: Curves, interpolation: str, tail: str) -> Any:
         curves = cls.__new__(cls)
@@ -196,7 +198,9 @@ class SurvivalCurves:
 
     def median(self) -> Floats:
         """Median survival time: `quantile` at one half."""
-        return self.quantile(0.5)
+        if self._median is None:  # many metrics ask for it
+            self._median = self.quantile(0.5)
+        return self._median.copy()
 
     def mean(self) -> Floats:
         """Mean survival time: the area under the curve and its tail."""

@@ -1,0 +1,106 @@
+"""What a model said, and what can be read off it: curves, times or risk scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Floats, Ints, vector
+from .adapters import as_curves
+from .curves import SurvivalCurves
+from .errors import InputError
+
+
+class RiskScores:
+    """Scores without a unit, higher meaning an earlier event: they can only be ranked.
+
+    >>> RiskScores([0.3, 1.2]).values
+    array([0.3, 1.2])
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values: Floats = vector(values, "risk", finite=False)
+        if np.isnan(self.values).any():
+            raise InputError("risk must not be NaN")
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+
+class Prediction:
+    """One model's predictions for n subjects; `has` says what can be read off them."""
+
+    def __init__(self, curves: SurvivalCurves | None, times: Floats | None, risk: Floats | None):
+        self.curves, self._times, self._risk = curves, times, risk
+
+    @classmethod
+    def of(cls, obj: Any, n: int, name: str) -> Prediction:
+        """Read curves, times (one number a subject) or `RiskScores`."""
+        try:
+            if isinstance(obj, Prediction):
+                prediction = obj
+            elif isinstance(obj, RiskScores):
+                prediction = cls(None, None, obj.values)
+            elif isinstance(obj, SurvivalCurves) or not _is_flat(obj):
+                prediction = cls(as_curves(obj), None, None)
+            else:
+                prediction = cls(None, vector(obj, "predicted times"), None)
+        except InputError as error:
+            raise InputError(f"predictions of {name!r}: {error}") from error
+        if len(prediction) != n:
+            raise InputError(
+                f"predictions of {name!r} must have one entry per subject: y_test has {n}, "
+                f"they have {len(prediction)}"
+            )
+        return prediction
+
+    def __len__(self) -> int:
+        for part in (self.curves, self._times, self._risk):
+            if part is not None:
+                return len(part)
+        return 0
+
+    def __getitem__(self, rows: Ints) -> Prediction:
+        return Prediction(
+            None if self.curves is None else self.curves[rows],
+            None if self._times is None else self._times[rows],
+            None if self._risk is None else self._risk[rows],
+        )
+
+    @property
+    def kind(self) -> str:
+        """curves, times or risk."""
+        return "curves" if self.curves is not None else "times" if self._risk is None else "risk"
+
+    def has(self, what: str) -> bool:
+        """Whether `what` (curves, times, risk) can be read off."""
+        return {"curves": ("curves",), "times": ("curves", "times")}.get(
+            what, ("curves", "times", "risk")
+        ).__contains__(self.kind)
+
+    @property
+    def times(self) -> Any:
+        """What the time errors take: curves (they choose the point) or times."""
+        return self.curves if self.curves is not None else self._times
+
+    @property
+    def risk(self) -> Floats:
+        """Higher means earlier: the score itself, or minus the (median) time."""
+        if self._risk is not None:
+            return self._risk
+        return -(self.curves.median() if self.curves is not None else self._times)  # type: ignore[operator]
+
+
+def _is_flat(obj: Any) -> bool:
+    """Whether this is one number a subject rather than curves."""
+    if hasattr(obj, "columns") and hasattr(obj, "index"):
+        return False
+    if isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2:
+        return False
+    if isinstance(obj, list | tuple) and obj and hasattr(obj[0], "x") and hasattr(obj[0], "y"):
+        return False
+    shape = getattr(obj, "shape", None)
+    if shape is not None:
+        return len(shape) == 1 and getattr(obj, "dtype", None) != object
+    return np.ndim(obj) == 1
