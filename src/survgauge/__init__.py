@@ -14,6 +14,9 @@ _HOMES = {
     "adapters": ("as_curves",),
     "curves": ("SurvivalCurves",),
     "errors": ("InputError", "MissingExtraError", "UndefinedMetricError"),
+    "evaluation": ("Evaluation", "evaluate"),
+    "inference": ("compare_folds", "holm"),
+    "metrics.registry": ("available_metrics",),
     "metrics.time_errors": (
         "TimeErrorDetails",
         "mae",
@@ -25,6 +28,7 @@ _HOMES = {
     ),
     "nonparametric": ("KaplanMeier",),
     "outcomes": ("Outcomes",),
+    "predictions": ("RiskScores",),
     "pseudo": ("pseudo_observations",),
     "reference": ("Reference",),
     "surrogates": ("Surrogates", "surrogate_times"),
@@ -32,7 +36,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES: tuple[str, ...] = ()
 
-__all__ = [*sorted([*_HOME_OF, *_SUBMODULES]), "__version__"]  # noqa: PLE0604
+__all__ = [*sorted([*_HOME_OF, *_SUBMODULES]), "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,7 @@ def to_numpy(values: Any, argument: str) -> NDArray[Any]:
 
 
 def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
-    """Return a real-valued array of the given number of dimensions; text and objects are refused."""
+    """Return a real-valued array with that many dimensions; text and objects are refused."""
     array = to_numpy(values, argument)
     if array.dtype == object:
         try:
@@ -43,9 +43,8 @@ def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
     if array.dtype.kind not in "fiub":
         raise InputError(f"{argument} must be numbers; got dtype {array.dtype}")
     if array.ndim != ndim:
-        raise InputError(
-            f"{argument} must have {ndim} dimension{'s' if ndim > 1 else ''}; got shape {array.shape}"
-        )
+        plural = "s" if ndim > 1 else ""
+        raise InputError(f"{argument} must have {ndim} dimension{plural}; got shape {array.shape}")
     return array
 
 
@@ -114,7 +113,7 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
     Queries are sorted in chunks first, so that neighbouring look-ups touch neighbouring memory.
     """
     if values.size < 2048 or table.size < 2048:
-        return table.searchsorted(values, side)  # type: ignore[call-overload,no-any-return]
+        return table.searchsorted(values, side)  # type: ignore[call-overload]
     found = np.empty(values.size, dtype=np.intp)
     for start in range(0, values.size, _CHUNK):
         chunk = values[start : start + _CHUNK]

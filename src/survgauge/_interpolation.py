@@ -92,8 +92,10 @@ def pchip_slopes(t: Floats, s: Floats) -> Floats:
     before, after = gap[..., :-1], gap[..., 1:]
     falling = (secant[:, :-1] < 0) & (secant[:, 1:] < 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        inner = 3 * (before + after) / (
-            (2 * after + before) / secant[:, :-1] + (after + 2 * before) / secant[:, 1:]
+        inner = (
+            3
+            * (before + after)
+            / ((2 * after + before) / secant[:, :-1] + (after + 2 * before) / secant[:, 1:])
         )
     slopes[:, 1:-1] = np.where(falling, inner, 0.0)
     slopes[:, 0] = _pchip_end(gap[..., 0], gap[..., 1], secant[:, 0], secant[:, 1])
@@ -116,9 +118,7 @@ def hermite(x: Floats, gap: Floats, s0: Floats, s1: Floats, m0: Floats, m1: Floa
     return np.clip(value, np.minimum(s0, s1), np.maximum(s0, s1))
 
 
-def hermite_area(
-    x: Floats, gap: Floats, s0: Floats, s1: Floats, m0: Floats, m1: Floats
-) -> Floats:
+def hermite_area(x: Floats, gap: Floats, s0: Floats, s1: Floats, m0: Floats, m1: Floats) -> Floats:
     """Integral of the cubic from the left end of the interval to fraction `x`."""
     x2, x3, x4 = x * x, x**3, x**4
     value = (x4 / 2 - x3 + x) * s0 + (x3 - x4 / 2) * s1

@@ -71,7 +71,7 @@ class SurvivalCurves:
     _median: Floats | None = None
 
     @classmethod
-    def _trusted(cls, times: Floats, survival: Curves, interpolation: str, tail: str) -> Any:
+    def _trusted(cls, times: Floats, survival: Curves, interpolation: str, tail: str) -> SurvivalCurves:
         curves = cls.__new__(cls)
         curves.times, curves.survival = times, survival
         curves.interpolation, curves.tail = interpolation, tail
@@ -83,13 +83,13 @@ class SurvivalCurves:
     def __getitem__(self, rows: Any) -> SurvivalCurves:
         index = rows if isinstance(rows, slice) else np.atleast_1d(rows)
         times = self.times if self.shared_grid else self.times[index]
-        picked = self._trusted(times, self.survival[index], self.interpolation, self.tail)
-        return picked  # type: ignore[no-any-return]
+        return self._trusted(times, self.survival[index], self.interpolation, self.tail)
 
     def __repr__(self) -> str:
         n, m = self.survival.shape
         grid = "shared grid" if self.shared_grid else "own grids"
-        return f"SurvivalCurves({n} subjects x {m} times, {grid}, {self.interpolation}, tail {self.tail})"
+        how = f"{self.interpolation}, tail {self.tail}"
+        return f"SurvivalCurves({n} subjects x {m} times, {grid}, {how})"
 
     @property
     def shared_grid(self) -> bool:
@@ -214,7 +214,7 @@ class SurvivalCurves:
 
     def reaches(self, q: float) -> Bools:
         """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
-        return self.survival[:, -1] <= 1.0 - q  # type: ignore[no-any-return]
+        return self.survival[:, -1] <= 1.0 - q
 
     def _area(self, stop: float) -> Floats:
         if self.interpolation == "pchip":
@@ -289,7 +289,7 @@ class _PchipBlock:
         x = np.clip((stop - self.t[:, :-1]) / gap, 0.0, 1.0)
         s, slopes = self.s, self.slopes
         pieces = kernel.hermite_area(x, gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:])
-        return np.sum(pieces, axis=1)  # type: ignore[no-any-return]
+        return np.sum(pieces, axis=1)
 
 
 def _times(values: Any, argument: str) -> Any:

@@ -102,17 +102,17 @@ class KaplanMeier:
     ) -> KaplanMeier:
         """Build from the number of jumps and of subjects at risk at each distinct time."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            hazard = np.where(jumps > 0, jumps / at_risk, 0.0)
+            hazard: Floats = np.where(jumps > 0, jumps / at_risk, 0.0)
         if estimator == "nelson_aalen":
             return cls(times, np.exp(-np.cumsum(hazard)), jumps)
         return cls(times, np.cumprod(1.0 - hazard), jumps)
 
     def at(self, t: Any, side: str = "right") -> Floats:
-        """Estimate at `t`, or just before it with ``side="left"``; past the end it keeps its value."""
+        """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""
         one_of("side", side, ("right", "left"))
         points = np.asarray(t, dtype=np.float64)
         found = look_up(self.times, points.ravel(), side).reshape(points.shape)
-        return self._padded[found]  # type: ignore[no-any-return]
+        return self._padded[found]
 
     @property
     def last_time(self) -> float:

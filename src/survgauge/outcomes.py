@@ -80,8 +80,9 @@ class Outcomes:
     def of(cls, obj: Any, argument: str = "y") -> Outcomes:
         """Read outcomes from whatever holds them.
 
-        Accepts an `Outcomes`, a ``(time, event)`` pair, a structured array with one boolean and one
-        numeric field (scikit-survival's), or a frame or mapping with columns ``time`` and ``event``.
+        Accepts an `Outcomes`, a ``(time, event)`` pair, a structured array with one boolean and
+        one numeric field (scikit-survival's), or a frame or mapping with columns ``time`` and
+        ``event``.
 
         >>> Outcomes.of({"time": [2.0, 3.0], "event": [True, False]})
         Outcomes(n=2, events=1, last time=3)
@@ -105,8 +106,8 @@ class Outcomes:
                 )
             return cls(obj["time"], obj["event"])
         raise InputError(
-            f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame with "
-            f"columns time and event; got {type(obj).__name__}"
+            f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
+            f"with columns time and event; got {type(obj).__name__}"
         )
 
     @property
@@ -128,7 +129,9 @@ class Outcomes:
         if time.size == 0:
             raise InputError("this selection of outcomes is empty; at least one subject is needed")
         weight = None if self._weight is None else self._weight[index]
-        return Outcomes._trusted(time.copy(), event.copy(), None if weight is None else weight.copy())
+        return Outcomes._trusted(
+            time.copy(), event.copy(), None if weight is None else weight.copy()
+        )
 
     def __repr__(self) -> str:
         return (

@@ -102,5 +102,5 @@ def _is_flat(obj: Any) -> bool:
         return False
     shape = getattr(obj, "shape", None)
     if shape is not None:
-        return len(shape) == 1 and getattr(obj, "dtype", None) != object
+        return len(shape) == 1 and str(getattr(obj, "dtype", "")) != "object"
     return np.ndim(obj) == 1

@@ -48,7 +48,7 @@ class Reference:
         if tau is None:
             return self
         build = lambda: Reference(self.y.restricted(tau), stop=tau)  # noqa: E731
-        return self.cached(("tau", tau), build)  # type: ignore[no-any-return]
+        return self.cached(("tau", tau), build)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once what depends on options, such as tail and area."""
@@ -123,7 +123,9 @@ class Reference:
 
     def rest(self, area: str) -> Floats:
         """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
-        return self.cached(("rest", area), lambda: _reverse_cumsum(self._areas(self.survival, area)))
+        return self.cached(
+            ("rest", area), lambda: _reverse_cumsum(self._areas(self.survival, area))
+        )
 
     def tail(self, tail: str) -> float:
         """Area under Kaplan-Meier past t_last."""
@@ -232,7 +234,7 @@ class PseudoMeans:
         usual = tail_area(np.float64(ref.last_time), end, tail, ref.stop)
         longer = end * (c - ref.last_time) + tail_area(c, end, tail, ref.stop)
         change = self._past["change"][j] + (longer - usual)
-        return self._past["theta"] + (ref.size + 1) * change  # type: ignore[no-any-return]
+        return self._past["theta"] + (ref.size + 1) * change
 
 
 def _risk(ref: Reference) -> tuple[Floats, Floats]:

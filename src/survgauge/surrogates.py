@@ -165,7 +165,9 @@ def margin(s: Setting) -> Surrogates:
         area = tail_area(c, survival, s.tail, ref.stop)
         with np.errstate(divide="ignore", invalid="ignore"):
             guess[s.past] = np.where(survival > 0, c + area / survival, c)
-    return s.fill(guess, s.confidence, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean"))
+    return s.fill(
+        guess, s.confidence, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean")
+    )
 
 
 def _margin_trapezoid(s: Setting) -> Floats:

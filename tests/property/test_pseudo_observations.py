@@ -44,5 +44,7 @@ def test_frequencies_equal_replicated_rows(y, seed):
     time, event = map(np.array, pair(y))
     counts = np.random.default_rng(seed).integers(1, 3, len(y))
     weighted = sg.pseudo_observations(sg.Outcomes(time, event, counts), tail="hold")
-    repeated = sg.pseudo_observations((np.repeat(time, counts), np.repeat(event, counts)), tail="hold")
+    repeated = sg.pseudo_observations(
+        (np.repeat(time, counts), np.repeat(event, counts)), tail="hold"
+    )
     np.testing.assert_allclose(np.repeat(weighted, counts), repeated, rtol=1e-9, atol=1e-9)

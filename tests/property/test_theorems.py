@@ -41,7 +41,9 @@ def test_pseudo_observation_is_never_before_censoring_nor_margin_against_a_refer
 
 
 @given(
-    events=st.lists(st.integers(0, 9), min_size=1, max_size=10), c=st.integers(0, 10), tail=own.tails
+    events=st.lists(st.integers(0, 9), min_size=1, max_size=10),
+    c=st.integers(0, 10),
+    tail=own.tails,
 )
 @settings(max_examples=200, deadline=None)
 def test_one_censored_subject_makes_pseudo_observation_and_margin_equal(events, c, tail):

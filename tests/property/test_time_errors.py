@@ -32,9 +32,7 @@ def naive_surrogate(method, c, train, area, tail, stop=math.inf):
 @given(train=own.outcomes_with_event, test=own.test_outcomes, area=own.areas, tail=own.tails)
 @settings(max_examples=150, deadline=None)
 def test_surrogates_against_a_reference(method, train, test, area, tail):
-    got = sg.surrogate_times(
-        pair(test), y_train=pair(train), method=method, area=area, tail=tail
-    )
+    got = sg.surrogate_times(pair(test), y_train=pair(train), method=method, area=area, tail=tail)
     for i, (t, event) in enumerate(test):
         if event:
             assert (got.time[i], got.weight[i], got.defined[i]) == (t, 1.0, True)
@@ -59,7 +57,9 @@ def test_pseudo_observations_in_sample_leave_one_out(y, area, tail):
             np.testing.assert_allclose(got.time[i], want, **CLOSE)
 
 
-@given(train=own.outcomes_with_event, test=own.test_outcomes, tau=st.integers(1, 14), tail=own.tails)
+@given(
+    train=own.outcomes_with_event, test=own.test_outcomes, tau=st.integers(1, 14), tail=own.tails
+)
 @settings(max_examples=200, deadline=None)
 @pytest.mark.parametrize("method", ["margin", "ipcw_t", "po", "pop_po"])
 def test_horizon_replaces_outcomes_and_stops_areas(method, train, test, tau, tail):
@@ -180,13 +180,16 @@ def test_unit_order_and_replication(y, p, factor):
 def test_frequencies_in_the_reference_equal_replicated_rows(y, p, seed):
     time, event = map(np.array, pair(y))
     counts = np.random.default_rng(seed).integers(1, 4, len(y))
-    weighted, repeated = sg.Outcomes(time, event, counts), (np.repeat(time, counts), np.repeat(event, counts))
+    weighted, repeated = (
+        sg.Outcomes(time, event, counts),
+        (np.repeat(time, counts), np.repeat(event, counts)),
+    )
     p = np.array(p[: len(y)])
     test = ([2.0, 5.0, 11.0], [False, False, True])
     for method in ("margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected"):
         for call in (
-            lambda y_, p_: sg.mae(test, [1.0, 2.0, 3.0], y_train=y_, method=method),
-            lambda y_, p_: sg.mae(y_, p_, method=method),
+            lambda y_, p_, m=method: sg.mae(test, [1.0, 2.0, 3.0], y_train=y_, method=m),
+            lambda y_, p_, m=method: sg.mae(y_, p_, method=m),
         ):
             try:
                 want = call(repeated, np.repeat(p, counts))

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from ._pairs import Bools, Counts, Floats, Ints, PairCounts, _back, _cumulative, _run_bounds
 
 Evaluate = Callable[[Ints, Floats], Floats]
+# Concordant and tied: weight of partners of each anchor, weight of anchors of each partner.
+_Found = tuple[Floats, Floats, Floats, Floats]
 
-_SLAB = 512  # anchors that share one sort of the curves
+_SLAB = 1024  # anchors that share one sort of the curves
 _FEW = 16  # with fewer anchors than this, evaluating costs less than sorting
 _BLOCK = 2048  # curves per evaluated block, which then fits the cache
 _COLUMNS = 8  # grid points fetched at once: one cache line of a row
-# A curve given as a function may rise by rounding between two ends; this much is looked into.
-_SLACK = 1e-12
+_ROUNDING = 1e-14  # more than any error in a probability after a few operations
 
 
 def antolini_counts(
@@ -66,7 +67,8 @@ def antolini_counts(
         Value of all curves at zero if the grid starts later.
     at : callable, optional
         ``at(rows, t)`` gives S(t | x) of these rows at all of `t`, of shape (rows, t), with curves
-        that do not rise. Used past the last grid time; without it the last value is held.
+        that do not rise. Used past the last grid time, where it may depend on a curve through its
+        last value only; without it that value is held.
 
     Examples
     --------
@@ -83,12 +85,12 @@ def antolini_counts(
     if survival is None or times is None:
         if at is None:
             raise ValueError("curves are missing: pass times and survival, or at")
-        parts = [(np.ones(laid.anchor.size, dtype=np.bool_), _Function(at, order))]
+        parts = [(np.ones(laid.anchor.size, dtype=np.bool_), _Function(at, order, times, None))]
     else:
         past = (laid.t > times[-1]) & (at is not None)
         parts = [(~past, _Grid(times, survival, order, interpolation, before))]
         if at is not None:
-            parts.append((past, _Function(at, order)))
+            parts.append((past, _Function(at, order, None, survival[order, -1])))
     for chosen, source in parts:
         if chosen.any():
             _count(laid, np.flatnonzero(chosen), source)
@@ -126,6 +128,13 @@ class _Laid:
         self.partner_comparable = _cumulative(left)[start]
         self.concordant, self.tied = np.zeros(n), np.zeros(n)
         self.partner_concordant, self.partner_tied = np.zeros(n), np.zeros(n)
+
+    def add(self, anchors: _Anchors, rows: Ints, found: _Found) -> None:
+        """Add what was found between some anchors and some partners."""
+        self.concordant[anchors.position] += found[0]
+        self.tied[anchors.position] += found[1]
+        self.partner_concordant[rows] += found[2]
+        self.partner_tied[rows] += found[3]
 
     def counts(
         self, order: Ints, anchor_weight: Floats | None, weight: Floats | None
@@ -185,28 +194,24 @@ def _inside(laid: _Laid, slab: _Anchors, curves: _Curves) -> None:
     for begin in range(0, slab.x.size, curves.group):
         part = slab.take(slice(begin, begin + curves.group))
         if part.first[0] < stop:
-            _evaluate(laid, part, curves, np.arange(part.first[0], stop), masked=True)
+            rows = np.arange(part.first[0], stop)
+            laid.add(part, rows, _evaluate(part, curves, rows, laid.w[rows], masked=True))
 
 
 def _through(laid: _Laid, slab: _Anchors, curves: _Curves) -> None:
     """Pairs whose partner is at risk throughout the slab."""
-    start, n = int(slab.first[-1]), laid.w.size
-    if start == n:
+    rows = np.arange(slab.first[-1], laid.w.size)
+    if rows.size == 0:
         return
     if slab.x.size < _FEW and slab.x[0] != slab.x[-1]:
-        _evaluate(laid, slab, curves, np.arange(start, n))
+        laid.add(slab, rows, _evaluate(slab, curves, rows, laid.w[rows]))
         return
-    low, high = curves.bounds(start, slab.x[0], slab.x[-1])
-    slab = slab.take(np.argsort(slab.value))
-    flat = np.flatnonzero(low == high)
-    if flat.size == low.size:
-        _rank_flat(laid, slab, np.arange(start, n), low)
-        return
-    bent = np.arange(n - start)
-    if flat.size:
-        _rank_flat(laid, slab, start + flat, low[flat])
-        bent = np.flatnonzero(low != high)
-    _rank_bent(laid, slab, curves, start + bent, low[bent], high[bent])
+    first, last = curves.ends(rows, slab)
+    flat = first == last
+    if flat.any():
+        _rank_flat(laid, slab, rows[flat], first[flat])
+    if not flat.all():
+        _rank_bent(laid, slab, curves, rows[~flat])
 
 
 def _rank_flat(laid: _Laid, slab: _Anchors, rows: Ints, value: Floats) -> None:
@@ -215,67 +220,74 @@ def _rank_flat(laid: _Laid, slab: _Anchors, rows: Ints, value: Floats) -> None:
     value, rows = value[order], rows[order]
     total = _cumulative(laid.w[rows])
     level, above = (np.searchsorted(value, slab.value, side) for side in ("left", "right"))
-    laid.concordant[slab.position] += total[-1] - total[above]
-    laid.tied[slab.position] += total[above] - total[level]
     from_above = np.bincount(above, slab.left, rows.size + 1)
     from_level = np.bincount(level, slab.left, rows.size + 1)
-    laid.partner_concordant[rows] += np.cumsum(from_above)[:-1]
+    tied = np.zeros(rows.size)
     if (above > level).any():
-        laid.partner_tied[rows] += np.cumsum(from_level - from_above)[:-1]
+        tied = np.cumsum(from_level - from_above)[:-1]
+    anchors = total[-1] - total[above], total[above] - total[level]
+    laid.add(slab, rows, (*anchors, np.cumsum(from_above)[:-1], tied))
 
 
-def _rank_bent(
-    laid: _Laid, slab: _Anchors, curves: _Curves, rows: Ints, low: Floats, high: Floats
-) -> None:
+def _rank_bent(laid: _Laid, slab: _Anchors, curves: _Curves, rows: Ints) -> None:
     """Pairs with falling curves: evaluate only those whose range holds the anchor's value."""
-    order = np.argsort(high)
-    rows, low, high = rows[order], low[order], high[order]
-    total = _cumulative(laid.w[rows])
-    # All curves from here on, in this order, stay above the value found.
+    low, high, value = curves.ranges(rows, slab)
+    by_value, by_high = np.argsort(value), np.argsort(high)
+    slab, value, rows = slab.take(by_value), value[by_value], rows[by_high]
+    # Copies of one curve are decided together.
+    heads = np.flatnonzero(curves.changes(rows))
+    low, high = low[by_high[heads]], high[by_high[heads]]
+    w = np.add.reduceat(laid.w[rows], heads)
+    total = _cumulative(w)
+    # From here on, in the order of the highest values, all curves stay above the value found.
     floor = np.minimum.accumulate(low[::-1])[::-1]
-    begins = np.arange(0, slab.x.size, curves.group)
-    ends = np.minimum(begins + curves.group, slab.x.size)
-    starts = np.searchsorted(high, slab.value[begins], "left")
-    stops = np.searchsorted(floor, slab.value[ends - 1], "right")
-    lead = np.zeros(rows.size + 1)  # weight of anchors that a curve and all after it stay above
+    begins = np.arange(0, value.size, curves.group)
+    ends = np.minimum(begins + curves.group, value.size)
+    starts = np.searchsorted(high, value[begins], "left")
+    stops = np.searchsorted(floor, value[ends - 1], "right")
+    lead = np.zeros(heads.size + 1)  # weight of anchors that a curve and all after it stay above
+    concordant, tied = np.zeros(heads.size), np.zeros(heads.size)
     for begin, end, start, stop in zip(begins, ends, starts, stops, strict=True):
         part = slab.take(slice(begin, end))
-        laid.concordant[part.position] += total[-1] - total[start]
-        weight = part.left.sum()
-        lead[start] += weight
-        # The window may hold curves that stay above too; the others are counted anew.
-        open_ = rows[start:stop][low[start:stop] <= part.value[-1]]
-        laid.concordant[part.position] -= laid.w[open_].sum()
-        laid.partner_concordant[open_] -= weight
-        _evaluate(laid, part, curves, open_)
-    laid.partner_concordant[rows] += np.cumsum(lead)[:-1]
+        # Curves of the window that stay above too are settled; the others are counted anew.
+        window = start + np.flatnonzero(low[start:stop] <= value[end - 1])
+        found = _evaluate(part, curves, rows[heads[window]], w[window])
+        laid.concordant[part.position] += total[-1] - total[start] - w[window].sum() + found[0]
+        laid.tied[part.position] += found[1]
+        lead[start] += part.left.sum()
+        concordant[window] += found[2] - part.left.sum()
+        tied[window] += found[3]
+    copies = np.diff(np.append(heads, rows.size))
+    laid.partner_concordant[rows] += np.repeat(np.cumsum(lead)[:-1] + concordant, copies)
+    laid.partner_tied[rows] += np.repeat(tied, copies)
 
 
 def _evaluate(
-    laid: _Laid, part: _Anchors, curves: _Curves, rows: Ints, masked: bool = False
-) -> None:
+    part: _Anchors, curves: _Curves, rows: Ints, w: Floats, masked: bool = False
+) -> _Found:
     """Compare values; `masked`: rows before an anchor's first partner do not count for it."""
-    own = part.value[:, None]
+    own, concordant, tied = part.value[:, None], np.zeros(part.x.size), np.zeros(part.x.size)
+    partner_concordant, partner_tied = np.zeros(rows.size), np.zeros(rows.size)
     for begin in range(0, rows.size, _BLOCK):
-        block = rows[begin : begin + _BLOCK]
-        value = curves.values(block, part.x)
+        chunk = slice(begin, begin + _BLOCK)
+        value = curves.values(rows[chunk], part.x)
         above, level = value > own, value == own
         if masked:
-            partner = block >= part.first[:, None]
+            partner = rows[chunk] >= part.first[:, None]
             above &= partner
             level &= partner
-        w = laid.w[block]
         weights = above.astype(np.float64)
-        laid.concordant[part.position] += weights @ w
-        laid.partner_concordant[block] += part.left @ weights
+        concordant += weights @ w[chunk]
+        partner_concordant[chunk] = part.left @ weights
         if level.any():
             weights = level.astype(np.float64)
-            laid.tied[part.position] += weights @ w
-            laid.partner_tied[block] += part.left @ weights
+            tied += weights @ w[chunk]
+            partner_tied[chunk] = part.left @ weights
+    return concordant, tied, partner_concordant, partner_tied
 
 
 class _Curves(Protocol):
-    """Curves of subjects at risk over one slab; arguments x are the source's own."""
+    """Curves of subjects at risk over one slab, as functions of the source's own argument x."""
 
     group: int  # anchors evaluated together
 
@@ -285,8 +297,18 @@ class _Curves(Protocol):
     def values(self, position: Ints, x: Floats) -> Floats:
         """Values of the positions at all x, of shape (x, position)."""
 
-    def bounds(self, start: int, first: float, last: float) -> tuple[Floats, Floats]:
-        """Lowest and highest value from first to last of all positions from `start` on."""
+    def ends(self, position: Ints, slab: _Anchors) -> Floats:
+        """Values at the two ends of the slab, (2, position); equal only if constant between."""
+
+    def ranges(self, position: Ints, slab: _Anchors) -> tuple[Floats, Floats, Floats]:
+        """Bounds (low, high) of the curves over the slab and the anchors' values beside them.
+
+        All three may be transformed as long as value < low proves the curve to be above, and
+        value > high to be below the anchor.
+        """
+
+    def changes(self, position: Ints) -> Bools:
+        """Whether a curve differs from the one before it in the list."""
 
 
 class _Source(Protocol):
@@ -302,7 +324,7 @@ class _Source(Protocol):
 class _Lines:
     """Straight lines A + B x, 0 <= x < 1, of all positions from `start` on.
 
-    Rounding is monotone, hence so is the computed A + B x in x: bounds from the two ends are exact.
+    Rounding is monotone, hence so is the computed A + B x in x: its values at two ends bound it.
     """
 
     group = 16
@@ -320,10 +342,58 @@ class _Lines:
         value += self.level[at]
         return value
 
-    def bounds(self, start: int, first: float, last: float) -> tuple[Floats, Floats]:
-        level, slope = self.level[start - self.start :], self.slope[start - self.start :]
-        ends = level + slope * first, level + slope * last
-        return np.minimum(*ends), np.maximum(*ends)
+    def ends(self, position: Ints, slab: _Anchors) -> Floats:
+        return self.values(position, slab.x[[0, -1]])
+
+    def changes(self, position: Ints) -> Bools:
+        level, slope = self.level[position - self.start], self.slope[position - self.start]
+        new = (level[1:] != level[:-1]) | (slope[1:] != slope[:-1])
+        return np.concatenate(([True], new))
+
+    def ranges(self, position: Ints, slab: _Anchors) -> tuple[Floats, Floats, Floats]:
+        sample = position[:: max(1, position.size // 1000)]
+        plain, moving = _Frame(0.0, 0.0, 0.0, 0.0), self._fall(sample)
+        ends = slab.x[[0, -1]]
+        open_ = [
+            _open_pairs(*frame.ranges(self.values(sample, ends), slab)) for frame in (plain, moving)
+        ]
+        frame = plain if open_[0] <= open_[1] else moving
+        return frame.ranges(self.values(position, ends), slab)
+
+    def _fall(self, position: Ints) -> _Frame:
+        """Regression of B on A: the fall that the curves have in common."""
+        level, slope = self.level[position - self.start], self.slope[position - self.start]
+        centre, fall = float(level.mean()), float(slope.mean())
+        spread = float(np.sum((level - centre) ** 2))
+        shrink = float(np.dot(level - centre, slope)) / spread if spread > 0 else 0.0
+        return _Frame(centre, fall, max(shrink, -0.9), _ROUNDING)
+
+
+class _Frame(NamedTuple):
+    """View from a falling frame, u = (v - centre - fall x) / (1 + shrink x).
+
+    u rises with v, and along a line v = A + B x it is monotone in x; so its values at two ends
+    bound it too, and far more closely where curves fall together. `slack` is for its rounding.
+    """
+
+    centre: float
+    fall: float
+    shrink: float
+    slack: float
+
+    def ranges(self, ends: Floats, slab: _Anchors) -> tuple[Floats, Floats, Floats]:
+        x = slab.x[[0, -1]][:, None]
+        scale = 1.0 + self.shrink * x
+        slack = self.slack / float(scale.min())
+        ends = (ends - self.centre - self.fall * x) / scale
+        value = (slab.value - self.centre - self.fall * slab.x) / (1.0 + self.shrink * slab.x)
+        return np.minimum(*ends) - slack, np.maximum(*ends) + slack, value
+
+
+def _open_pairs(low: Floats, high: Floats, value: Floats) -> int:
+    """Pairs that the ranges do not decide."""
+    value = np.sort(value)
+    return int(np.sum(np.searchsorted(value, high, "right") - np.searchsorted(value, low, "left")))
 
 
 class _Grid:
@@ -362,15 +432,20 @@ class _Grid:
 
 
 class _Function:
-    """Curves behind a function of (rows, t); they must not rise."""
+    """Curves behind a function of (rows, t), which must not rise.
 
-    group = 64
+    `times` only cuts time into stretches; curves with the same `key` are copies of each other.
+    """
 
-    def __init__(self, at: Evaluate, order: Ints) -> None:
-        self.at, self.order = at, order
+    group = 32
+
+    def __init__(self, at: Evaluate, order: Ints, times: Floats | None, key: Floats | None) -> None:
+        self.at, self.order, self.times, self.key = at, order, times, key
 
     def segments(self, t: Floats) -> Ints:
-        return np.zeros(t.size, dtype=np.intp)
+        if self.times is None:
+            return np.zeros(t.size, dtype=np.intp)
+        return np.searchsorted(self.times, t, "right")
 
     def curves(self, start: int, t: Floats) -> tuple[_Curves, Floats]:
         return self, t
@@ -386,14 +461,20 @@ class _Function:
     def values(self, position: Ints, x: Floats) -> Floats:
         return self.at(self.order[position], x).T
 
-    def bounds(self, start: int, first: float, last: float) -> tuple[Floats, Floats]:
-        ends = np.unique((first, last))
-        value = np.empty((ends.size, self.order.size - start))
-        for begin in range(start, self.order.size, _BLOCK):
-            block = np.arange(begin, min(begin + _BLOCK, self.order.size))
-            value[:, block - start] = self.values(block, ends)
-        low, high = value.min(axis=0), value.max(axis=0)
-        bent = low != high
-        low[bent] -= _SLACK * (low[bent] + 1e-3)
-        high[bent] += _SLACK * (high[bent] + 1e-3)
-        return low, high
+    def changes(self, position: Ints) -> Bools:
+        if self.key is None:
+            return np.ones(position.size, dtype=np.bool_)
+        key = self.key[position]
+        return np.concatenate(([True], key[1:] != key[:-1]))
+
+    def ends(self, position: Ints, slab: _Anchors) -> Floats:
+        value = np.empty((2, position.size))
+        for begin in range(0, position.size, _BLOCK):
+            chunk = slice(begin, begin + _BLOCK)
+            value[:, chunk] = self.values(position[chunk], slab.x[[0, -1]])
+        return value
+
+    def ranges(self, position: Ints, slab: _Anchors) -> tuple[Floats, Floats, Floats]:
+        ends = self.ends(position, slab)
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        return low - _ROUNDING, high + _ROUNDING, slab.value

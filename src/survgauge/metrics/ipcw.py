@@ -38,12 +38,11 @@ class CensoringWeights:
     """
 
     def __init__(self, y: Outcomes, y_train: Any, censoring: Any, convention: Convention) -> None:
-        if censoring is not None and not callable(censoring):
-            if not isinstance(censoring, KaplanMeier):
-                raise InputError(
-                    "censoring must be a KaplanMeier or a function G(t, side); "
-                    f"got {type(censoring).__name__}"
-                )
+        if not (censoring is None or callable(censoring) or isinstance(censoring, KaplanMeier)):
+            raise InputError(
+                "censoring must be a KaplanMeier or a function G(t, side); "
+                f"got {type(censoring).__name__}"
+            )
         self.y, self.convention = y, convention
         self.reference = Reference(y) if y_train is None else Reference.of(y_train)
         self.in_sample = y_train is None

@@ -1,4 +1,4 @@
-"""What every metric of one evaluation shares: outcomes, reference set, horizon, time of interest."""
+"""What all metrics of one evaluation share: outcomes, reference, horizon, time of interest."""
 
 from __future__ import annotations
 

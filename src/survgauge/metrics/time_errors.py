@@ -55,7 +55,7 @@ class TimeErrorDetails:
 
     @property
     def psi(self) -> Floats:
-        """First-order contribution of each subject: (weight * loss - value * share) / normalizer."""
+        """First-order contribution of a subject: (weight loss - value share) / normalizer."""
         share = self.weight if self.share is None else self.share
         return (self.weight * self.loss - self.value * share) / self.normalizer
 
@@ -354,7 +354,8 @@ def time_error(
     normalize : {"n", "weights", "events"}
         Divisor of ``ipcw_d``: all subjects, the sum of weights, or the number of events.
     censoring : KaplanMeier or callable, optional
-        G for ``ipcw_d``, instead of the reference set's; a function G(t, side) of the subjects' times.
+        G for ``ipcw_d``, instead of the reference set's; a function G(t, side) of one time per
+        subject.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
     true_time : array-like of shape (n,), optional

@@ -1,0 +1,319 @@
+"""From a censored data set to one whose true event times are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats, Ints, frozen, vector
+from .._random import check_seed, stream
+from ..errors import InputError, one_of
+from ..outcomes import Outcomes
+from .comparison import Comparison
+from .copulas import check_copula, parameter, second_given_first, survival_ranks
+from .features import as_features, refuse_leaks, take_rows
+from .laws import KINDS, LAWS, PARAMETRIC, Law, Source
+
+UserLaw = Callable[[Any, Floats, np.random.Generator], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SemiSynthetic:
+    """A data set with drawn censoring: what a model may see, and the truth beside it.
+
+    Only `X` and `y` are for models; nothing that hangs on them leads to the true times.
+
+    Attributes
+    ----------
+    X : frame or array
+        Features of the kept subjects, in the type that came in; None without features.
+    y : Outcomes
+        What is observed: min(event time, censoring time), and which of them it is.
+    true_time : ndarray
+        Event time of every subject.
+    censoring_time : ndarray
+        Drawn censoring time of every subject, infinite where censoring never comes.
+    rows : ndarray
+        Where the subjects are in the data that came in.
+    dropped : int
+        Subjects left out because they were censored at time 0.
+    censoring : str
+        Kind of censoring; a user function goes by its name.
+    random_state : int
+        The seed; the same one gives the same data.
+    parameters : dict
+        Parameters of the censoring distribution.
+    original : Outcomes
+        The outcomes that came in, D.
+    """
+
+    X: Any
+    y: Outcomes
+    true_time: Floats
+    censoring_time: Floats
+    rows: Ints
+    dropped: int
+    censoring: str
+    random_state: int
+    parameters: dict[str, Any]
+    original: Outcomes
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def censoring_rate(self) -> float:
+        """Share of censored subjects, between 0 and 1."""
+        return 1.0 - float(self.y.event.mean())
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Log-rank test and Kaplan-Meier curves of D, D' and D''."""
+        truth = self.original[self.original.event]
+        return Comparison(self.original, self.y, truth)
+
+    def __repr__(self) -> str:
+        return (
+            f"SemiSynthetic({self.censoring}, n={len(self)}, censored {self.censoring_rate:.1%}, "
+            f"dropped {self.dropped})"
+        )
+
+
+def semisynthetic(
+    X: Any,
+    y: Any,
+    censoring: str | UserLaw = "uniform",
+    random_state: int | None = 0,
+    external: Any = None,
+    *,
+    rate: float | None = None,
+    kendall_tau: float = 0.0,
+    copula: str = "clayton",
+    whole_units: bool | None = None,
+) -> SemiSynthetic:
+    r"""Censor the events of a real data set anew, so that every true event time is known.
+
+    D, the data that came in, gives the censoring distribution; D', its subjects with an event,
+    each get a drawn censoring time :math:`\tilde c_i`; in the result D'' subject i is censored at
+    :math:`\tilde c_i` if and only if :math:`\tilde c_i < t_i`. Subjects censored at time 0 are
+    dropped and counted.
+
+    In whole-unit data (all times whole numbers) the drawn time is rounded down. For whole
+    :math:`t_i` this changes nobody's status, :math:`\lfloor c \rfloor < t \iff c < t`, and keeps
+    exactly what was seen: a subject lost during day 3 was at risk for the events of day 3, not
+    of day 4.
+
+    Parameters
+    ----------
+    X : frame or array-like of shape (n, p), or None
+        Features of all subjects. Only ``original_dependent`` reads them (filled and encoded
+        inside); rows are passed on as they are.
+    y : outcomes
+        Anything that `Outcomes.of` reads, without weights.
+    censoring : str or callable
+        ``uniform``: U[0, t_max] with the largest event time; ``uniform_admin``: the same, cut at
+        the median event time; ``exponential`` with the standard deviation of the event times as
+        scale; ``original_independent``: G, the reverse Kaplan-Meier estimate of D;
+        ``original_dependent``: a Cox model of D's censoring given the features; ``external``: G
+        of `external`, stretched so that its last time becomes t_max. Mass left at the end of an
+        estimate censors nobody. Or a function of (X of the events, event times, generator) that
+        returns censoring times, infinite for never.
+    random_state : int or None
+        Seed; None draws one and records it.
+    external : outcomes, optional
+        Another data set, for ``external``.
+    rate : float, optional
+        Expected share of censored subjects after dropping, for the parametric kinds: all
+        censoring times are multiplied by the factor that reaches it (``parameters["factor"]``).
+    kendall_tau : float
+        Dependence between event and censoring time, 0 for none: the survival probabilities of the
+        two times are tied by `copula`. Discrete times have this tau before ties.
+    copula : {"clayton", "frank", "gaussian"}
+        Clayton ties late times most.
+    whole_units : bool, optional
+        Round censoring times down; by default where all times of `y` are whole numbers.
+
+    References
+    ----------
+    Qi et al., An Effective Meaningful Way to Evaluate Survival Models, ICML 2023, section 4.1.
+
+    Examples
+    --------
+    >>> ss = semisynthetic(None, ([2, 4, 6, 8, 9], [1, 1, 1, 1, 0]), "uniform", random_state=1)
+    >>> ss
+    SemiSynthetic(uniform, n=4, censored 50.0%, dropped 0)
+    >>> ss.true_time
+    array([2., 4., 6., 8.])
+    >>> ss.y.time, ss.y.event
+    (array([2., 2., 6., 4.]), array([ True, False,  True, False]))
+    """
+    source = _source(X, y, censoring, external)
+    seed, whole = check_seed(random_state), _whole(source.y, whole_units)
+    time = source.event_time
+    if callable(censoring):
+        name = getattr(censoring, "__name__", type(censoring).__name__)
+        _only_built_in(rate, kendall_tau)
+        drawn, parameters = _call(censoring, source, seed), {}
+    else:
+        name, law = censoring, LAWS[censoring](source)
+        parameters = dict(law.parameters)
+        tie = _dependence(time, seed, kendall_tau, copula, parameters)
+        drawn = law.quantile(tie(stream(seed, "censoring", name).random(time.size)))
+        if rate is not None:
+            parameters["rate"] = rate
+            parameters["factor"] = factor = _factor(law, tie, time, rate, name, whole)
+            drawn = drawn * factor
+    if whole:
+        drawn = np.floor(drawn)
+    censored = drawn < time
+    kept = ~(censored & (drawn == 0))
+    if not kept.any():
+        raise InputError(
+            f"censoring {name!r} censors all {time.size} events at time 0; nobody is left"
+        )
+    return SemiSynthetic(
+        X=take_rows(source.X, source.rows[kept]),
+        y=Outcomes(np.minimum(drawn, time)[kept], ~censored[kept]),
+        true_time=frozen(time[kept]),
+        censoring_time=frozen(drawn[kept]),
+        rows=frozen(source.rows[kept]),
+        dropped=int(time.size - kept.sum()),
+        censoring=name,
+        random_state=seed,
+        parameters=parameters,
+        original=source.y,
+    )
+
+
+def _source(X: Any, y: Any, censoring: Any, external: Any) -> Source:
+    """Check what came in."""
+    if not callable(censoring):
+        one_of("censoring", censoring, KINDS)
+    if external is not None and censoring != "external":
+        raise InputError(
+            f"external is read by censoring='external' only; got censoring {censoring!r}: leave "
+            "one of them out"
+        )
+    outcomes = Outcomes.of(y)
+    if outcomes.weighted:
+        raise InputError(
+            "y must not have weights, because every subject gets its own censoring time; repeat "
+            "the rows instead (numpy.repeat)"
+        )
+    rows = np.flatnonzero(outcomes.event)
+    if not rows.size:
+        raise InputError(
+            "y must have events, whose times are the truth; got censored subjects only"
+        )
+    features = as_features(X, len(outcomes))
+    refuse_leaks(features, rows, outcomes.time[rows])
+    other = None if external is None else Outcomes.of(external, "external")
+    return Source(features, outcomes, rows, other)
+
+
+def _whole(y: Outcomes, whole_units: bool | None) -> bool:
+    found = bool((y.time == np.floor(y.time)).all())
+    if whole_units and not found:
+        raise InputError(
+            "whole_units=True needs whole-number times in y; some are fractions, so that rounding "
+            "would change who is censored"
+        )
+    return found if whole_units is None else bool(whole_units)
+
+
+def _only_built_in(rate: float | None, kendall_tau: float) -> None:
+    if rate is not None or kendall_tau != 0:
+        raise InputError(
+            "rate and kendall_tau go with the built-in kinds of censoring; a censoring function "
+            "has to see to them itself"
+        )
+
+
+def _call(law: UserLaw, source: Source, seed: int) -> Floats:
+    """Ask a user's function for censoring times."""
+    time = source.event_time
+    generator = stream(seed, "censoring", "function")
+    answer = law(take_rows(source.X, source.rows), time.copy(), generator)
+    drawn = vector(
+        answer, "the result of censoring", length=time.size, like="the events", finite=False
+    )
+    if np.isnan(drawn).any() or (drawn < 0).any():
+        raise InputError(
+            "the result of censoring must be times, not negative and not NaN (infinite for never)"
+        )
+    return np.array(drawn)
+
+
+def _dependence(
+    time: Floats, seed: int, kendall_tau: float, copula: str, parameters: dict[str, Any]
+) -> Callable[[Floats], Floats]:
+    """Build the function that ties uniform numbers, (n,) or (n, k), to the event times."""
+    check_copula(copula, kendall_tau)
+    if kendall_tau == 0:
+        return lambda u: u
+    theta = parameter(copula, kendall_tau)
+    parameters.update(copula=copula, kendall_tau=kendall_tau, copula_parameter=theta)
+    # A stream of its own, so that the order of ties owes nothing to the censoring draw.
+    ranks = survival_ranks(time, stream(seed, "censoring", "order of ties").random(time.size))
+
+    def tie(u: Floats) -> Floats:
+        first = ranks.reshape((-1,) + (1,) * (u.ndim - 1))
+        # Survival probabilities are tied, hence 1 - ... ; 1 itself is no quantile's argument.
+        late = second_given_first(copula, theta, first, 1.0 - u)
+        early: Floats = np.minimum(1.0 - late, np.nextafter(1.0, 0.0))
+        return early
+
+    return tie
+
+
+def _factor(
+    law: Law,
+    tie: Callable[[Floats], Floats],
+    time: Floats,
+    rate: float,
+    name: str,
+    whole: bool,
+) -> float:
+    """Find the factor on the censoring times at which the expected censoring rate is `rate`.
+
+    The expectation is over a grid of evenly spread uniform numbers per subject, so that the factor
+    depends on D alone and the drawn times stay independent of each other.
+    """
+    if name not in PARAMETRIC:
+        raise InputError(
+            f"rate goes with the parametric kinds {', '.join(PARAMETRIC)}; got censoring {name!r}"
+        )
+    if not 0 < rate < 1:
+        raise InputError(f"rate must lie strictly between 0 and 1; got {rate}")
+    cells = int(np.clip(500_000 // time.size, 16, 2000))
+    # Golden-ratio offsets fill the gaps of one subject's grid by those of the others.
+    offsets = np.modf((np.arange(time.size) + 0.5) * 0.6180339887498949)[0]
+    drawn = law.quantile(tie((np.arange(cells) + offsets[:, None]) / cells))
+
+    def expected(factor: float) -> float:
+        scaled = np.floor(drawn * factor) if whole else drawn * factor
+        censored: Bools = scaled < time[:, None]
+        at_zero = np.count_nonzero(censored & (scaled == 0))
+        rest = drawn.size - at_zero
+        return (np.count_nonzero(censored) - at_zero) / rest if rest else 0.0
+
+    low, high = 1.0, 1.0
+    for _ in range(60):
+        if expected(low) >= rate:
+            break
+        low /= 2
+    else:
+        raise InputError(
+            f"rate {rate} cannot be reached with censoring {name!r} on these times; shorter "
+            "censoring times would all round to 0 or come after the event"
+        )
+    while expected(high) > rate:
+        high *= 2
+    for _ in range(50):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if expected(middle) >= rate else (low, middle)
+    return low if abs(expected(low) - rate) <= abs(expected(high) - rate) else high

@@ -1,0 +1,152 @@
+"""How censoring times are drawn: each kind turns uniform numbers into times.
+
+A law is its quantile function, so that whatever makes the uniform numbers dependent on the event
+time (a copula) or stretches the times (a target rate) works for every kind alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, Ints, look_up
+from ..cox import CoxModel
+from ..errors import InputError
+from ..nonparametric import KaplanMeier
+from ..outcomes import Outcomes
+from .features import design_matrix
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a law may use: all of D, which rows have the event, and another data set."""
+
+    X: Any
+    y: Outcomes
+    rows: Ints
+    external: Outcomes | None = None
+
+    @property
+    def event_time(self) -> Floats:
+        """Event times of D'."""
+        return self.y.time[self.rows]
+
+
+@dataclass(frozen=True)
+class Law:
+    """Quantile function of the censoring time (infinite: never censored) and its parameters.
+
+    `quantile` maps numbers in [0, 1) to times, elementwise; where the law depends on features
+    it takes one number per subject of D', in order.
+    """
+
+    quantile: Callable[[Floats], Floats]
+    parameters: dict[str, Any]
+
+
+def uniform(source: Source) -> Law:
+    """U[0, t_max], t_max the largest event time."""
+    t_max = _largest(source)
+    return Law(lambda u: t_max * u, {"t_max": t_max})
+
+
+def uniform_admin(source: Source) -> Law:
+    """min(U[0, t_max], median event time)."""
+    t_max, median = _largest(source), float(np.median(source.event_time))
+    return Law(lambda u: np.minimum(t_max * u, median), {"t_max": t_max, "t_median": median})
+
+
+def exponential(source: Source) -> Law:
+    """Exponential whose scale is the standard deviation of the event times."""
+    scale = float(source.event_time.std())
+    if not scale > 0:
+        raise InputError(
+            "censoring 'exponential' takes its scale from the spread of the event times; all "
+            f"{source.rows.size} events in y are at {source.event_time[0]:g}: use 'uniform'"
+        )
+    return Law(lambda u: -scale * np.log1p(-u), {"scale": scale})
+
+
+def original_independent(source: Source) -> Law:
+    """G, the reverse Kaplan-Meier estimate of D."""
+    _need_censored(source.y, "y", "original_independent")
+    g = KaplanMeier.fit_censoring(source.y)
+    return Law(_step_quantile(g, 1.0, 1.0), {"mass_past_end": g.last_survival})
+
+
+def original_dependent(source: Source) -> Law:
+    """G(t given x): a Cox model of the censoring time on D, with Breslow's baseline."""
+    _need_censored(source.y, "y", "original_dependent")
+    if source.X is None:
+        raise InputError("censoring 'original_dependent' needs features; X is None")
+    features, names, notes = design_matrix(source.X)
+    model = CoxModel.fit_censoring(features, source.y)
+    mine = features[source.rows]
+    parameters = {
+        "coefficients": dict(zip(names, model.coefficients.tolist(), strict=True)),
+        "penalty": model.penalty,
+        "notes": (*notes, *model.notes),
+    }
+    return Law(lambda u: model.time_at(mine, -np.log1p(-u)), parameters)
+
+
+def external(source: Source) -> Law:
+    """G of another data set, its time axis stretched so that its last time becomes t_max."""
+    if source.external is None:
+        raise InputError(
+            "censoring 'external' needs another data set to draw from: pass its outcomes as "
+            "external=(time, event)"
+        )
+    _need_censored(source.external, "external", "external")
+    t_max, g = _largest(source), KaplanMeier.fit_censoring(source.external)
+    if not g.last_time > 0:
+        raise InputError("external must have times past 0; all of its times are 0")
+    parameters = {"stretch": t_max / g.last_time, "mass_past_end": g.last_survival}
+    return Law(_step_quantile(g, t_max, g.last_time), parameters)
+
+
+LAWS: dict[str, Callable[[Source], Law]] = {
+    law.__name__: law
+    for law in (
+        uniform,
+        uniform_admin,
+        exponential,
+        original_independent,
+        original_dependent,
+        external,
+    )
+}
+#: Codes of the kinds of censoring.
+KINDS = tuple(LAWS)
+#: The kinds whose scale can be chosen to reach a target rate.
+PARAMETRIC = ("uniform", "uniform_admin", "exponential")
+
+
+def _step_quantile(g: KaplanMeier, multiply: float, divide: float) -> Callable[[Floats], Floats]:
+    """First time with 1 - G > u, in new units; the mass left at the end never censors."""
+    reached = 1.0 - g.survival
+    # Multiplied first: whole times that land on whole times do so exactly.
+    ends = np.concatenate((g.times * multiply / divide, [np.inf]))
+
+    def quantile(u: Floats) -> Floats:
+        return ends[look_up(reached, u.ravel(), "right")].reshape(u.shape)
+
+    return quantile
+
+
+def _largest(source: Source) -> float:
+    t_max = float(source.event_time.max())
+    if not t_max > 0:
+        raise InputError("y must have an event after time 0; all events are at 0")
+    return t_max
+
+
+def _need_censored(y: Outcomes, argument: str, kind: str) -> None:
+    if y.event.all():
+        raise InputError(
+            f"censoring {kind!r} draws from the censoring distribution of {argument}, which has "
+            "no censored subject; use 'uniform' or 'exponential'"
+        )

@@ -1,0 +1,55 @@
+"""The command line: exit status 0 on success, 2 and one readable line for bad input."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from . import __version__
+from .errors import InputError, MissingExtraError, UndefinedMetricError
+
+#: Modules with an `add_commands(subparsers)` function.
+_COMMANDS = ("evaluate_command",)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="survgauge",
+        description="Evaluate survival (time-to-event) predictions, in units people care about.",
+    )
+    parser.add_argument("--version", action="version", version=f"survgauge {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in _COMMANDS:
+        import_module(f".{module}", __package__).add_commands(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; errors that users can mend take one line on standard error."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    # --debug is welcome before and after the command.
+    debug = "--debug" in arguments
+    arguments = [word for word in arguments if word != "--debug"]
+    args = _parser().parse_args(arguments)
+    try:
+        return int(args.run(args))
+    except (InputError, UndefinedMetricError, MissingExtraError) as error:
+        if debug:
+            raise
+        print(f"survgauge: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output has gone: not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("survgauge: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

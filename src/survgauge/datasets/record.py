@@ -1,0 +1,155 @@
+"""What a loaded data set is, and the counts that it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..outcomes import Outcomes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A column that the source has and the data set leaves out, with the reason."""
+
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A survival data set: features as they were measured, outcomes, and where they come from.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+        Features, one row a subject: float columns, unordered categories, ordered categories.
+        Gaps are left open; they are filled inside a fold.
+    y : Outcomes
+        Times and event flags.
+    name, source, licence : str
+        What it is called, where it was read from, and on which terms.
+    fill : mapping
+        Official values for gaps in some columns; other gaps take the median or the mode.
+    dropped : tuple of Dropped
+        Columns that were left out, such as other outcomes and predictions of other models.
+    notes : tuple of str
+        What else to know, for example how many times are zero.
+    time_unit : str
+        Unit of `y.time`, empty where the source does not say.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [61.0, None, 70.0], "sex": pd.Categorical(["f", "m", "f"])})
+    >>> ds = Dataset(X, Outcomes([5, 8, 3], [1, 0, 1]), name="small")
+    >>> ds
+    Dataset('small': 3 rows, 2 events, 33.3 % censored, 2 features)
+    >>> ds.encoded()
+        age  sex_m
+    0  61.0    0.0
+    1  65.5    1.0
+    2  70.0    0.0
+    """
+
+    X: pd.DataFrame
+    y: Outcomes
+    name: str
+    source: str = ""
+    licence: str = ""
+    fill: Mapping[str, Any] = field(default_factory=dict)
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+    time_unit: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.X) != len(self.y):
+            raise InputError(
+                f"X and y must have the same length; got {len(self.X)} and {len(self.y)} rows"
+            )
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        events = int(self.y.event.sum())
+        return (
+            f"Dataset({self.name!r}: {len(self)} rows, {events} events, "
+            f"{100 - 100 * events / len(self):.1f} % censored, {self.X.shape[1]} features)"
+        )
+
+    def encoded(self, drop_first: bool = True) -> pd.DataFrame:
+        """All rows, filled and encoded as numbers, not standardised.
+
+        For statistics of the whole data set only (the paper draws censoring times from a Cox model
+        on it). To train a model, use `preprocessor`, which learns from training rows alone.
+        """
+        import pandas as pd
+
+        from .encoding import Encoding
+
+        plan = Encoding.fit(self.X, fill=self.fill, drop_first=drop_first)
+        return pd.DataFrame(plan.transform(self.X), columns=list(plan.names), index=self.X.index)
+
+    def preprocessor(self, **options: Any) -> Any:
+        """Build an unfitted `survgauge.preprocessing.Preprocessor` with this data set's fills."""
+        from ..preprocessing import Preprocessor
+
+        return Preprocessor(**{"fill": dict(self.fill) or None, **options})
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What identifies a data set; None is not compared."""
+
+    rows: int
+    events: int
+    max_event_time: float | None = None
+    features: int | None = None
+    encoded: int | None = None
+
+    @property
+    def censored(self) -> float:
+        """Percentage of censored subjects."""
+        return 100.0 * (1.0 - self.events / self.rows)
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Counts:
+        """Count in a loaded data set."""
+        from .encoding import encoded_width
+
+        event = dataset.y.event
+        last = float(dataset.y.time[event].max()) if event.any() else 0.0
+        features = dataset.X.shape[1]
+        return cls(len(dataset), int(event.sum()), last, features, encoded_width(dataset.X))
+
+    def differences(self, found: Counts) -> list[str]:
+        """Say, with both numbers, where `found` is not what was expected."""
+        lines = []
+        for what, label, slack in (
+            ("rows", "rows", 0.0),
+            ("events", "events", 0.0),
+            # Published to the nearest whole unit.
+            ("max_event_time", "largest event time", 0.5),
+            ("features", "features", 0.0),
+            ("encoded", "columns after encoding", 0.0),
+        ):
+            expected, actual = getattr(self, what), getattr(found, what)
+            if expected is not None and abs(expected - actual) > slack:
+                lines.append(f"{label}: expected {expected:,.10g}, found {actual:,.10g}")
+        return lines
+
+
+def check_counts(dataset: Dataset, expected: Counts, where: str) -> None:
+    """Refuse a data set that is not the one its name promises."""
+    differences = expected.differences(Counts.of(dataset))
+    if differences:
+        raise InputError(
+            f"{dataset.name} read from {where} is not the expected data set: "
+            f"{'; '.join(differences)}. Give the right file, or load it as it is with check=False"
+        )

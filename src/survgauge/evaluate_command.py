@@ -1,0 +1,109 @@
+"""`survgauge evaluate` and `survgauge metrics`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .errors import InputError
+from .files import read_outcomes, read_predictions, write_atomically
+
+
+def add_commands(commands: Any) -> None:
+    """Register the commands of this module."""
+    command = commands.add_parser(
+        "evaluate",
+        help="evaluate predictions against outcomes",
+        description="Evaluate one or more models' predictions on the same test subjects.",
+        epilog="Outcome files are CSV or Parquet with columns time and event (1: event, 0:"
+        " censored). Prediction files have one column 'time', or curves: header = times, a row per subject.",
+    )
+    command.add_argument("--test", required=True, metavar="FILE", help="test outcomes")
+    command.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
+    command.add_argument(
+        "--pred", action="append", required=True, metavar="NAME=FILE", help="repeat for each model"
+    )
+    command.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
+    command.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
+    command.add_argument("--no-intervals", action="store_true", help="values only")
+    command.add_argument("--tau", type=float, help="horizon of the time errors")
+    command.add_argument("--time", type=float, help="time of Brier, AUC, 1-calibration and ICI")
+    command.add_argument("--by", metavar="COLUMN", help="column of --test: evaluate its groups")
+    command.add_argument(
+        "--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)"
+    )
+    command.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
+    command.add_argument("--tail", default="linear", help="tail of Kaplan-Meier and of the curves")
+    command.add_argument("--interpolation", default="linear", help="of curves: linear, step, pchip")
+    command.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
+    command.add_argument("--convention", metavar="NAME", help="another package's conventions")
+    command.add_argument("--time-column", default="time", help="of the outcome files")
+    command.add_argument("--event-column", default="event", help="of the outcome files")
+    command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
+    command.set_defaults(run=run)
+    listing = commands.add_parser("metrics", help="list the metrics")
+    listing.set_defaults(run=list_metrics)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, print a table, write JSON."""
+    from .evaluation import evaluate
+
+    columns = {"time": args.time_column, "event": args.event_column}
+    test = read_outcomes(args.test, **columns)
+    train = None if args.train is None else read_outcomes(args.train, **columns)
+    predictions = {}
+    for item in args.pred:
+        name, separator, path = item.partition("=")
+        if not (name and separator and path):
+            raise InputError(f"--pred must be NAME=FILE; got {item!r}")
+        if name in predictions:
+            raise InputError(f"--pred: the name {name!r} is given twice")
+        predictions[name] = read_predictions(path, interpolation=args.interpolation, tail=args.tail)
+    result = evaluate(
+        predictions,
+        test,
+        y_train=train,
+        metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
+        confidence=None if args.no_intervals else args.confidence,
+        random_state=args.seed,
+        by=None if args.by is None else _groups(args.test, args.by),
+        time=args.time,
+        tau=args.tau,
+        convention=args.convention,
+        weighted=not args.unweighted,
+        area=args.area,
+        tail=args.tail,
+        normalize=args.normalize,
+    )
+    text = json.dumps(result.to_dict(), indent=2)
+    if args.json == "-":
+        print(text)
+        return 0
+    if args.json:
+        write_atomically(args.json, text + "\n")
+    from .tables import evaluation_text
+
+    print(evaluation_text(result))
+    return 0
+
+
+def _groups(path: str, column: str) -> Any:
+    from .files import Table
+
+    return Table(path).labels(column)
+
+
+def list_metrics(args: argparse.Namespace) -> int:
+    """Print the registry."""
+    from .metrics.registry import available_metrics
+    from .tables import columns
+
+    rows = [
+        [m["name"], m["direction"], m["needs"], m["inference"], m["title"]]
+        for m in available_metrics()
+    ]
+    print(columns(["metric", "better", "needs", "interval", "what it is"], rows, left=5))
+    return 0

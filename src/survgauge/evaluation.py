@@ -1,0 +1,453 @@
+"""One call: models x metrics, with intervals, comparisons, support and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Floats, to_numpy
+from ._random import check_seed
+from .errors import InputError, MissingExtraError, UndefinedMetricError, one_of
+from .evaluation_warnings import EvaluationWarning, check_measured, check_problem
+from .inference import (
+    bootstrap_counts,
+    bootstrap_stderr,
+    compare_values,
+    holm,
+    normal_interval,
+)
+from .metrics.details import standard_error
+from .metrics.problem import Problem
+from .metrics.registry import DEFAULT_METRICS, REGISTRY, Measured, Metric
+from .outcomes import Outcomes
+from .predictions import Prediction
+from .reference import Reference
+
+#: Above this many subjects antolini leaves the default set.
+ANTOLINI_LIMIT = 100_000
+#: A bootstrap draws at most this many subjects; its standard error is scaled to all of them.
+BOOTSTRAP_SUBJECTS = 20_000
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One cell of the table, with what its comparisons need."""
+
+    model: str
+    metric: Metric
+    group: Any
+    measured: Measured | None
+    stderr: float = NAN
+    low: float = NAN
+    high: float = NAN
+    replicates: Floats | None = None
+    scale: float = 1.0
+
+    @property
+    def value(self) -> float:
+        """The metric, NaN where it is undefined."""
+        return NAN if self.measured is None else float(self.measured.value)
+
+    def row(self) -> dict[str, Any]:
+        """Return the cell as a row of the table."""
+        convention = {} if self.measured is None else self.measured.convention
+        row = {
+            "model": self.model,
+            "metric": self.metric.name,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "stderr": self.stderr,
+            "direction": self.metric.direction,
+            "unit": self.metric.unit,
+        }
+        if self.group is not None:
+            row = {"group": self.group, **row}
+        return {**row, "convention": dict(convention)}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Result of `evaluate`.
+
+    Attributes
+    ----------
+    support : dict
+        Horizon, subjects and events past it, largest weight, share of tail times, and what each
+        metric left out.
+    warnings : list
+        Coded, readable remarks: ``warning.code``, ``warning.message``.
+    """
+
+    scores: list[Score]
+    problem: Problem
+    confidence: float | None
+    support: dict[str, Any]
+    warnings: list[EvaluationWarning]
+    seed: int
+    models: tuple[str, ...] = field(default_factory=tuple)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table as plain dictionaries, without pandas."""
+        return [score.row() for score in self.scores]
+
+    @property
+    def table(self) -> Any:
+        """Frame: model, metric, value, low, high, stderr, direction, unit, convention columns."""
+        rows = []
+        for row in self.rows():
+            convention = row.pop("convention")
+            rows.append({**row, **{f"convention_{k}": v for k, v in convention.items()}})
+        return _frame(rows)
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
+        rows = []
+        by_cell = {(s.group, s.metric.name, s.model): s for s in self.scores}
+        cells = dict.fromkeys((s.group, s.metric.name) for s in self.scores)
+        for group, name in cells:
+            family = []
+            for a, b in combinations(self.models, 2):
+                first, second = by_cell.get((group, name, a)), by_cell.get((group, name, b))
+                if first is None or second is None or first.metric.inference == "test":
+                    continue
+                family.append(self._compare(first, second))
+            for row, adjusted in zip(family, holm([r["p_value"] for r in family]), strict=True):
+                rows.append({**row, "p_holm": float(adjusted)})
+        return rows
+
+    def compare(self) -> Any:
+        """Compare all pairs of models on the same subjects.
+
+        Returns
+        -------
+        DataFrame
+            model_a, model_b, metric, difference (a - b), low, high, p_value, and p_holm, adjusted
+            over the pairs of models within a metric.
+        """
+        return _frame(self.comparisons())
+
+    def _compare(self, a: Score, b: Score) -> dict[str, Any]:
+        level = self.confidence or 0.95
+        stderr = NAN
+        if a.measured is not None and b.measured is not None:
+            if a.replicates is not None and b.replicates is not None:
+                stderr = bootstrap_stderr(a.replicates - b.replicates) * a.scale
+            elif a.measured.psi is not None and b.measured.psi is not None:
+                stderr = standard_error(a.measured.psi - b.measured.psi, a.measured.frequency)
+        result = compare_values(a.value - b.value, stderr, level)
+        row = {
+            "model_a": a.model,
+            "model_b": b.model,
+            "metric": a.metric.name,
+            "difference": result.difference,
+            "low": result.low,
+            "high": result.high,
+            "p_value": result.p_value,
+        }
+        return row if a.group is None else {"group": a.group, **row}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON (NaN becomes None)."""
+        return {
+            "models": list(self.models),
+            "confidence": self.confidence,
+            "random_state": self.seed,
+            "metrics": [_clean(row) for row in self.rows()],
+            "comparisons": [_clean(row) for row in self.comparisons()],
+            "support": _clean(self.support),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation({len(self.models)} models x "
+            f"{len({s.metric.name for s in self.scores})} metrics, {len(self.warnings)} warnings)"
+        )
+
+
+def evaluate(
+    predictions: Mapping[str, Any] | Any,
+    y_test: Any,
+    *,
+    y_train: Any = None,
+    metrics: Iterable[str] | str | None = None,
+    confidence: float | None = 0.95,
+    random_state: int | None = 0,
+    by: Any = None,
+    n_boot: int = 100,
+    reference: str = "fixed",
+    **settings: Any,
+) -> Evaluation:
+    """Evaluate models on the same test subjects: which is better, by how much, how surely.
+
+    Parameters
+    ----------
+    predictions : mapping of name to predictions
+        Curves (anything that `as_curves` reads), one time a subject, or `RiskScores`. A single
+        prediction is called "model".
+    y_test : outcomes
+        Test outcomes.
+    y_train : outcomes, optional
+        Reference set; without it the test outcomes are their own reference.
+    metrics : names, optional
+        See `available_metrics`. By default all but the squared errors.
+    confidence : float or None
+        Level of the intervals; None for none.
+    random_state : int
+        Seed of the bootstrap.
+    by : array-like of shape (n,), optional
+        Groups of subjects, each evaluated by itself against the same reference and horizon.
+    n_boot : int
+        Replicates where a metric has no analytic standard error.
+    reference : {"fixed", "redrawn"}
+        Whether intervals take the reference set as given, or redraw it with the test set (then
+        every interval comes from the bootstrap).
+    **settings
+        time (of brier, auc, one_calibration and ici; default: median reference event time),
+        tau (horizon of the time errors), convention, censoring, on_unsupported, min_g and
+        min_at_risk (they define the horizon), weighted, area, tail, normalize (time errors).
+
+    Returns
+    -------
+    Evaluation
+        `table`, `compare()`, `support`, `warnings`, `to_dict()`.
+
+    Examples
+    --------
+    >>> y_train = ([1, 3, 4, 6, 9, 11], [1, 1, 0, 1, 1, 0])
+    >>> y_test = ([2, 5, 7, 8], [1, 0, 1, 1])
+    >>> ev = evaluate({"a": [3, 5, 6, 9], "b": [5, 5, 5, 5]}, y_test, y_train=y_train,
+    ...               metrics=["mae_po", "mae_hinge"])
+    >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
+    {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
+    """
+    one_of("reference", reference, ("fixed", "redrawn"))
+    y = Outcomes.of(y_test, "y_test")
+    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+    if not named:
+        raise InputError("predictions must hold at least one model; got an empty mapping")
+    parsed = {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+    problem = Problem.of(y, y_train, **settings)
+    seed = check_seed(random_state)
+    chosen, warnings = _chosen(metrics, len(y))
+    warnings += check_problem(problem)
+    run = partial(
+        _evaluate_group,
+        metrics=chosen,
+        confidence=confidence,
+        seed=seed,
+        n_boot=n_boot,
+        redrawn=reference == "redrawn",
+        warnings=warnings,
+    )
+    scores: list[Score] = []
+    for group, rows in _groups(by, len(y)):
+        part = problem if rows is None else problem.subset(rows)
+        members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
+        scores += run(part, members, group)
+    support = _support(problem, scores)
+    return Evaluation(scores, problem, confidence, support, warnings, seed, tuple(parsed))
+
+
+def _chosen(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:
+    """Metrics by name; by default all that suit the size."""
+    if metrics is None:
+        names = list(DEFAULT_METRICS)
+        if n > ANTOLINI_LIMIT and "antolini" in names:
+            names.remove("antolini")
+            message = (
+                f"antolini is left out of the default metrics above {ANTOLINI_LIMIT} subjects "
+                f"(here {n}); name it in `metrics` to have it"
+            )
+            return [REGISTRY[m] for m in names], [EvaluationWarning("antolini-skipped", message)]
+    else:
+        names = [metrics] if isinstance(metrics, str) else list(metrics)
+        for name in names:
+            one_of("metrics", name, REGISTRY)
+    return [REGISTRY[name] for name in names], []
+
+
+def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
+    if by is None:
+        return [(None, None)]
+    labels = to_numpy(by, "by")
+    if labels.shape != (n,):
+        raise InputError(f"by must have one label per subject: {n}; got shape {labels.shape}")
+    return [(label.item(), np.flatnonzero(labels == label)) for label in np.unique(labels)]
+
+
+def _evaluate_group(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    group: Any,
+    *,
+    metrics: list[Metric],
+    confidence: float | None,
+    seed: int,
+    n_boot: int,
+    redrawn: bool,
+    warnings: list[EvaluationWarning],
+) -> list[Score]:
+    cells: list[tuple[str, Metric, Measured | None]] = []
+    for model, prediction in predictions.items():
+        for metric in metrics:
+            if prediction.has(metric.needs):
+                measured = _measure(metric, problem, prediction, model, warnings)
+                cells.append((model, metric, measured))
+    if confidence is None:
+        return [Score(model, metric, group, measured) for model, metric, measured in cells]
+    drawn = [
+        (model, metric)
+        for model, metric, measured in cells
+        if measured is not None
+        and metric.inference != "test"
+        and (redrawn or metric.inference != "analytic" or measured.psi is None)
+    ]
+    replicates, scale = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
+    scores = []
+    for model, metric, measured in cells:
+        known = replicates.get((model, metric.name))
+        stderr = NAN
+        if measured is not None and metric.inference != "test":
+            if known is not None:
+                stderr = bootstrap_stderr(known) * scale
+            elif measured.psi is not None:
+                stderr = standard_error(measured.psi, measured.frequency)
+        log_scale = metric.inference == "bootstrap-log"
+        value = NAN if measured is None else float(measured.value)
+        interval = normal_interval(value, stderr, confidence, log_scale=log_scale)
+        scores.append(
+            Score(model, metric, group, measured, stderr, interval.low, interval.high, known, scale)
+        )
+    return scores
+
+
+def _measure(
+    metric: Metric,
+    problem: Problem,
+    prediction: Prediction,
+    model: str,
+    warnings: list[EvaluationWarning],
+) -> Measured | None:
+    """Compute one cell; an undefined metric becomes NaN and a warning."""
+    try:
+        measured = metric.compute(problem, prediction)
+    except UndefinedMetricError as error:
+        warnings.append(EvaluationWarning("undefined-metric", str(error), model, metric.name))
+        return None
+    warnings += check_measured(metric, measured, model)
+    return measured
+
+
+def _replicates(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    drawn: list[tuple[str, Metric]],
+    seed: int,
+    n_boot: int,
+    redrawn: bool,
+) -> tuple[dict[tuple[str, str], Floats], float]:
+    """Bootstrap replicates of the cells named, all on the same draws, and the scale to n."""
+    if not drawn:
+        return {}, 1.0
+    n = len(problem.y)
+    size = min(n, BOOTSTRAP_SUBJECTS)
+    frequency = problem.y.weight
+    values = np.full((n_boot, len(drawn)), NAN)
+    for b in range(n_boot):
+        counts = bootstrap_counts(n, b, seed) if size == n else _subsample(n, size, b, seed)
+        rows = np.flatnonzero(counts * frequency > 0)
+        if rows.size == 0:
+            continue
+        reference = problem.reference
+        if redrawn and reference is not None:
+            reference = _redraw(reference, b, seed)
+        part = problem.resampled(rows, counts[rows] * frequency[rows], reference)
+        members = {model: predictions[model][rows] for model in {model for model, _ in drawn}}
+        for k, (model, metric) in enumerate(drawn):
+            try:
+                values[b, k] = metric.compute(part, members[model]).value
+            except (UndefinedMetricError, InputError):
+                continue
+    cells = {(m, metric.name): values[:, k] for k, (m, metric) in enumerate(drawn)}
+    return cells, float(np.sqrt(size / n))
+
+
+def _subsample(n: int, size: int, replicate: int, seed: int) -> Floats:
+    from ._random import stream
+
+    rows = stream(seed, "bootstrap", "subsample", replicate).integers(0, n, size)
+    return np.bincount(rows, minlength=n).astype(np.float64)
+
+
+def _redraw(reference: Reference, replicate: int, seed: int) -> Reference:
+    y = reference.y
+    counts = bootstrap_counts(len(y), replicate, seed, "reference")
+    return Reference(Outcomes(y.time, y.event, counts * y.weight))
+
+
+def _support(problem: Problem, scores: list[Score]) -> dict[str, Any]:
+    """What all metrics share, and what each cell left out."""
+    y = problem.y
+    past = y.time > problem.horizon
+    tails = {
+        s.model: s.measured.support.get("tail_share")
+        for s in scores
+        if s.measured is not None and s.measured.support.get("tail_share") is not None
+    }
+    largest = [
+        s.measured.support["largest_weight"]
+        for s in scores
+        if s.measured is not None and s.measured.support.get("largest_weight") is not None
+    ]
+    return {
+        "subjects": len(y),
+        "events": int(y.event.sum()),
+        "horizon": problem.horizon,
+        "time": problem.time,
+        "subjects_past_horizon": int(past.sum()),
+        "events_past_horizon": int((past & y.event).sum()),
+        "largest_weight": max(largest, default=NAN),
+        "tail_share": tails,
+        "reference": "test outcomes, in sample"
+        if problem.reference is None
+        else "training outcomes",
+        "metrics": {
+            s.model: {
+                t.metric.name: dict(t.measured.support)
+                for t in scores
+                if t.model == s.model and t.measured is not None and t.group == s.group
+            }
+            for s in scores
+        },
+    }
+
+
+def _clean(value: Any) -> Any:
+    """Plain data for JSON: NumPy scalars unwrapped, NaN and infinities as None or text."""
+    if isinstance(value, Mapping):
+        return {str(k): _clean(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return [_clean(v) for v in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("a table as a pandas frame", "pandas") from error
+    return pd.DataFrame(rows)

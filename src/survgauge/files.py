@@ -1,0 +1,165 @@
+"""Outcomes and predictions in CSV and Parquet files, read with the base install where possible."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Floats
+from .curves import SurvivalCurves
+from .errors import InputError, MissingExtraError
+from .outcomes import Outcomes
+
+_TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: folder {target.parent} does not exist")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp is stricter than a new file
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+class Table:
+    """Columns of a file, as text (CSV) or typed (Parquet)."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise InputError(f"{self.path}: no such file")
+        if self.path.suffix.lower() in (".parquet", ".pq"):
+            self.names, self._columns = _read_parquet(self.path)
+        else:
+            self.names, self._columns = _read_csv(self.path)
+        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
+        if repeated:
+            raise InputError(f"{self.path}: columns appear twice: {', '.join(repeated[:5])}")
+
+    def __len__(self) -> int:
+        return len(self._columns[0]) if self._columns else 0
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column as numbers; a gap or text is refused with its line."""
+        column = self._columns[self._index(name)]
+        try:
+            values = np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            line = next(i for i, text in enumerate(column) if not _is_number(text))
+            raise InputError(
+                f"{self.path}: column {name!r} must be numbers; row {line + 1} has {column[line]!r}"
+            ) from None
+        if np.isnan(values).any():
+            line = int(np.argmax(np.isnan(values)))
+            raise InputError(f"{self.path}: column {name!r} has no number in row {line + 1}")
+        return values
+
+    def flags(self, name: str) -> Any:
+        """Return a column as booleans: 0/1, true/false."""
+        column = self._columns[self._index(name)]
+        if len(column) == 0 or _is_number(column[0]):
+            return self.numbers(name)
+        words = [str(word).strip().lower() for word in column]
+        for line, word in enumerate(words):
+            if word not in _TRUE and word not in _FALSE:
+                raise InputError(
+                    f"{self.path}: column {name!r} must be all 0/1 or all true/false; "
+                    f"row {line + 1} has {column[line]!r}"
+                )
+        return np.array([word in _TRUE for word in words])
+
+    def labels(self, name: str) -> Any:
+        """Return a column as labels."""
+        return np.asarray([str(word) for word in self._columns[self._index(name)]])
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
+            raise InputError(f"{self.path}: no column {name!r}; columns are {shown}")
+        return self.names.index(name)
+
+
+def read_outcomes(path: str | Path, time: str = "time", event: str = "event") -> Outcomes:
+    """Read outcomes from a CSV or Parquet file with columns `time` and `event`."""
+    table = Table(path)
+    if len(table) == 0:
+        raise InputError(f"{table.path}: no rows; at least one subject is needed")
+    try:
+        return Outcomes(table.numbers(time), table.flags(event))
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
+
+
+def read_predictions(
+    path: str | Path, *, interpolation: str = "linear", tail: str = "linear"
+) -> Floats | SurvivalCurves:
+    """Read one column `time`, or curves: header = times, a row per subject."""
+    table = Table(path)
+    if table.names == ["time"]:
+        return table.numbers("time")
+    not_times = [name for name in table.names if not _is_number(name)]
+    if not_times:
+        raise InputError(
+            f"{table.path}: predictions must have one column 'time', or curves with times as "
+            f"column names; got {', '.join(map(repr, not_times[:5]))}"
+        )
+    survival = np.column_stack([table.numbers(name) for name in table.names])
+    try:
+        return SurvivalCurves([float(n) for n in table.names], survival, interpolation, tail)
+    except InputError as error:
+        raise InputError(f"{table.path}: {error}") from error
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _read_csv(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream)
+            names = [name.strip() for name in next(reader, [])]
+            rows = [row for row in reader if row]
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    if not names:
+        raise InputError(f"{path}: empty file; expected a header line and a row per subject")
+    for line, row in enumerate(rows):
+        if len(row) != len(names):
+            raise InputError(
+                f"{path}: row {line + 1} has {len(row)} fields, the header has {len(names)}"
+            )
+    return names, list(zip(*rows, strict=True)) or [() for _ in names]
+
+
+def _read_parquet(path: Path) -> tuple[list[str], list[Any]]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("reading Parquet", "parquet") from error
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
+    return list(table.column_names), [c.to_numpy(zero_copy_only=False) for c in table.columns]

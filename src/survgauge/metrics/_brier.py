@@ -1,0 +1,217 @@
+"""Kernels for scores of the status at given times: clean arrays in, no checks.
+
+At time t_k a subject is event-free (while k < change_i), had its event, or has left (k >= leave_i,
+or an event weight of zero). With masses p, weights W and losses l of the predicted S_i(t_k),
+
+    value_k = sum_i p_i W_ik l_ik / D_k,    D_k = sum_i p_i  or  sum_i p_i W_ik,
+    W_ik = b_k where event-free, a_i after the event.
+
+A subject's contribution to the sampling error is the derivative of the value with respect to its
+mass, times its mass: p_i (W_ik l_ik - value_k) / D_k, with W_ik value_k in the second form.
+Two walks: blocks of rows, which read every curve once and hold nothing but sums, and columns, which
+have all subjects of one time at hand (an estimated G, weights that depend on the subject).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .._arrays import Bools, Floats, Ints
+from ..curves import SurvivalCurves
+from ._g_influence import EstimatedG
+
+_COLUMN_VALUES = 500_000
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Who counts at each time, and how much: everything that no model changes."""
+
+    times: Floats
+    #: (n,) first column at which the subject is not known to be event-free.
+    change: Ints
+    #: (n,) first column at which the subject is out of the average; None: never.
+    leave: Ints | None
+    #: (n,) a, the weight after the event; zero for censored subjects.
+    event_weight: Floats
+    #: (K,) b, the weight while event-free; a function of k where it depends on the subject.
+    survivor_weight: Floats | Callable[[int], Floats]
+    #: (n,) p.
+    mass: Floats
+    #: Whether D is the sum of p W instead of the sum of p.
+    by_weight: bool
+
+    def weights(self, rows: slice) -> tuple[Bools, Floats]:
+        """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
+        columns = np.arange(self.times.size)
+        alive = self.change[rows, None] > columns
+        weight = np.where(alive, self.survivor_weight, self.event_weight[rows, None])
+        if self.leave is not None:
+            weight[self.leave[rows, None] <= columns] = 0.0
+        return alive, weight
+
+    def column(self, k: int) -> tuple[Bools, Floats]:
+        """Who is event-free, and W, of all subjects at times[k]."""
+        b = self.survivor_weight
+        alive = self.change > k
+        weight = np.where(alive, b(k) if callable(b) else b[k], self.event_weight)
+        if self.leave is not None:
+            weight[self.leave <= k] = 0.0
+        return alive, weight
+
+    def divisor(self) -> Floats:
+        """D at all times (b shared by all)."""
+        size = self.times.size
+        if not self.by_weight:
+            return np.full(size, self.mass.sum())
+        p, stop = self.mass, self.leave
+        if stop is None:
+            stop = np.full(p.size, size)
+        # Sums from the end, so that nobody left gives exactly zero.
+        free = _from_end(np.bincount(np.minimum(self.change, stop), p, size + 1))
+        seen = np.where(self.change < stop, p * self.event_weight, 0.0)
+        after = _from_start(np.bincount(self.change, seen, size + 1))
+        gone = _from_start(np.bincount(stop, seen, size + 1))
+        return free[1:] * self.survivor_weight + (after - gone)[:-1]  # type: ignore[operator]
+
+
+class Rule(Protocol):
+    """A weighted loss W l of probabilities S; zero weight gives zero whatever the loss."""
+
+    def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats: ...
+
+
+class Squared:
+    """l = (1 - S)^2 while event-free, S^2 after the event."""
+
+    def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats:
+        """Return W l."""
+        error = survival - alive
+        error *= error
+        error *= weight
+        return error
+
+
+class Logarithmic:
+    """l = -log S while event-free, -log(1 - S) after the event; S within [clip, 1 - clip].
+
+    Counts what it clipped and the infinite losses that it did not.
+    """
+
+    def __init__(self, clip: float = 0.0) -> None:
+        self.clip = clip
+        self.clipped = 0
+        self.infinite = 0
+
+    def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats:
+        """Return W l."""
+        counts = weight > 0
+        right = np.where(alive, survival, 1.0 - survival)
+        if self.clip > 0:
+            inside = np.clip(right, self.clip, 1.0 - self.clip)
+            self.clipped += int(((inside != right) & counts).sum())
+            right = inside
+        with np.errstate(divide="ignore"):
+            loss = np.log(right, out=np.zeros_like(right), where=counts)
+        loss *= weight
+        np.negative(loss, out=loss)
+        self.infinite += int(np.isinf(loss).sum())
+        return loss
+
+
+def by_rows(
+    scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats | None = None
+) -> tuple[Floats, Floats | None]:
+    """Sums over subjects of p W l at each time and, given `share` (K,), W l @ share by subject."""
+    total = np.zeros(scheme.times.size)
+    own = None if share is None else np.empty(len(curves))
+    for rows in _row_blocks(curves, scheme.times.size):
+        alive, weight = scheme.weights(rows)
+        loss = rule(curves.at_block(rows, scheme.times), alive, weight)
+        # Not BLAS: the sums would depend on its number of threads.
+        total += np.einsum("i,ik->k", scheme.mass[rows], loss)
+        if own is not None:
+            own[rows] = np.einsum("ik,k->i", loss, share)
+    return total, own
+
+
+def integral_with_influence(
+    scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats
+) -> tuple[Floats, Floats]:
+    """Values at each time, and the contributions to value @ share with G as known: (K,), (n,)."""
+    divisor = scheme.divisor()
+    total, own = by_rows(scheme, curves, rule, share / divisor)
+    values = total / divisor
+    if own is None or not np.isfinite(values).all():
+        return values, np.full(len(curves), np.nan)
+    if not scheme.by_weight:
+        return values, scheme.mass * (own - values @ (share / divisor))
+    # sum_k share_k value_k W_ik / D_k, from running sums over the columns.
+    pull = share * values / divisor
+    free, after = _from_zero(pull * scheme.survivor_weight), _from_zero(pull)
+    stop = np.full(len(curves), pull.size) if scheme.leave is None else scheme.leave
+    change = np.minimum(scheme.change, stop)
+    centre = free[change] + scheme.event_weight * (after[stop] - after[change])
+    return values, scheme.mass * (own - centre)
+
+
+class Column(NamedTuple):
+    """One time: the value and each subject's contribution to its sampling error."""
+
+    k: int
+    value: float
+    psi: Floats
+
+
+def by_columns(
+    scheme: Scheme, curves: SurvivalCurves, rule: Rule, g: EstimatedG | None = None
+) -> Iterator[Column]:
+    """Walk the times one by one; `g` adds what a G estimated from these subjects contributes."""
+    n, size = len(curves), scheme.times.size
+    width = max(1, min(size, _COLUMN_VALUES // n))
+    for start in range(0, size, width):
+        picked = np.arange(start, min(start + width, size))
+        survival = np.empty((picked.size, n))
+        for rows in _row_blocks(curves, picked.size):
+            survival[:, rows] = curves.at_block(rows, scheme.times[picked]).T
+        for k in picked:
+            alive, weight = scheme.column(int(k))
+            yield _column(scheme, int(k), alive, weight, rule(survival[k - start], alive, weight), g)
+
+
+def _column(
+    scheme: Scheme, k: int, alive: Bools, weight: Floats, loss: Floats, g: EstimatedG | None
+) -> Column:
+    p = scheme.mass
+    divisor = float((p * weight).sum() if scheme.by_weight else p.sum())
+    value = float((p * loss).sum()) / divisor if divisor > 0 else float("nan")
+    if not np.isfinite(value):
+        return Column(k, value, np.full(p.size, np.nan))
+    pull = p * (loss - value * weight if scheme.by_weight else loss) / divisor
+    psi = pull if scheme.by_weight else pull - p * (value / divisor)
+    if g is not None:
+        psi = psi + g.influence(np.where(alive, 0.0, pull), float(pull[alive].sum()), k)
+    return Column(k, value, psi)
+
+
+def _row_blocks(curves: SurvivalCurves, width: int) -> Iterator[slice]:
+    """Blocks for `width` values a row; whole rows are held only where the curves need them."""
+    if curves.interpolation == "pchip" or not curves.shared_grid:
+        width = max(width, curves.survival.shape[1])
+    return curves.blocks(width)
+
+
+def _from_start(counts: Floats) -> Floats:
+    return np.cumsum(counts)
+
+
+def _from_end(counts: Floats) -> Floats:
+    return np.cumsum(counts[::-1])[::-1]
+
+
+def _from_zero(values: Floats) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(values)))

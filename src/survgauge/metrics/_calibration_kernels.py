@@ -1,0 +1,199 @@
+"""Arithmetic of calibration tests on clean arrays: bins of S at the own time, groups of risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import kolmogorov, ndtr
+
+from .._arrays import Bools, Floats, Ints
+from ..nonparametric import KaplanMeier, RiskTable
+from ..outcomes import Outcomes
+
+# -- D-calibration ---------------------------------------------------------------------------
+
+
+def bin_of(s: Floats, bins: int) -> Ints:
+    """Bin [k/K, (k+1)/K) of each probability; the top bin is closed."""
+    edges = np.arange(bins + 1) / bins
+    found = (s * bins).astype(np.intp)
+    np.minimum(found, bins - 1, out=found)
+    # The product may round across an edge: compare with the edges themselves.
+    found -= s < edges[found]
+    found += (s >= edges[found + 1]) & (found < bins - 1)
+    return found
+
+
+def bin_masses(s: Floats, event: Bools, weight: Floats | None, bins: int) -> Floats:
+    """Sum of `subject_masses` over the subjects without an n x K matrix."""
+    found = bin_of(s, bins)
+    census = np.bincount(found[event], None if weight is None else weight[event], bins)
+    masses = census.astype(np.float64)
+    rows = np.flatnonzero(~event)
+    if rows.size:
+        at, s = found[rows], s[rows]
+        w: Floats = np.ones(rows.size) if weight is None else weight[rows]
+        # In the lowest bin everything stays there, also where S underflows to zero.
+        per_survival = np.divide(w, s, out=np.zeros_like(w), where=at > 0)
+        masses += np.bincount(at, w - per_survival * (at / bins), bins)
+        spread = np.bincount(at, per_survival, bins) / bins
+        masses[:-1] += np.cumsum(spread[:0:-1])[::-1]
+    return masses
+
+
+def subject_masses(s: Floats, event: Bools, bins: int) -> Floats:
+    """Share of each subject in each bin, rows summing to one: (n, K)."""
+    masses = np.zeros((s.size, bins))
+    certain = event | (s == 0)
+    masses[certain, bin_of(s[certain], bins)] = 1.0
+    rest = s[~certain][:, None]
+    low = np.arange(bins) / bins
+    high = np.append(low[1:], 1.0)
+    masses[~certain] = (np.clip(rest, low, high) - low) / rest
+    return masses
+
+
+# -- Kolmogorov-Smirnov under censoring ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UniformDistance:
+    """How far Kaplan-Meier of u = 1 - S(t) lies from the uniform distribution."""
+
+    statistic: float
+    distance: float
+    p_value: float
+    #: Time scale of the Brownian bridge at the last u; 1 without censoring.
+    coverage: float
+    #: Largest u that was observed, and Kaplan-Meier's mass there.
+    last: float
+    km: KaplanMeier
+    jumps: Floats
+
+
+def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
+    """Largest |F(u) - u|, weighted so that its limit is a Brownian bridge (Hall and Wellner)."""
+    u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
+    table = RiskTable.of(u)
+    km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+    g = KaplanMeier.from_counts(table.times, table.censored, table.at_risk - table.events)
+    before_g = np.concatenate(([1.0], g.survival[:-1]))
+    # C(u) = integral of dv / ((1-v)^2 G(v-)); only the last u can be 1, where C is infinite.
+    inside = table.times < 1
+    growth = 1.0 / (1.0 - np.concatenate(([0.0], table.times[inside])))
+    clock = np.cumsum(np.diff(growth) / before_g[inside])
+    weight = before_g.copy()
+    weight[inside] = growth[1:] / (1.0 + clock)
+    coverage = float(clock[-1] / (1.0 + clock[-1])) if inside[-1] else 1.0
+    after = 1.0 - km.survival
+    before = np.concatenate(([0.0], after[:-1]))
+    gap = np.maximum(np.abs(after - table.times), np.abs(before - table.times))
+    statistic = float((gap * weight).max())
+    root = np.sqrt(float(table.at_risk[0]))
+    # Stephens' factor makes the limit law good from a few subjects on.
+    p = bridge_tail((root + 0.12 + 0.11 / root) * statistic, coverage)
+    jumps = before_mass(km)
+    return UniformDistance(
+        statistic, float(gap.max()), p, coverage, float(table.times[-1]), km, jumps
+    )
+
+
+def before_mass(km: KaplanMeier) -> Floats:
+    """Mass that Kaplan-Meier puts on each of its times."""
+    return np.concatenate(([1.0], km.survival[:-1])) - km.survival
+
+
+def bridge_tail(d: float, a: float) -> float:
+    """Probability that a Brownian bridge leaves (-d, d) before time `a`.
+
+    With W(s) = (1+s) B(s/(1+s)) the band becomes the lines +-d(1+s), and the images of the start at
+    2kd, of weight (-1)^k exp(-2 k^2 d^2), cancel W on both lines.
+
+    >>> round(bridge_tail(1.358, 1.0), 3), round(bridge_tail(1.2, 0.5), 3)
+    (0.05, 0.052)
+    """
+    if not a > 0:
+        return 1.0
+    if a >= 1:
+        return float(kolmogorov(d))
+    k = np.arange(1, 201)
+    edge, image = d / np.sqrt(a * (1 - a)), 2 * k * d * np.sqrt((1 - a) / a)
+    sign = np.where(k % 2 == 1, 1.0, -1.0)
+    terms = sign * np.exp(-2.0 * (k * d) ** 2) * (ndtr(edge - image) - ndtr(-edge - image))
+    return float(np.clip(2 * ndtr(-edge) + 2 * terms.sum(), 0.0, 1.0))
+
+
+# -- groups of predicted risk ----------------------------------------------------------------
+
+
+def risk_groups(s: Floats, weight: Floats | None, groups: int) -> list[Ints]:
+    """Rows of about equally many subjects, from low to high risk; tied predictions stay together.
+
+    A block of tied predictions goes where its middle lies, so neither the order of the subjects nor
+    the way frequencies are written changes the groups. Groups that would be empty are left out.
+    """
+    order = np.argsort(-s)
+    sorted_s = s[order]
+    new = np.concatenate(([True], sorted_s[1:] != sorted_s[:-1]))
+    w: Floats = np.ones(s.size) if weight is None else weight[order]
+    if weight is None and new.all():
+        middle = np.arange(s.size) + 0.5
+    else:
+        block = np.cumsum(new) - 1
+        size = np.bincount(block, w)
+        middle = (np.cumsum(size) - size / 2)[block]
+    label = np.minimum((groups * (middle / w.sum())).astype(np.intp), groups - 1)
+    ends = np.flatnonzero(np.diff(label)) + 1
+    return np.split(order, ends)
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """Predicted and observed probability of the event by a time, per group."""
+
+    size: Floats
+    observed: Floats
+    expected: Floats
+    #: Greenwood's variance of the observed rate.
+    greenwood: Floats
+    events: Floats
+    #: Groups whose follow-up ends before the time with the rate still open.
+    open_ended: int
+
+
+def group_rates(y: Outcomes, s: Floats, rows: list[Ints], time: float) -> GroupRates:
+    """Kaplan-Meier at `time` in each group."""
+    columns: list[tuple[float, ...]] = []
+    open_ended = 0
+    for members in rows:  # a handful of groups, never subjects
+        group = y[members]
+        table = RiskTable.of(group)
+        known = table.times <= time
+        d, n = table.events[known], table.at_risk[known]
+        survival = float(np.prod(1.0 - d / n))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = survival**2 * float(np.sum(d / (n * (n - d)))) if survival > 0 else 0.0
+        open_ended += bool(table.times[-1] < time and survival > 0)
+        w = group.weight
+        columns.append(
+            (w.sum(), 1 - survival, 1 - np.average(s[members], weights=w), variance, d.sum())
+        )
+    return GroupRates(*np.array(columns, dtype=np.float64).T, open_ended=open_ended)
+
+
+def weighted_quantile(values: Floats, weight: Floats | None, q: Any) -> Floats:
+    """Quantiles with lines between order statistics (R's type 7), each repeated `weight` times."""
+    if weight is None:
+        return np.asarray(np.quantile(values, q))
+    order = np.argsort(values)
+    ends, ordered = np.cumsum(weight[order]), values[order]
+    position = np.maximum(np.atleast_1d(q) * (ends[-1] - 1), 0.0)
+    below = np.floor(position)
+    # Frequencies are whole numbers as a rule; rounding must not shift an order statistic.
+    slack = 1e-9 * ends[-1]
+    last = values.size - 1
+    low = ordered[np.minimum(ends.searchsorted(below + slack, "right"), last)]
+    high = ordered[np.minimum(ends.searchsorted(below + 1 + slack, "right"), last)]
+    return low + (position - below) * (high - low)

@@ -1,0 +1,52 @@
+"""Doors that the metrics on curves share: curves, a grid of times, weights of the average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, numbers, vector
+from ..curves import SurvivalCurves
+from ..errors import InputError
+from ..outcomes import Outcomes
+
+
+def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
+    """Refuse anything but one curve per subject."""
+    if not isinstance(curves, SurvivalCurves):
+        raise InputError(
+            f"curves must be SurvivalCurves(times, survival); got {type(curves).__name__} "
+            "(survgauge.as_curves reads other libraries' predictions)"
+        )
+    if len(curves) != len(y):
+        raise InputError(
+            f"curves must have one row per subject: y_true has {len(y)}, curves have {len(curves)}"
+        )
+    return curves
+
+
+def check_times(times: Any) -> Floats:
+    """Sort a grid of evaluation times; refuse NaN, negative and repeated ones."""
+    array = np.atleast_1d(np.asarray(times)) if np.ndim(times) == 0 else times
+    grid = numbers(array, "times").astype(np.float64)
+    if grid.size == 0:
+        raise InputError("times must have at least one time; got an empty array")
+    if not np.isfinite(grid).all() or grid.min() < 0:
+        raise InputError("times must be finite and not negative")
+    grid = np.sort(grid)
+    twice = np.flatnonzero(np.diff(grid) == 0)
+    if twice.size:
+        raise InputError(f"times must be distinct; {grid[twice[0]]:g} appears twice")
+    return grid
+
+
+def subject_mass(y: Outcomes, sample_weight: Any) -> Floats:
+    """How much each subject counts in an average: frequency times `sample_weight`, (n,)."""
+    if sample_weight is None:
+        return y.weight
+    weight = vector(sample_weight, "sample_weight", length=len(y), like="y_true", minimum=0.0)
+    mass = weight * y.weight if y.weighted else weight
+    if not mass.sum() > 0:
+        raise InputError("sample_weight must leave a positive sum of weights; got all zeros")
+    return mass

@@ -1,0 +1,114 @@
+"""The average of all predicted curves, as lines, and its distance from Kaplan-Meier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arrays import Floats
+from ..curves import SurvivalCurves
+from ..nonparametric import KaplanMeier
+from ._calibration_inputs import refuse_unknown
+
+_SAMPLES = 512
+_TAIL_SAMPLES = 64
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A function made of lines between nodes, perhaps with jumps at them."""
+
+    nodes: Floats
+    #: Value just after a node, and just before it.
+    right: Floats
+    left: Floats
+
+    def ends(self, breaks: Floats) -> tuple[Floats, Floats]:
+        """Values at both ends of each interval between breaks; every node is a break."""
+        piece = np.minimum(self.nodes.searchsorted(breaks[:-1], "right"), self.nodes.size - 1) - 1
+        start, rise = self.right[piece], self.left[piece + 1] - self.right[piece]
+        slope = rise / (self.nodes[piece + 1] - self.nodes[piece])
+        return (
+            start + slope * (breaks[:-1] - self.nodes[piece]),
+            start + slope * (breaks[1:] - self.nodes[piece]),
+        )
+
+
+def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lines, str]:
+    """Average of all curves on [0, stop], and how it was made."""
+    share = weight / weight.sum()
+    if not curves.shared_grid or curves.interpolation == "pchip":
+        return _sampled_mean(curves, share, stop)
+    grid, step = curves.times, curves.interpolation == "step"
+    mean = np.zeros(grid.size)
+    for rows in curves.blocks():
+        mean += share[rows] @ curves.survival[rows]
+    if grid[0] > 0:
+        grid, mean = np.append(0.0, grid), np.append(1.0, mean)
+    right, left = mean, np.append(mean[:1], mean[:-1]) if step else mean
+    how = "exact"
+    if stop > grid[-1]:
+        nodes, values, how = _mean_tail(curves, share, stop)
+        right = np.concatenate((right[:-1], values))
+        left = np.concatenate((left, values[1:]))
+        grid = np.concatenate((grid[:-1], nodes))
+    return Lines(grid, right, left), how
+
+
+def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floats, Floats, str]:
+    """Nodes from the last grid time to `stop` and the average of the tails there."""
+    last, s = float(curves.times[-1]), curves.last_survival
+    if curves.tail == "linear":
+        rate = (1.0 - s) / last if last > 0 else np.where(s < 1, np.inf, 0.0)
+        with np.errstate(divide="ignore"):
+            end = 1.0 / rate
+        order = np.argsort(end)
+        ends, w, fall = end[order], share[order], np.where(s < 1, rate, 0.0)[order] * share[order]
+        falling = ends > last
+        w, fall = np.where(falling, w, 0.0), np.where(falling, fall, 0.0)
+        later = np.append(np.cumsum(w[::-1])[::-1], 0.0)
+        slope = np.append(np.cumsum(fall[::-1])[::-1], 0.0)
+        nodes = np.unique(np.concatenate(([last, stop], ends[(ends > last) & (ends < stop)])))
+        at = ends.searchsorted(nodes, "right")
+        return nodes, np.maximum(later[at] - nodes * slope[at], 0.0), "exact"
+    if curves.tail == "exponential" and last > 0:
+        nodes = np.linspace(last, stop, _TAIL_SAMPLES)
+        how = f"lines between {_TAIL_SAMPLES} points past the last grid time"
+        return nodes, np.array([share @ s ** (t / last) for t in nodes]), how
+    nodes = np.array([last, stop])
+    if curves.tail == "nan":
+        refuse_unknown(np.where((s > 0) & (share > 0), np.nan, 0.0), "the end of the follow-up")
+    kept = s if curves.tail == "hold" else np.where(s < 1, 0.0, 1.0)
+    return nodes, np.full(2, float(share @ kept)), "exact"
+
+
+def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Lines, str]:
+    """Average at the grids' own times where they are few, else at evenly spaced ranks of them."""
+    nodes = np.unique(curves.times)
+    exact = nodes.size <= _SAMPLES and curves.interpolation != "pchip"
+    if not exact:
+        ranks = np.linspace(0, nodes.size - 1, _SAMPLES)
+        nodes = np.unique(np.interp(ranks, np.arange(nodes.size), nodes))
+    past = np.linspace(float(curves.last_time.min()), stop, _TAIL_SAMPLES)
+    nodes = np.concatenate(([0.0], nodes[nodes < stop], past[past < stop], [stop]))
+    nodes = np.unique(nodes)
+    jumps = curves.interpolation == "step"
+    right, left = np.zeros(nodes.size), np.zeros(nodes.size)
+    for rows in curves.blocks(nodes.size + curves.survival.shape[1]):
+        values = curves.at_block(rows, nodes)
+        refuse_unknown(values[share[rows] > 0], "the whole follow-up")
+        right += share[rows] @ values
+        if jumps:
+            left += share[rows] @ curves.at_block(rows, np.nextafter(nodes, 0.0))
+    how = "exact on the grids" if exact else f"lines between {nodes.size} points"
+    return Lines(nodes, right, left if jumps else right), how
+
+
+def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> float:
+    """Integral of (lines - km)^2 over [0, stop]."""
+    inner = np.concatenate((lines.nodes, km.times))
+    breaks = np.unique(np.concatenate(([0.0], inner[inner < stop], [stop])))
+    steps = km.at(breaks[:-1])
+    first, last = (values - steps for values in lines.ends(breaks))
+    return float(np.diff(breaks) @ (first * first + first * last + last * last)) / 3.0

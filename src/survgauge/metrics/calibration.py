@@ -1,0 +1,334 @@
+"""Calibration: do predicted probabilities happen as often as they say?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from .._arrays import Bools, Floats, Ints
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError, one_of
+from ..outcomes import Outcomes
+from . import _calibration_kernels as kernel
+from ._calibration_inputs import (
+    checked_count,
+    checked_time,
+    description,
+    own_survival,
+    present_rows,
+    refuse_past_follow_up,
+    survival_at,
+)
+from .calibration_measures import (
+    KMCalibrationDetails,
+    calibration_slope,
+    calibration_slope_details,
+    coverage,
+    coverage_details,
+    km_calibration,
+    km_calibration_details,
+)
+
+__all__ = [
+    "CalibrationResult",
+    "KMCalibrationDetails",
+    "calibration_slope",
+    "calibration_slope_details",
+    "coverage",
+    "coverage_details",
+    "d_calibration",
+    "km_calibration",
+    "km_calibration_details",
+    "one_calibration",
+]
+
+_KNOWN_CONVENTIONS = ("survgauge", "survivaleval")
+_CONSERVATIVE = "conservative under censoring: spread masses vary less than counts"
+
+
+@dataclass(frozen=True)
+class CalibrationResult:
+    """A calibration test with the table behind it.
+
+    Attributes
+    ----------
+    p_value, statistic : float
+        The test; small p-values speak against calibration.
+    observed, expected : ndarray of shape (K,)
+        D-calibration: number of subjects per bin of S, from low to high S. 1-calibration:
+        probability of the event by the time, per group from low to high risk.
+    edges : ndarray
+        D-calibration: bounds of the bins, (K + 1,). 1-calibration: lowest and highest predicted
+        probability of the event in each group, (K, 2).
+    size : ndarray of shape (K,)
+        Number of subjects per bin or group, frequencies counted.
+    method : str
+        Which test.
+    degrees_of_freedom : int or None
+        Of the chi-squared distribution; None for the Kolmogorov-Smirnov form.
+    convention, support : dict
+        Which definitions the numbers follow; what the data covered.
+    """
+
+    p_value: float
+    statistic: float
+    observed: Floats
+    expected: Floats
+    edges: Floats
+    size: Floats
+    method: str
+    degrees_of_freedom: int | None
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    _survival: Floats | None = None
+    _event: Bools | None = None
+
+    def __float__(self) -> float:
+        return self.p_value
+
+    def masses(self) -> Floats:
+        """D-calibration: share of each subject in each bin, (n, K); rows sum to one."""
+        if self._survival is None or self._event is None:
+            raise InputError(f"method '{self.method}' has no masses per subject")
+        return kernel.subject_masses(self._survival, self._event, self.observed.size)
+
+
+def d_calibration(
+    y_true: Any, curves: Any, *, bins: int = 10, method: str = "chi2"
+) -> CalibrationResult:
+    r"""D-calibration: is S_i(t_i) uniform, as it is under the true model?
+
+    With K bins of width 1/K, an event adds 1 to the bin of its :math:`s = S_i(t_i)`. A subject
+    censored with s in bin b has its future spread as its own curve says: (s - lower_b)/s to b and
+    (1/K)/s to each lower bin. Then
+
+    .. math:: X^2 = \sum_k (O_k - n/K)^2 / (n/K), \qquad K - 1 \text{ degrees of freedom},
+
+    which is conservative under censoring. ``method="ks"`` compares Kaplan-Meier of the transforms
+    u = 1 - s (an event of the uniform law at u, or censored there) with the uniform law:
+
+    .. math:: D = \max_i |F(u_i) - u_i| \frac{1 - k(u_i)}{1 - u_i}, \quad k = \frac{C}{1 + C}, \quad
+              C(u) = \int_0^u \frac{dv}{(1-v)^2 G(v-)},
+
+    over all observed u (both limits), G the reverse Kaplan-Meier of u. Without censoring D is the
+    textbook distance; with it, the weights of Hall and Wellner make :math:`\sqrt n D` the largest
+    deviation of a Brownian bridge up to time k(largest u), whatever the censoring; the p-value is
+    that law's, with Stephens' factor for small n. It keeps its level under censoring.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    curves : SurvivalCurves
+        Predicted survival curves.
+    bins : int
+        Number of bins, [a, b) with the top one closed.
+    method : {"chi2", "ks"}
+        Pearson's test on the bins, or the Kolmogorov-Smirnov form; with the latter `observed` are
+        the bins' masses under Kaplan-Meier, and what it leaves open past the last u is in `support`.
+
+    Returns
+    -------
+    CalibrationResult
+        `masses()` gives the share of each subject in each bin.
+
+    References
+    ----------
+    Haider et al. (2020), Effective ways to build and evaluate individual survival distributions,
+    JMLR 21. Hall and Wellner (1980), Confidence bands for a survival curve from censored data,
+    Biometrika 67. Stephens (1970), JRSS B 32.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
+    >>> result = d_calibration(([2, 4, 6, 9], [1, 0, 1, 1]), curves, bins=2)
+    >>> result.observed, round(result.p_value, 3)
+    (array([2.83333333, 1.16666667]), 0.405)
+    """
+    one_of("method", method, ("chi2", "ks"))
+    bins = checked_count(bins, "bins", 2)
+    y = Outcomes.of(y_true, "y_true")
+    s = own_survival(y, curves)
+    weight = y.weight if y.weighted else None
+    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    expected = np.full(bins, n / bins)
+    convention, support = description(y, curves)
+    convention |= {"method": method, "bins": bins, "bin_bounds": "[a, b), top bin closed"}
+    support |= {
+        "survival_zero": int((s <= 0).sum()),
+        "survival_one": int((s >= 1).sum()),
+        "past_curves": int((y.time > curves.last_time).sum()),
+    }
+    freedom: int | None = None
+    if method == "chi2":
+        observed = kernel.bin_masses(s, y.event, weight, bins)
+        statistic = float(np.sum((observed - expected) ** 2) / (n / bins))
+        freedom = bins - 1
+        p_value = float(chdtrc(freedom, statistic))
+        convention["censored"] = "spread below S(c) in proportion to the bins' widths"
+        convention["p_value"] = _CONSERVATIVE if not y.event.all() else "Pearson, asymptotic"
+    else:
+        law = kernel.uniform_distance(*present_rows(y, s))
+        statistic, p_value = law.statistic, law.p_value
+        observed = n * np.bincount(kernel.bin_of(1 - law.km.times, bins), law.jumps, bins)
+        convention["censored"] = "Kaplan-Meier of u = 1 - S, Hall-Wellner weights"
+        convention["p_value"] = "Brownian bridge up to bridge_time, Stephens' factor"
+        support |= {
+            "distance": law.distance,
+            "bridge_time": law.coverage,
+            "last_u": law.last,
+            "open_mass": n * law.km.last_survival,
+        }
+    edges = np.arange(bins + 1) / bins
+    return CalibrationResult(
+        p_value, statistic, observed, expected, edges, observed, method, freedom, convention,
+        support, s, y.event,
+    )  # fmt: skip
+
+
+def one_calibration(
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    groups: int = 10,
+    method: str = "dn",
+    probability: str = "survival",
+    convention: str = "survgauge",
+) -> CalibrationResult:
+    r"""1-calibration: observed against predicted event rates at one time, in groups of risk.
+
+    Subjects are sorted by predicted risk into K groups of about equal size. With n_k subjects,
+    observed rate O_k and mean prediction P_k,
+
+    .. math:: X^2 = \sum_k n_k (O_k - P_k)^2 / (P_k (1 - P_k)).
+
+    Tied predictions stay in one group, so there may be fewer groups than asked for; degrees of
+    freedom count those that exist. A group that predicts 0 or 1 for everybody and is wrong makes
+    the statistic infinite and the p-value 0.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes.
+    curves : SurvivalCurves or array-like of shape (n,)
+        Predicted curves, or the probabilities at `time` themselves.
+    time : float
+        Where to look; not later than the last observed time. In a group whose follow-up ends
+        earlier, Kaplan-Meier keeps its last value; such groups are counted in `support`.
+    groups : int
+        Number of groups K.
+    method : {"dn", "gnd", "uncensored"}
+        ``dn``: observed rate 1 - Kaplan-Meier (D'Agostino and Nam), K - 1 degrees of freedom.
+        ``gnd``: the same divided by Greenwood's variance (Demler et al.), K - 1.
+        ``uncensored``: only subjects whose status at `time` is known (censored earlier: left out),
+        the test of Hosmer and Lemeshow, K - 2.
+    probability : {"survival", "event"}
+        What an array in `curves` holds: of surviving `time`, or of the event by then.
+    convention : {"survgauge", "survivaleval"}
+        ``survivaleval`` is what SurvivalEVAL 0.9 reports: equal parts of the sorted predictions
+        (ties split by position; ``uncensored`` drops subjects afterwards), the variance of the
+        observed rate (Greenwood, or O(1 - O)/n), K degrees of freedom, NaN where a variance is 0.
+
+    Returns
+    -------
+    CalibrationResult
+
+    References
+    ----------
+    D'Agostino and Nam (2003), Handbook of Statistics 23. Demler, Paynter and Cook (2015), Tests of
+    calibration and goodness-of-fit in the survival setting, Statistics in Medicine 34. Hosmer and
+    Lemeshow (1980), Communications in Statistics 9.
+
+    Examples
+    --------
+    >>> survival = [0.9, 0.8, 0.7, 0.4, 0.3, 0.2]
+    >>> y = ([9, 9, 3, 9, 2, 1], [0, 0, 1, 1, 1, 1])
+    >>> result = one_calibration(y, survival, 5.0, groups=2)
+    >>> result.observed.round(3), result.expected, round(result.p_value, 3)
+    (array([0.333, 0.667]), array([0.2, 0.7]), 0.556)
+    """
+    one_of("method", method, ("dn", "gnd", "uncensored"))
+    one_of("convention", convention, _KNOWN_CONVENTIONS)
+    lost = 2 if method == "uncensored" else 1
+    peer = convention == "survivaleval"
+    groups = checked_count(groups, "groups", lost + 1)
+    y = Outcomes.of(y_true, "y_true")
+    time = checked_time(time)
+    y, s = present_rows(y, survival_at(y, curves, time, probability))
+    refuse_past_follow_up(y, time)
+    known = y.event | (y.time >= time) if method == "uncensored" else np.ones(len(y), dtype=bool)
+    rows = _groups(y, s, groups, known, peer)
+    if len(rows) <= lost:
+        raise UndefinedMetricError(
+            f"one_calibration needs at least {lost + 1} groups of different predictions; got "
+            f"{len(rows)} from {int(known.sum())} subjects with {np.unique(s[known]).size} distinct "
+            "predictions"
+        )
+    rates = kernel.group_rates(y, s, rows, time)
+    greenwood = method == "gnd" or (peer and method == "dn")
+    statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
+    described, support = description(y, curves)
+    described |= {
+        "convention": convention,
+        "method": method,
+        "time": time,
+        "groups": groups,
+        "ties": "split by position" if peer else "kept in one group",
+        "variance": _variance_name(greenwood, peer),
+        "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
+    }
+    support |= {
+        "groups": len(rows),
+        "status_unknown": int(((y.time < time) & ~y.event).sum()),
+        "left_out": int((~known).sum()),
+        "groups_past_follow_up": rates.open_ended,
+        "events_by_time": float(rates.events.sum()),
+    }
+    edges = np.array([[1 - s[r].max(), 1 - s[r].min()] for r in rows])
+    return CalibrationResult(
+        p_value, statistic, rates.observed, rates.expected, edges, rates.size, method, freedom,
+        described, support,
+    )  # fmt: skip
+
+
+def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> list[Ints]:
+    """Rows of each group, from low to high risk."""
+    if peer:
+        parts = np.array_split(np.argsort(s), groups)[::-1]
+        return [part[known[part]] for part in parts if known[part].any()]
+    members = np.flatnonzero(known)
+    if not members.size:
+        return []
+    weight = y.weight[members] if y.weighted else None
+    return [members[rows] for rows in kernel.risk_groups(s[members], weight, groups)]
+
+
+def _grouped_test(
+    rates: kernel.GroupRates, greenwood: bool, peer: bool, lost: int
+) -> tuple[float, float, int]:
+    """Statistic, p-value and degrees of freedom of grouped rates."""
+    rate = rates.observed if peer else rates.expected
+    variance = rates.greenwood if greenwood else rate * (1 - rate) / rates.size
+    if greenwood and not peer and not (variance > 0).all():
+        raise UndefinedMetricError(
+            "method 'gnd' needs events and survivors in every group: Greenwood's variance is zero "
+            f"in {int((variance <= 0).sum())} of {variance.size}; use fewer groups or method='dn'"
+        )
+    gap = (rates.observed - rates.expected) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(gap > 0, gap / variance, 0.0)
+    statistic = float(terms.sum())
+    freedom = rates.size.size - (0 if peer else lost)
+    if peer and not (variance > 0).all():
+        return float("inf"), float("nan"), freedom
+    return statistic, float(chdtrc(freedom, statistic)), freedom
+
+
+def _variance_name(greenwood: bool, peer: bool) -> str:
+    if greenwood:
+        return "Greenwood's, of the observed rate"
+    return "binomial, of the observed rate" if peer else "binomial, of the mean prediction"

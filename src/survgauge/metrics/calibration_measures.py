@@ -1,0 +1,234 @@
+"""Calibration as one number: distance from Kaplan-Meier, coverage, slope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, vector
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError, one_of
+from ..nonparametric import KaplanMeier
+from ..outcomes import Outcomes
+from ._calibration_inputs import checked_curves, description, log_log, own_survival, survival_at
+from ._cox import TIES, CoxRegression
+from ._mean_curve import mean_curve, squared_gap
+from .details import Details
+
+
+@dataclass(frozen=True)
+class KMCalibrationDetails(Details):
+    """KM-calibration with the two curves that it compares.
+
+    Attributes
+    ----------
+    times, mean_survival, kaplan_meier : ndarray
+        Average predicted survival and Kaplan-Meier just after each of their nodes.
+    """
+
+    times: Floats | None = None
+    mean_survival: Floats | None = None
+    kaplan_meier: Floats | None = None
+
+
+def km_calibration(y_true: Any, curves: Any) -> float:
+    r"""KM-calibration: squared distance of the average predicted curve from Kaplan-Meier.
+
+    .. math:: \frac{1}{t_{\max}} \int_0^{t_{\max}} \Big(\frac1n \sum_i S_i(t) - S_{KM}(t)\Big)^2 dt
+
+    with Kaplan-Meier of the test outcomes and t_max their last time. Zero is best; the distance
+    cannot be negative. The integral is exact for line and step curves on a shared grid; elsewhere
+    the details' convention says at how many points the average was taken.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes.
+    curves : SurvivalCurves
+        Predicted survival curves.
+
+    Returns
+    -------
+    float
+        `km_calibration_details` also gives both curves.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
+    >>> round(km_calibration(([5, 10], [1, 1]), curves), 4)
+    0.0833
+    """
+    return km_calibration_details(y_true, curves).value
+
+
+def km_calibration_details(y_true: Any, curves: Any) -> KMCalibrationDetails:
+    """`km_calibration` with the curves, convention and support behind it."""
+    y = Outcomes.of(y_true, "y_true")
+    curves = checked_curves(y, curves)
+    stop = float(y.present().time.max())
+    if not stop > 0:
+        raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
+    km = KaplanMeier.fit(y)
+    present = y.weight > 0
+    rows = curves if present.all() else curves[present]
+    lines, how = mean_curve(rows, y.weight[present], stop)
+    convention, support = description(y, curves)
+    convention |= {"mean_curve": how, "divisor": "last test time", "tau": stop}
+    support["past_curves"] = float(np.mean(curves.last_time < stop))
+    inside = lines.nodes <= stop
+    times = np.unique(np.concatenate((lines.nodes[inside], km.times)))
+    breaks = np.append(times[times < stop], stop)
+    return KMCalibrationDetails(
+        squared_gap(lines, km, stop) / stop,
+        convention,
+        support,
+        times=breaks[:-1],
+        mean_survival=lines.ends(breaks)[0],
+        kaplan_meier=km.at(breaks[:-1]),
+    )
+
+
+def coverage(y_true: Any, curves: Any, level: float = 0.9) -> float:
+    """Share of subjects whose time lies in the central prediction interval of their curve.
+
+    The interval holds the times with (1 - level)/2 <= S(t) <= (1 + level)/2; a calibrated model
+    covers `level` of the subjects. An event counts 1 inside and 0 outside. A subject censored at c
+    counts with the mass that its own curve puts into the interval past c,
+    (min(S(c), (1 + level)/2) - (1 - level)/2)/S(c), as in D-calibration (0 where S(c) = 0). So a
+    wrong model is pulled towards `level` by the censored. Of step curves S(t) is read after the
+    drop.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes.
+    curves : SurvivalCurves
+        Predicted survival curves.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    float
+        `coverage_details` also gives the contributions and a standard error.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
+    >>> coverage(([2, 4, 6, 9.9], [1, 0, 1, 1]), curves, level=0.8)
+    0.7083333333333333
+    """
+    return coverage_details(y_true, curves, level).value
+
+
+def coverage_details(y_true: Any, curves: Any, level: float = 0.9) -> Details:
+    """`coverage` with contributions, convention and support."""
+    if not 0 < float(level) < 1:
+        raise InputError(f"level must lie strictly between 0 and 1; got {level}")
+    y = Outcomes.of(y_true, "y_true")
+    s = own_survival(y, curves)
+    low, high = (1 - level) / 2, (1 + level) / 2
+    inside = ((s >= low) & (s <= high)).astype(np.float64)
+    rows = np.flatnonzero(~y.event)
+    known = s[rows]
+    mass = np.clip(np.minimum(known, high) - low, 0.0, None)
+    inside[rows] = np.divide(mass, known, out=np.zeros_like(known), where=known > 0)
+    weight = y.weight / y.weight.sum()
+    value = float(weight @ inside)
+    convention, support = description(y, curves)
+    convention |= {
+        "level": level,
+        "interval": "central, in probability",
+        "censored": "own curve's mass in the interval past c",
+    }
+    support["share_from_censored"] = float(weight[rows].sum())
+    return Details(
+        value,
+        convention,
+        support,
+        psi=weight * (inside - value),
+        frequency=y.weight if y.weighted else None,
+    )
+
+
+def calibration_slope(
+    y_true: Any,
+    curves: Any,
+    time: float | None = None,
+    *,
+    ties: str = "efron",
+    probability: str = "survival",
+) -> float:
+    r"""Calibration slope: coefficient of the predicted log hazard in a Cox model of the outcomes.
+
+    The covariate is :math:`\log(-\log S_i(t))`, which for a proportional hazards model is its linear
+    predictor plus a constant. 1 is best; below 1 predictions are too extreme, above too tame.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes.
+    curves : SurvivalCurves or array-like of shape (n,)
+        Curves or probabilities at `time`; without `time`, linear predictors on the log hazard scale
+        (higher = sooner).
+    time : float, optional
+        Where to read the curves.
+    ties : {"efron", "breslow"}
+        Rule for tied events.
+    probability : {"survival", "event"}
+        What an array holds when `time` is given.
+
+    Returns
+    -------
+    float
+        `calibration_slope_details` adds a robust standard error from per-subject contributions and
+        the model-based one (in `support`).
+
+    Examples
+    --------
+    >>> y = ([1, 2, 3, 4, 5, 6], [1, 1, 0, 1, 1, 1])
+    >>> round(calibration_slope(y, [1.0, 0.2, 0.6, -0.3, 0.1, -1.0]), 3)
+    2.312
+    """
+    return calibration_slope_details(y_true, curves, time, ties=ties, probability=probability).value
+
+
+def calibration_slope_details(
+    y_true: Any,
+    curves: Any,
+    time: float | None = None,
+    *,
+    ties: str = "efron",
+    probability: str = "survival",
+) -> Details:
+    """`calibration_slope` with contributions, convention and support."""
+    one_of("ties", ties, TIES)
+    y = Outcomes.of(y_true, "y_true")
+    moved = 0
+    if time is not None:
+        x, moved = log_log(survival_at(y, curves, time, probability))
+    elif isinstance(curves, SurvivalCurves):
+        raise InputError("time must say where to read the curves; got None")
+    else:
+        x = vector(curves, "curves", length=len(y), like="y_true")
+    present = y.weight > 0
+    rows, x = y.present(), x[present]
+    if not rows.event.any():
+        raise UndefinedMetricError("calibration_slope needs at least one event in y_true; got none")
+    if not x.max() > x.min():
+        raise UndefinedMetricError("calibration_slope needs different predictions; all are equal")
+    fit = CoxRegression(rows.time, rows.event, rows.weight, x[None, :], ties)
+    psi = np.zeros(len(y))
+    psi[present] = fit.influence()[0] * rows.weight
+    convention, support = description(y, curves)
+    convention |= {"time": time, "ties": ties, "covariate": "log(-log S)" if time is not None else
+                   "given linear predictor"}  # fmt: skip
+    support |= {
+        "moved_from_0_or_1": moved,
+        "converged": fit.converged,
+        "model_stderr": float(np.sqrt(fit.covariance[0, 0])),
+    }
+    value = float(fit.beta[0])
+    return Details(value, convention, support, psi, y.weight if y.weighted else None)

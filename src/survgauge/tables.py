@@ -1,0 +1,129 @@
+"""Tables as plain text, for terminals and logs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Four significant digits, without exponents where people would not write one.
+
+    >>> number(1234.5678), number(0.012345), number(float("nan"))
+    ('1235', '0.01235', '-')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    if math.isinf(value) or value == 0:
+        return str(value) if value else "0"
+    size = math.floor(math.log10(abs(value)))
+    if size >= 9 or size < -5:
+        return f"{value:.3g}"
+    return f"{value:.{max(0, digits - 1 - size)}f}"
+
+
+def columns(header: list[str], rows: list[list[str]], left: int = 1) -> str:
+    """Align columns; the first `left` to the left, the others to the right.
+
+    >>> print(columns(["a", "b"], [["x", "10"], ["yy", "7"]]))
+    a    b
+    --  --
+    x   10
+    yy   7
+    """
+    table = [header, *rows]
+    width = [max(len(row[k]) for row in table) for k in range(len(header))]
+
+    def line(row: list[str]) -> str:
+        cells = [
+            cell.ljust(width[k]) if k < left else cell.rjust(width[k]) for k, cell in enumerate(row)
+        ]
+        return "  ".join(cells).rstrip()
+
+    rule = ["-" * w for w in width]
+    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
+
+
+def p_text(p: float) -> str:
+    """p-values as people print them."""
+    return "-" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def evaluation_text(result: Evaluation) -> str:
+    """Render values with intervals, comparisons, support and warnings."""
+    parts = [_values(result)]
+    if len(result.models) > 1 and result.confidence is not None:
+        parts.append(_comparisons(result))
+    parts.append(_support(result))
+    if result.warnings:
+        lines = dict.fromkeys(str(warning) for warning in result.warnings)
+        parts.append("Warnings\n" + "\n".join(f"  {line}" for line in lines))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _values(result: Evaluation) -> str:
+    """One row a metric (and group), one column a model."""
+    cells: dict[tuple[Any, str], dict[str, str]] = {}
+    arrows = {}
+    for row in result.rows():
+        key = (row.get("group"), row["metric"])
+        text = number(row["value"])
+        if not math.isnan(row["low"]):
+            text += f" [{number(row['low'])}, {number(row['high'])}]"
+        cells.setdefault(key, {})[row["model"]] = text
+        arrows[row["metric"]] = "lower" if row["direction"] == "lower" else "higher"
+    grouped = any(group is not None for group, _ in cells)
+    header = [*(["group"] if grouped else []), "metric", "better", *result.models]
+    rows = [
+        [
+            *([str(group)] if grouped else []),
+            metric,
+            arrows[metric],
+            *(by_model.get(model, "n/a") for model in result.models),
+        ]
+        for (group, metric), by_model in cells.items()
+    ]
+    level = "" if result.confidence is None else f" with {result.confidence:.0%} intervals"
+    return f"Metrics{level} (times in the unit of the data)\n" + columns(
+        header, rows, left=3 if grouped else 2
+    )
+
+
+def _comparisons(result: Evaluation) -> str:
+    rows = [
+        [
+            *([str(row["group"])] if "group" in row else []),
+            row["metric"],
+            f"{row['model_a']} - {row['model_b']}",
+            number(row["difference"]),
+            f"[{number(row['low'])}, {number(row['high'])}]",
+            p_text(row["p_value"]),
+            p_text(row["p_holm"]),
+        ]
+        for row in result.comparisons()
+    ]
+    if not rows:
+        return ""
+    header = ["metric", "models", "difference", "interval", "p", "p (Holm)"]
+    grouped = len(rows[0]) > len(header)
+    header = ["group", *header] if grouped else header
+    return "Differences on the same subjects\n" + columns(header, rows, left=3 if grouped else 2)
+
+
+def _support(result: Evaluation) -> str:
+    s = result.support
+    tails = ", ".join(f"{model} {share:.0%}" for model, share in s["tail_share"].items())
+    lines = [
+        f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
+        f"horizon of the 1/G metrics: {number(s['horizon'])} "
+        f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events past it); "
+        f"time of interest: {number(s['time'])}",
+    ]
+    if tails:
+        lines.append(f"median times read off the curves' tail: {tails}")
+    if not math.isnan(s["largest_weight"]):
+        lines.append(f"largest weight of a subject: {number(s['largest_weight'])}")
+    return "Support\n" + "\n".join(f"  {line}" for line in lines)
