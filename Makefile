@@ -1,0 +1,53 @@
+# Two commands matter on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DATA := $(or $(SURVGAUGE_DATA),$(wildcard $(CURDIR)/../shared/data))
+export SURVGAUGE_DATA := $(DATA)
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test lint test-fast test-slow test-peer bench clean
+
+help:
+	@echo "make demo       install into $(VENV) and evaluate a few models on data that ship in a package"
+	@echo "make test       lint, types, layers, unit and property tests, doctests"
+	@echo "make test-slow  statistical tests (minutes)"
+	@echo "make test-peer  comparisons with other packages, in an environment of their own"
+	@echo "make bench      speed against other packages, in an environment of their own"
+
+$(VENV)/.base: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) -e ".[demo]"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(PIP) -e ".[all,test]"
+	touch $@
+
+demo: $(VENV)/.base
+	$(BIN)/python examples/demo.py --output demo-output
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check src tests examples benchmarks docs
+	$(BIN)/ruff format --check src tests examples benchmarks docs
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-fast: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --doctest-modules -m "not slow and not peer"
+
+test: lint test-fast
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m slow
+
+test-peer: benchmarks/requirements.txt
+	bash benchmarks/environment.sh
+	PYTHONPATH=src .venv-bench/bin/python -m pytest -m peer tests/peer
+
+bench: benchmarks/requirements.txt
+	bash benchmarks/bench.sh
+
+clean:
+	rm -rf $(VENV) .venv-bench demo-output .mypy_cache .ruff_cache .pytest_cache
