@@ -1,0 +1,45 @@
+"""Survival models behind one protocol: `fit`, `predict_curves`, `predict_time`.
+
+>>> from survgauge import models
+>>> [row["name"] for row in models.available()][:3]
+['lr', 'km', 'coxph']
+
+Listing models imports none of the libraries that they need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .errors import FitError, FitWarning, ModelError, PredictionError
+from .facts import FACTS, ModelFacts
+from .registry import available, build
+
+_HOMES = {
+    "SurvivalModel": "base",
+    "from_lifelines": "wrappers",
+    "from_sklearn": "wrappers",
+    "predict": "prediction",
+    "trained_on": "prediction",
+}
+
+__all__ = [
+    "FACTS",
+    "FitError",
+    "FitWarning",
+    "ModelError",
+    "ModelFacts",
+    "PredictionError",
+    "available",
+    "build",
+    *_HOMES,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'survgauge.models' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,286 @@
+"""The protocol that every model keeps: `fit`, then curves or times out, nothing undefined."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._arrays import Floats, numbers
+from .._random import check_seed, stream
+from ..curves import SurvivalCurves
+from ..errors import InputError, MissingExtraError, name_some
+from ..outcomes import Outcomes
+from ..reference import Reference
+from .errors import FitError, FitWarning, ModelError, PredictionError, describe
+from .facts import ModelFacts
+
+try:
+    from sklearn.base import BaseEstimator
+except ImportError as missing:
+    raise MissingExtraError("survgauge.models", "sklearn") from missing
+
+
+class SurvivalModel(BaseEstimator):  # type: ignore[misc]
+    """Base of all models; a model of your own needs `_fit` and one of two methods.
+
+    A subclass stores its parameters in ``__init__`` under their own names (scikit-learn's rule,
+    so that ``clone`` and ``get_params`` work) and defines
+
+    - ``_fit(X, y)``: a float matrix without gaps, `Outcomes` with at least one event;
+    - ``_predict_curves(X)`` or, with ``facts.curves`` false, ``_predict_time(X)``. A model that
+      has both a curve and a time of its own defines both; the default time is the median.
+
+    What `_fit` raises comes out as a `FitError` that names the model, but for an `InputError`
+    about a parameter. Randomness comes from
+    ``self._stream("purpose")`` after a parameter `random_state` (an integer or None).
+
+    Attributes
+    ----------
+    facts : ModelFacts
+        The model's line in the table of models.
+    handles_weights : bool
+        Whether `_fit` reads ``y.weight``; if not, whole weights are turned into repeated rows.
+    y_train_ : Outcomes
+        What the model was fitted on.
+    reference_ : Reference
+        The same for metrics: pass it as `y_train` and several calls share their work.
+    notes_ : tuple of str
+        What was done about awkward data; things done differently from what was asked also come
+        as a `FitWarning`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn; names only if all columns had one.
+
+    Examples
+    --------
+    >>> class Always(SurvivalModel):
+    ...     facts = ModelFacts("always", "The mean of the observed times", curves=False, time=True)
+    ...     def _fit(self, X, y):
+    ...         self.mean_ = y.time.mean()
+    ...     def _predict_time(self, X):
+    ...         return np.full(len(X), self.mean_)
+    >>> Always().fit([[0.0], [1.0]], ([2, 4], [1, 1])).predict_time([[5.0]])
+    array([3.])
+    """
+
+    facts: ClassVar[ModelFacts] = ModelFacts("model", "A survival model")
+    handles_weights: ClassVar[bool] = False
+
+    y_train_: Outcomes
+    reference_: Reference
+    n_features_in_: int
+    seed_: int
+
+    # -- what users call -------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit to features and outcomes.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, p)
+            Numbers without gaps; see `survgauge.preprocessing` for filling and encoding.
+        y : outcomes
+            Anything that `Outcomes.of` reads, also scikit-survival's structured arrays.
+
+        Returns
+        -------
+        self
+        """
+        names = _names(X)
+        features, outcomes = matrix(X), Outcomes.of(y)
+        if features.shape[0] != len(outcomes):
+            raise InputError(
+                f"X must have one row per subject; y has {len(outcomes)}, X has {features.shape[0]}"
+            )
+        rows, used = self._counted(features, outcomes)
+        if not used.event.any():
+            raise FitError(self.facts.name, "y has no event, so event times cannot be learnt")
+        self._notes: list[str] = []
+        self.seed_ = check_seed(getattr(self, "random_state", 0))
+        try:
+            self._fit(rows, used)
+        except (ModelError, InputError, MissingExtraError):
+            raise
+        except Exception as error:
+            # Other libraries raise whatever they like; users get one type that says who failed.
+            raise FitError(self.facts.name, describe(error)) from error
+        self.n_features_in_ = features.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.y_train_ = outcomes
+        self.reference_ = Reference(outcomes)
+        return self
+
+    def predict_curves(self, X: Any) -> SurvivalCurves:
+        """Survival curves, one row a subject."""
+        if not self.facts.curves:
+            raise InputError(
+                f"{self.facts.name} predicts times and has no survival curves; use predict_time"
+            )
+        features = self._new_rows(X)
+        try:
+            curves = self._predict_curves(features)
+        except (ModelError, MissingExtraError):
+            raise
+        except Exception as error:
+            raise PredictionError(self.facts.name, describe(error)) from error
+        self._check_length(len(curves), features)
+        return curves
+
+    def predict_time(self, X: Any) -> Floats:
+        """Predicted times, (n,): by default the medians of the curves.
+
+        A time is infinite where a curve never falls, and never NaN.
+        """
+        features = self._new_rows(X)
+        try:
+            time = np.asarray(self._predict_time(features), dtype=np.float64)
+        except (ModelError, MissingExtraError):
+            raise
+        except Exception as error:
+            raise PredictionError(self.facts.name, describe(error)) from error
+        self._check_length(time.size, features)
+        if np.isnan(time).any():
+            bad = name_some(np.flatnonzero(np.isnan(time)))
+            raise PredictionError(self.facts.name, f"NaN for row(s) {bad}")
+        return time
+
+    def predict(self, X: Any) -> Floats:
+        """Same as `predict_time`, under the name that scikit-learn looks for."""
+        return self.predict_time(X)
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """What was done about awkward data while fitting."""
+        self._check_fitted()
+        return tuple(self._notes)
+
+    # -- what a model defines --------------------------------------------------------------
+
+    def _fit(self, X: Floats, y: Outcomes) -> None:
+        """Learn from clean rows."""
+        raise NotImplementedError
+
+    def _predict_curves(self, X: Floats) -> SurvivalCurves:
+        """Curves of clean rows."""
+        raise NotImplementedError
+
+    def _predict_time(self, X: Floats) -> Floats:
+        """Times of clean rows."""
+        return self._predict_curves(X).median()
+
+    # -- what a model may use --------------------------------------------------------------
+
+    def _stream(self, *purpose: str | int) -> np.random.Generator:
+        """Random numbers of this model for one purpose; the same after every `fit`."""
+        return stream(self.seed_, "models", self.facts.name, *purpose)
+
+    def _integer_seed(self, *purpose: str | int) -> int:
+        """Seed for libraries that take nothing better."""
+        return int(self._stream(*purpose).integers(2**31 - 1))
+
+    def _note(self, text: str, *, warn: bool = False) -> None:
+        """Keep what was done about awkward data; warn if it is not what was asked for."""
+        self._notes.append(text)
+        if warn:
+            warnings.warn(f"{self.facts.name}: {text}", FitWarning, stacklevel=4)
+
+    def _report(self, text: str) -> None:
+        """Progress on standard error, for models with a `verbose` parameter that is on."""
+        if getattr(self, "verbose", False):
+            print(f"{self.facts.name}: {text}", file=sys.stderr, flush=True)
+
+    # -- checks ----------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "y_train_")
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"{self.facts.name} is not fitted; call fit(X, y) first")
+
+    def _check_length(self, found: int, features: Floats) -> None:
+        if found != features.shape[0]:
+            raise PredictionError(
+                self.facts.name, f"{found} predictions for {features.shape[0]} rows"
+            )
+
+    def _counted(self, X: Floats, y: Outcomes) -> tuple[Floats, Outcomes]:
+        """Leave out subjects of weight zero; repeat rows where `_fit` knows no weights."""
+        if not y.weighted:
+            return X, y
+        present = y.weight > 0
+        X, y = X[present], y.present()
+        if self.handles_weights:
+            return X, y
+        count = y.weight.astype(np.intp)
+        if not (count == y.weight).all():
+            raise InputError(
+                f"{self.facts.name} takes whole weights only (a weight of 2 is two equal rows); "
+                f"got {y.weight[count != y.weight][0]:g}"
+            )
+        rows = np.repeat(np.arange(count.size), count)
+        return X[rows], Outcomes(y.time[rows], y.event[rows])
+
+    def _new_rows(self, X: Any) -> Floats:
+        """Check rows to predict for against those of `fit`."""
+        self._check_fitted()
+        names, features = _names(X), matrix(X)
+        if features.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X must have {self.n_features_in_} columns, as in fit; got {features.shape[1]}"
+            )
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and names is not None and not np.array_equal(known, names):
+            where = int(np.flatnonzero(known != names)[0])
+            raise InputError(
+                "X must have the columns of fit, in the same order; "
+                f"column {where} was {known[where]!r} and is {names[where]!r}"
+            )
+        return features
+
+
+def matrix(X: Any) -> Floats:
+    """Read features: a matrix of finite numbers with at least one row.
+
+    >>> matrix([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if getattr(X, "ndim", 2) == 1:
+        raise InputError(
+            "X must have 2 dimensions, one row a subject; got 1. "
+            "Use X.reshape(1, -1) for a single subject, X.reshape(-1, 1) for a single feature"
+        )
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    features: Floats = np.asarray(numbers(X, "X", ndim=2), dtype=np.float64)
+    if features.shape[0] == 0:
+        raise InputError("X must have at least one row; got none")
+    if not np.isfinite(features).all():
+        bad = np.flatnonzero(~np.isfinite(features).all(axis=0))
+        names = _names(X)
+        columns = name_some(bad) if names is None else ", ".join(map(repr, names[bad[:5]]))
+        raise InputError(
+            f"X must be finite; column(s) {columns} have NaN or infinite values: fill them first "
+            "(survgauge.preprocessing does it inside a fold)"
+        )
+    return features
+
+
+def _names(X: Any) -> Any:
+    """Column names if all are text, as scikit-learn keeps them; else None."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return np.asarray(names, dtype=object)

@@ -1,0 +1,79 @@
+"""Models by name; a model's module is imported when it is built, not when it is listed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ..errors import MissingExtraError, one_of
+from .facts import FACTS
+
+
+def build(name: str, **params: Any) -> Any:
+    """Make a model, unfitted.
+
+    Parameters
+    ----------
+    name : str
+        One of ``lr km coxph aft gbm_c gbm_tree rsf mtlr deephit sca smdn``.
+    params
+        Its parameters; what is left out is as in the paper.
+
+    Returns
+    -------
+    SurvivalModel
+        With ``fit(X, y)``, ``predict_curves(X)`` and ``predict_time(X)``.
+
+    Examples
+    --------
+    >>> model = build("km").fit([[0], [0], [0]], ([2, 3, 4], [1, 0, 1]))
+    >>> model.predict_time([[0], [0]])
+    array([4., 4.])
+    """
+    one_of("name", name, FACTS)
+    facts = FACTS[name]
+    if not all(installed(package) for package in facts.needs):
+        raise MissingExtraError(f"model {name!r}", facts.extra)
+    return model_class(name)(**params)
+
+
+def model_class(name: str) -> Any:
+    """Class of a registered model."""
+    module, _, attribute = FACTS[name].home.partition(":")
+    return getattr(import_module(f".{module}", __package__), attribute)
+
+
+def available() -> list[dict[str, Any]]:
+    """All models, as in the paper's table, with what each needs and whether it is installed.
+
+    Returns
+    -------
+    list of dict
+        Keys: name, title, curves, individual, time, continuous, random, extra, installed.
+        `continuous` is None for a model without curves.
+
+    Examples
+    --------
+    >>> [row for row in available() if row["name"] == "km"][0]["individual"]
+    False
+    """
+    return [
+        {
+            "name": facts.name,
+            "title": facts.title,
+            "curves": facts.curves,
+            "individual": facts.individual,
+            "time": facts.time,
+            "continuous": facts.continuous,
+            "random": facts.random,
+            "extra": facts.extra,
+            "installed": all(installed(package) for package in facts.needs),
+        }
+        for facts in FACTS.values()
+    ]
+
+
+def installed(package: str) -> bool:
+    """Whether a package is there, without importing it."""
+    return find_spec(package) is not None
