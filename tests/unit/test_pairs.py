@@ -165,9 +165,7 @@ class TestInfluence:
         repeated = pair_counts(time[rows], event[rows], risk[rows], anchor_weight=a[rows])
         np.testing.assert_allclose(weighted.totals(), repeated.totals(), rtol=1e-12)
         if repeated.totals().comparable > 0:
-            np.testing.assert_allclose(
-                weighted.influence()[rows], repeated.influence(), atol=1e-12
-            )
+            np.testing.assert_allclose(weighted.influence()[rows], repeated.influence(), atol=1e-12)
             assert weighted.standard_error() == pytest.approx(repeated.standard_error(), abs=1e-12)
 
     def test_approximates_leaving_one_out(self):
@@ -188,7 +186,7 @@ class TestInfluence:
 
 
 class TestReferences:
-    """R 4, survival 3.5-3, on i <- 0:59 and the arithmetic of `made`.
+    """R 4.2.2, survival 3.5-3, on i <- 0:59 and the arithmetic of `made`.
 
     f <- concordance(Surv(time, event) ~ risk, d, reverse=TRUE, influence=1)
     f$count; f$concordance; sqrt(f$var); f$dfbeta

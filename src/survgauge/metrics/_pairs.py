@@ -9,45 +9,48 @@ the anchor (1 for Harrell, 1/G(t_i-)^2 for Uno) and w the frequency of a subject
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
-Counts = NDArray[Any]
+from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, inversions, run_bounds
 
-# In nodes of at most 2**4 elements, comparing every pair costs less than passes over all elements.
-_LEAF_BITS = 4
+
+class Role(NamedTuple):
+    """Comparable pairs of each subject in one role, and how they turned out; each of shape (n,)."""
+
+    comparable: Counts
+    concordant: Counts
+    tied: Counts
+
+    @property
+    def discordant(self) -> Counts:
+        """Pairs that the prediction puts in the wrong order."""
+        return self.comparable - self.concordant - self.tied
+
+    def excess(self, c: float, tie: float) -> Floats:
+        """Concordance of each subject's pairs beyond `c` times their number."""
+        result: Floats = self.concordant + tie * self.tied - c * self.comparable
+        return result
 
 
 @dataclass(frozen=True)
 class PairCounts:
     """Comparable pairs of each subject, in both of its roles.
 
-    Anchor counts are sums of the partners' w; partner counts are sums of the anchors' a * w. They
-    are integers wherever no weight enters. Partner counts are None if they were not asked for.
+    `anchor` sums the partners' w, `partner` the anchors' a * w (None if not asked for). Counts are
+    integers wherever no weight enters.
     """
 
-    comparable: Counts
-    concordant: Counts
-    tied: Counts
-    partner_comparable: Counts | None
-    partner_concordant: Counts | None
-    partner_tied: Counts | None
+    anchor: Role
+    partner: Role | None
     anchor_weight: Floats | None = None
     weight: Floats | None = None
 
-    @property
-    def discordant(self) -> Counts:
-        """Per anchor, the partners that the prediction puts on the wrong side."""
-        return self.comparable - self.concordant - self.tied
-
     def totals(self) -> PairTotals:
         """Weights of all comparable, concordant, discordant and tied pairs."""
-        parts = (self.comparable, self.concordant, self.discordant, self.tied)
+        role = self.anchor
+        parts = (role.comparable, role.concordant, role.discordant, role.tied)
         scale = _product(self.anchor_weight, self.weight)
         if scale is None:
             return PairTotals(*(part.sum().item() for part in parts))
@@ -67,20 +70,18 @@ class PairCounts:
 
         C without subject i is about C - psi_i, the variance of C is sum(w_i psi_i^2), and that of
         the difference of two models sum(w_i (psi_i - psi'_i)^2). The anchors' weights a are taken
-        as fixed numbers.
+        as fixed numbers. NaN without a comparable pair.
         """
-        if self.partner_comparable is None:
+        if self.partner is None:
             raise ValueError("the counts were made with partners=False; influence needs both roles")
         totals = self.totals()
         if not totals.comparable > 0:
-            return np.full(self.comparable.shape, np.nan)
+            return np.full(self.anchor.comparable.shape, np.nan)
         c = totals.value(tie)
-        anchor = self.concordant + tie * self.tied - c * self.comparable
-        partner = self.partner_concordant + tie * self.partner_tied - c * self.partner_comparable
+        anchor = self.anchor.excess(c, tie)
         if self.anchor_weight is not None:
             anchor *= self.anchor_weight
-        # Only events are anchors: everybody else's anchor counts are zero.
-        psi: Floats = (anchor + partner) / totals.comparable
+        psi: Floats = (anchor + self.partner.excess(c, tie)) / totals.comparable
         return psi
 
     def standard_error(self, tie: float = 0.5) -> float:
@@ -151,16 +152,15 @@ def pair_counts(
     # The anchor's weight as its partners see it: zero for everybody who is no anchor.
     left: Counts = e if anchor_weight is None else anchor_weight[lay.order] * e
     left = left if w is None else left * w
-    later_smaller, earlier_greater = _inversions(lay.rank, left if partners else None, w)
-    cum_w = _cumulative(np.ones(n, dtype=np.int64) if w is None else w)
-    found = [cum_w[n] - cum_w[lay.event_end], later_smaller, lay.ties_after(w)]
-    columns = [_back(np.where(e, column, 0), lay.order) for column in found]
-    if partners:
-        found = [_cumulative(left)[lay.block_start], earlier_greater, lay.ties_before(left)]
-        columns += [_back(column, lay.order) for column in found]
-    else:
-        columns += [None, None, None]
-    return PairCounts(*columns, anchor_weight=anchor_weight, weight=weight)
+    later_smaller, earlier_greater = inversions(lay.rank, left if partners else None, w)
+    cum_w = cumulative(np.ones(n, dtype=np.int64) if w is None else w)
+    found = cum_w[n] - cum_w[lay.event_end], later_smaller, lay.ties_after(w)
+    anchor = Role(*(back(np.where(e, column, 0), lay.order) for column in found))
+    if not partners:
+        return PairCounts(anchor, None, anchor_weight, weight)
+    found = cumulative(left)[lay.block_start], earlier_greater, lay.ties_before(left)
+    partner = Role(*(back(column, lay.order) for column in found))
+    return PairCounts(anchor, partner, anchor_weight, weight)
 
 
 class _Layout:
@@ -196,13 +196,13 @@ class _Layout:
         # First position of the block of equals, and of the first partner of an event of it.
         self.block_start, self.event_end = np.arange(n), np.arange(1, n + 1)
         if tied_times:
-            self.block_start, self.event_end = _run_bounds(block)
+            self.block_start, self.event_end = run_bounds(block)
 
     def _runs(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Bounds, in rank order, of equal risks and of equals in risk, time and event."""
         block = self.block[self.by_rank]
         level = self.level[self.by_rank]
-        return *_run_bounds(level), *_run_bounds(level * block.size + block)
+        return *run_bounds(level), *run_bounds(level * block.size + block)
 
     def ties_after(self, w: Counts | None) -> Counts:
         """Per position, the weight of later positions of the same risk in other blocks."""
@@ -211,103 +211,17 @@ class _Layout:
             return np.zeros(n, dtype=np.int64)
         _, level_end, _, run_end = self._runs()
         if w is None:
-            return _back(level_end - run_end, self.by_rank)
-        total = _cumulative(w[self.by_rank])
-        return _back(total[level_end] - total[run_end], self.by_rank)
+            return back(level_end - run_end, self.by_rank)
+        total = cumulative(w[self.by_rank])
+        return back(total[level_end] - total[run_end], self.by_rank)
 
     def ties_before(self, left: Counts) -> Counts:
         """Per position, the anchors' weight at earlier positions of the same risk."""
         if not self.tied_risks:
             return np.zeros(self.order.size, dtype=np.int64)
         level_start, _, run_start, _ = self._runs()
-        total = _cumulative(left[self.by_rank])
-        return _back(total[run_start] - total[level_start], self.by_rank)
-
-
-def _inversions(
-    rank: NDArray[np.int32], left: Counts | None, right: Counts | None
-) -> tuple[Counts, Counts]:
-    """Per element of a permutation, the later smaller and the earlier greater elements.
-
-    The first result sums `right` over later smaller elements (None: counts them), the second sums
-    `left` over earlier greater ones (None: not wanted). Ranks are split in halves again and again
-    down to leaves of at most 16. Padded to equal leaves, every node holds as many elements of its
-    upper as of its lower half, so that the k-th upper element of a node, at place p, has p - k
-    lower ones before it, and no search is needed.
-    """
-    n = rank.size
-    depth = max(0, (max(n, 1) - 1).bit_length() - _LEAF_BITS)
-    leaf = max(1, -(-n >> depth))
-    full = np.arange(leaf << depth, dtype=np.int32)  # the padding comes last and ranks highest
-    full[:n] = rank
-    codes = full // leaf << _LEAF_BITS | full % leaf
-    state = _State(codes, left, right)
-    for level in reversed(range(depth)):
-        state.split(1 << (level + _LEAF_BITS), leaf << level)
-    state.finish(leaf)
-    later = np.empty(1 << (depth + _LEAF_BITS), dtype=state.later.dtype)
-    later[state.code] = state.later
-    if left is None:
-        return later[codes[:n]], state.earlier
-    earlier = np.empty(later.size, dtype=state.earlier.dtype)
-    earlier[state.code] = state.earlier
-    return later[codes[:n]], earlier[codes[:n]]
-
-
-class _State:
-    """Elements grouped by the halves of the ranks that they lie in, by position in each group."""
-
-    def __init__(self, code: NDArray[np.int32], left: Counts | None, right: Counts | None) -> None:
-        size = code.size
-        self.code = code
-        self.left = None if left is None else _padded(left, size)
-        self.right = None if right is None else _padded(right, size)
-        self.later = np.zeros(size, dtype=np.int32 if right is None else np.float64)
-        kind = np.int32 if self.left is None else self.left.dtype
-        self.earlier = np.zeros(0 if left is None else size, dtype=kind)
-        self.k = np.arange(size >> 1)
-
-    def split(self, bit: int, half: int) -> None:
-        """Put the lower half before the upper one in every node, counting on the way."""
-        is_upper = (self.code & bit) != 0
-        upper, lower = np.flatnonzero(is_upper), np.flatnonzero(~is_upper)
-        # Sizes are counted over all nodes up to the element's own; `node` is where that begins.
-        lower_before = (upper - self.k).reshape(-1, half)
-        node = np.arange(0, upper.size, half)[:, None]
-        later = _split(self.later, lower, upper, half)
-        if self.right is None:
-            later[:, 1] += (node + half - lower_before).astype(np.int32)
-        else:
-            right = _split(self.right, lower, upper, half)
-            total = _cumulative(right[:, 0].ravel())
-            later[:, 1] += total[node + half] - total[lower_before]
-            self.right = right.ravel()
-        self.later = later.ravel()
-        if self.left is not None:
-            left = _split(self.left, lower, upper, half)
-            total = _cumulative(left[:, 1].ravel())
-            earlier = _split(self.earlier, lower, upper, half)
-            earlier[:, 0] += total[(lower - self.k).reshape(-1, half)] - total[node]
-            self.left, self.earlier = left.ravel(), earlier.ravel()
-        self.code = _split(self.code, lower, upper, half).ravel()
-
-    def finish(self, leaf: int) -> None:
-        """Compare all pairs inside the leaves."""
-        code, later, earlier = (
-            np.ascontiguousarray(array.reshape(-1, leaf).T)
-            for array in (self.code, self.later, self.earlier)
-        )
-        right = None if self.right is None else self.right.reshape(-1, leaf).T.copy()
-        left = None if self.left is None else self.left.reshape(-1, leaf).T.copy()
-        for a in range(leaf - 1):
-            greater = code[a] > code[a + 1 :]
-            if right is None:
-                later[a] += greater.view(np.uint8).sum(axis=0, dtype=np.uint8)
-            else:
-                later[a] += (greater * right[a + 1 :]).sum(axis=0)
-            if left is not None:
-                earlier[a + 1 :] += greater * left[a]
-        self.later, self.earlier = later.T.ravel(), earlier.T.ravel()
+        total = cumulative(left[self.by_rank])
+        return back(total[run_start] - total[level_start], self.by_rank)
 
 
 class SameTimePairs(NamedTuple):
@@ -356,16 +270,12 @@ def same_time_pairs(
     at_risk = np.bincount(level, w_e, n)[level]
     censored = np.flatnonzero(~event)
     censored = censored[np.argsort(key[censored])]
-    total = _cumulative(w[censored])
-    low, left, right, high = (
-        total[np.searchsorted(table, wanted, side)]
-        for table, wanted, side in (
-            (moment[censored], moment_e, "left"),
-            (key[censored], key[event], "left"),
-            (key[censored], key[event], "right"),
-            (moment[censored], moment_e, "right"),
-        )
-    )
+    total = cumulative(w[censored])
+    moment_c, key_c = moment[censored], key[censored]
+    low = total[np.searchsorted(moment_c, moment_e, "left")]
+    left = total[np.searchsorted(key_c, key[event], "left")]
+    right = total[np.searchsorted(key_c, key[event], "right")]
+    high = total[np.searchsorted(moment_c, moment_e, "right")]
     sums = (at_time - 1) / 2, (at_risk - 1) / 2, left - low, high - right, right - left
     return SameTimePairs(*(float(np.sum(a_e * part)) for part in sums))
 
@@ -415,44 +325,6 @@ def _steps(ordered: Counts) -> Ints:
     steps = np.zeros(ordered.size, dtype=np.int64)
     np.cumsum(ordered[1:] != ordered[:-1], out=steps[1:])
     return steps
-
-
-def _run_bounds(ids: Ints) -> tuple[Ints, Ints]:
-    """First and past-the-last index of the run of equal values that each entry lies in."""
-    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
-    ends = np.append(starts[1:], ids.size)
-    lengths = ends - starts
-    return np.repeat(starts, lengths), np.repeat(ends, lengths)
-
-
-def _cumulative(values: Counts) -> Counts:
-    """Sums of the first 0, 1, ..., n values; exact for integers and flags."""
-    kind = np.int64 if values.dtype == np.bool_ else values.dtype
-    total = np.zeros(values.size + 1, dtype=kind)
-    np.cumsum(values, out=total[1:])
-    return total
-
-
-def _padded(values: Counts, size: int) -> Counts:
-    kind = np.float64 if values.dtype == np.float64 else np.int32
-    padded = np.zeros(size, dtype=kind)
-    padded[: values.size] = values
-    return padded
-
-
-def _split(array: Counts, lower: Ints, upper: Ints, half: int) -> Counts:
-    """Rearrange to (node, lower or upper, `half` elements)."""
-    moved = np.empty((array.size // (2 * half), 2, half), dtype=array.dtype)
-    moved[:, 0] = array[lower].reshape(-1, half)
-    moved[:, 1] = array[upper].reshape(-1, half)
-    return moved
-
-
-def _back(values: Counts, order: Ints) -> Counts:
-    """Undo a reordering: entry k of `values` belongs to index order[k]."""
-    original = np.empty_like(values)
-    original[order] = values
-    return original
 
 
 def _product(a: Floats | None, b: Floats | None) -> Floats | None:
