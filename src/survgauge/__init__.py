@@ -31,6 +31,7 @@ _HOMES = {
     "predictions": ("RiskScores",),
     "pseudo": ("pseudo_observations",),
     "reference": ("Reference",),
+    "scorers": ("SurvivalKFold", "scorer"),
     "surrogates": ("Surrogates", "surrogate_times"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

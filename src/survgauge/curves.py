@@ -71,7 +71,9 @@ class SurvivalCurves:
     _median: Floats | None = None
 
     @classmethod
-    def _trusted(cls, times: Floats, survival: Curves, interpolation: str, tail: str) -> SurvivalCurves:
+    def _trusted(
+        cls, times: Floats, survival: Curves, interpolation: str, tail: str
+    ) -> SurvivalCurves:
         curves = cls.__new__(cls)
         curves.times, curves.survival = times, survival
         curves.interpolation, curves.tail = interpolation, tail

@@ -120,6 +120,16 @@ class Outcomes:
         """Whether frequencies were given."""
         return self._weight is not None
 
+    def to_structured(self) -> np.ndarray[Any, Any]:
+        """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.
+
+        >>> Outcomes([5, 8], [1, 0]).to_structured().dtype.names
+        ('event', 'time')
+        """
+        array = np.empty(len(self), dtype=[("event", "?"), ("time", "f8")])
+        array["event"], array["time"] = self.event, self.time
+        return array
+
     def __len__(self) -> int:
         return int(self.time.size)
 

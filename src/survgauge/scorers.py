@@ -1,0 +1,188 @@
+"""Doors to scikit-learn: scorers for searches, and folds stratified on event and time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Ints
+from ._random import check_seed, stream
+from .errors import InputError, UndefinedMetricError, one_of
+from .metrics.problem import Problem
+from .metrics.registry import REGISTRY
+from .outcomes import Outcomes
+from .predictions import Prediction, RiskScores
+
+#: Where estimators keep the outcomes that they were trained on.
+_MEMORY = ("y_train_", "reference_")
+
+
+class Scorer:
+    """Scikit-learn scorer of a registered metric: larger is better, losses are negated.
+
+    Call it as ``scorer(estimator, X, y)``, or hand several to ``cross_validate`` at once. Where the
+    metric is undefined on a fold the score is NaN with a warning, so that a search goes on.
+    """
+
+    def __init__(self, name: str, y_train: Any = None, settings: dict[str, Any] | None = None):
+        one_of("name", name, REGISTRY)
+        self.name, self.y_train, self.settings = name, y_train, settings or {}
+
+    def __repr__(self) -> str:
+        return f"scorer({self.name!r})"
+
+    @property
+    def sign(self) -> int:
+        """1 where larger values of the metric are better, -1 for losses."""
+        return 1 if REGISTRY[self.name].direction == "higher" else -1
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score a fitted estimator on a test fold."""
+        outcomes = Outcomes.of(y)
+        if sample_weight is not None:
+            outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
+        metric = REGISTRY[self.name]
+        prediction = predict(estimator, X)
+        if not prediction.has(metric.needs):
+            raise InputError(
+                f"{self.name} needs {metric.needs}, but {type(estimator).__name__} gives "
+                f"{prediction.kind} only"
+            )
+        try:
+            problem = Problem.of(outcomes, self._reference(estimator), **self.settings)
+            return self.sign * float(metric.compute(problem, prediction).value)
+        except UndefinedMetricError as error:
+            message = f"{self.name} is undefined on this fold ({error}); its score is NaN"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            return float("nan")
+
+    def convention(self, estimator: Any) -> str:
+        """Say which reference set this estimator would be scored against."""
+        found = self._reference(estimator)
+        return "test fold, in sample" if found is None else "training outcomes"
+
+    def _reference(self, estimator: Any) -> Any:
+        if self.y_train is not None:
+            return self.y_train
+        for part in (estimator, *_steps(estimator)):
+            for name in _MEMORY:
+                if getattr(part, name, None) is not None:
+                    return getattr(part, name)
+        return None
+
+
+def scorer(name: str, *, y_train: Any = None, **settings: Any) -> Scorer:
+    """Make a scikit-learn scorer for a metric.
+
+    Parameters
+    ----------
+    name : str
+        A metric of `available_metrics`, for instance "mae_po", "ibs", "harrell".
+    y_train : outcomes, optional
+        Reference set for all folds. Without it the scorer asks the estimator what it was trained on
+        (`survgauge.models` remember it, as does `from_sklearn`); where the estimator does not say,
+        the test fold is its own reference.
+    **settings
+        As in `evaluate`: time, tau, convention, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Constant:
+    ...     def fit(self, X, y):
+    ...         return self
+    ...     def predict_time(self, X):
+    ...         return np.full(len(X), 4.0)
+    >>> scorer("mae_po")(Constant(), np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1]))
+    -1.6666666666666667
+    """
+    return Scorer(name, y_train, settings)
+
+
+def predict(estimator: Any, X: Any) -> Prediction:
+    """Ask an estimator for the most that it can say: curves, times, or a risk."""
+    *before, final = _steps(estimator)
+    for step in before:
+        X = step.transform(X)
+    n = int(np.shape(X)[0])
+    name = type(final).__name__
+    if hasattr(final, "predict_curves") and getattr(final, "gives_curves", True):
+        return Prediction.of(final.predict_curves(X), n, name)
+    if hasattr(final, "predict_survival_function"):
+        return Prediction.of(final.predict_survival_function(X), n, name)
+    if hasattr(final, "predict_time"):
+        return Prediction.of(np.asarray(final.predict_time(X)), n, name)
+    if not hasattr(final, "predict"):
+        raise InputError(
+            f"{name} must have predict_curves, predict_survival_function, predict_time or predict"
+        )
+    given = np.asarray(final.predict(X))
+    # scikit-survival's `predict` is a risk score; a regressor's is a time.
+    is_risk = type(final).__module__.split(".")[0] == "sksurv"
+    return Prediction.of(RiskScores(given) if is_risk else given, n, name)
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """Parts of a pipeline, or of the best pipeline of a search."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    steps = getattr(estimator, "steps", None)
+    if not isinstance(steps, list):
+        return [estimator]
+    return [step for _, step in steps if step is not None and step != "passthrough"]
+
+
+class SurvivalKFold:
+    """Folds that are alike in events, censorings and their times.
+
+    Events and censored subjects are each sorted by time and dealt out in rounds, one to every
+    fold, in an order drawn at random for each round.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds.
+    random_state : int
+        Seed.
+
+    Examples
+    --------
+    >>> y = Outcomes(range(1, 9), [1, 1, 1, 1, 0, 0, 0, 0])
+    >>> [int(y.event[test].sum()) for _, test in SurvivalKFold(2).split(y, y)]
+    [2, 2]
+    """
+
+    def __init__(self, n_splits: int = 5, random_state: int | None = 0) -> None:
+        if not isinstance(n_splits, int | np.integer) or n_splits < 2:
+            raise InputError(f"n_splits must be a whole number of at least 2; got {n_splits!r}")
+        self.n_splits, self.random_state = int(n_splits), random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def folds(self, y: Any) -> Ints:
+        """Return the fold of each subject."""
+        outcomes = Outcomes.of(y)
+        n, k = len(outcomes), self.n_splits
+        if n < k:
+            raise InputError(f"y must have at least n_splits = {k} subjects; got {n}")
+        rng = stream(check_seed(self.random_state), "folds")
+        shuffled = rng.permutation(n)  # ties in time fall in random order
+        keys = (outcomes.time[shuffled], outcomes.event[shuffled])
+        order = shuffled[np.lexsort(keys)]
+        rounds = -(-n // k)
+        deal = np.concatenate([rng.permutation(k) for _ in range(rounds)])[:n]
+        fold = np.empty(n, dtype=np.intp)
+        fold[order] = deal
+        return fold
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the training and test rows of each fold."""
+        if y is None:
+            raise InputError("y must be given: folds are stratified on event and time")
+        fold = self.folds(y)
+        for k in range(self.n_splits):
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge import inference
+
+
+def test_holm_by_hand():
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, then never falling.
+    got = sg.holm([0.01, 0.04, 0.03, 0.005])
+    assert got == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert np.isnan(sg.holm([0.2, np.nan])[1])
+    assert sg.holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+
+
+def test_nadeau_bengio_by_hand():
+    a, b = np.array([3.0, 3.2, 2.9, 3.3]), np.array([3.1, 3.5, 3.0, 3.1])
+    d = a - b
+    stderr = np.sqrt(d.var(ddof=1) * (1 / 4 + 25 / 75))
+    got = sg.compare_folds(a, b, n_train=75, n_test=25)
+    assert got.stderr == pytest.approx(stderr)
+    # t with 3 degrees of freedom: the 97.5 % point is 3.182446.
+    assert got.high - got.difference == pytest.approx(3.182446 * stderr, rel=1e-6)
+    assert sg.compare_folds(a, a, n_train=75, n_test=25).p_value == 1.0
+    with pytest.raises(sg.InputError, match="at least two folds"):
+        sg.compare_folds([1.0], [2.0], n_train=1, n_test=1)
+    with pytest.raises(sg.InputError, match="must be positive"):
+        sg.compare_folds([1.0, 2.0], [2.0, 3.0], n_train=0, n_test=1)
+
+
+def test_normal_intervals_on_both_scales():
+    plain = inference.normal_interval(10.0, 2.0, 0.95)
+    assert (plain.low, plain.high) == pytest.approx((10 - 3.919928, 10 + 3.919928))
+    log = inference.normal_interval(10.0, 2.0, 0.95, log_scale=True)
+    assert log.low * log.high == pytest.approx(100.0)
+    assert log.low > 0
+    assert np.isnan(inference.normal_interval(0.0, 1.0, 0.95, log_scale=True).low)
+    with pytest.raises(sg.InputError, match="confidence must lie"):
+        inference.critical(95)
+
+
+def test_bootstrap_draws_depend_on_seed_and_number_only():
+    one = inference.bootstrap_counts(50, 3, seed=7)
+    assert one.sum() == 50
+    np.testing.assert_array_equal(one, inference.bootstrap_counts(50, 3, seed=7))
+    assert (one != inference.bootstrap_counts(50, 4, seed=7)).any()
+    draws = inference.bootstrap(lambda w: [w[0], w[1]], 50, replicates=20, seed=7)
+    assert draws.shape == (20, 2)
+    assert inference.bootstrap_stderr(np.array([np.nan] * 20)) != 0
