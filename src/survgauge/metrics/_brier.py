@@ -180,7 +180,8 @@ def by_columns(
             survival[:, rows] = curves.at_block(rows, scheme.times[picked]).T
         for k in picked:
             alive, weight = scheme.column(int(k))
-            yield _column(scheme, int(k), alive, weight, rule(survival[k - start], alive, weight), g)
+            loss = rule(survival[k - start], alive, weight)
+            yield _column(scheme, int(k), alive, weight, loss, g)
 
 
 def _column(

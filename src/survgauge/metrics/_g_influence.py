@@ -8,11 +8,13 @@ the pulls of all weights that G's factor at u enters.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from .._arrays import Floats
 from ..outcomes import Outcomes
-from ._auc_censoring import censoring_table
+from ._auc_censoring import Censoring, censoring_table
 from .conventions import Convention
 
 
@@ -42,9 +44,8 @@ class EstimatedG:
         if flipped:  # tied events stay at risk, as if they came just after the censorings
             rank += 0.5 * event
         self._frequency = y.weight[order]
-        self._table = censoring_table(
-            rank, event, self._frequency, np.flatnonzero(event), convention.g_influence
-        )
+        kind = cast(Censoring, convention.g_influence)
+        self._table = censoring_table(rank, event, self._frequency, np.flatnonzero(event), kind)
         u = time[self._table.position]
         self._order = order
         # The first position whose own G has the factor at u, and per time how many factors count.
@@ -55,7 +56,7 @@ class EstimatedG:
         self._survivors_move = common > convention.g_floor
 
     def influence(self, pull: Floats, survivors: float, k: int) -> Floats:
-        """Contributions through G, given the events' pulls (n,) and the survivors' sum at times[k]."""
+        """Contributions through G at times[k], from the events' pulls and the survivors' sum."""
         table, events = self._table, pull[self._order]
         if self._moves is not None:
             events = np.where(self._moves, events, 0.0)

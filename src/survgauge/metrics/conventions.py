@@ -1,4 +1,4 @@
-"""Conventions in which packages differ, as named presets, so that published numbers can be checked."""
+"""Conventions in which packages differ, as presets, so that published numbers can be checked."""
 
 from __future__ import annotations
 
@@ -26,10 +26,19 @@ class Convention:
     censored_at_t: str = "unknown"
     #: Brier scores are divided by the number of subjects or by the sum of weights.
     divisor: str = "n"
-    #: Rule for integrals over a grid.
+    #: Rule for integrals over a grid: "trapezoid", "simpson" (an even number of points: parabola
+    #: through the last three) or "simpson_average" (mean of a line first and a line last, as SciPy
+    #: before 1.11).
     integration: str = "trapezoid"
     #: Whether anchors exactly at tau count in truncated C-indices.
     anchors_at_tau: bool = False
+    #: Brier scores without weights: "known" averages over subjects of known status, "n" over all.
+    unweighted_divisor: str = "known"
+    #: Probabilities are kept within [clip, 1 - clip] before logarithms; 0 means they are not.
+    clip: float = 0.0
+    #: Standard errors where G is estimated in sample: "estimated" differentiates G exactly,
+    #: "hazard" writes 1/Y for 1/(Y - c) and counts tied events as at risk.
+    g_influence: str = "estimated"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for a result's convention, with `convention` for the name."""
@@ -41,11 +50,18 @@ CONVENTIONS = {
     convention.name: convention
     for convention in (
         Convention("survgauge"),
-        Convention("riskregression"),
+        Convention("riskregression", g_influence="hazard"),
         Convention("sksurv", event_limit="right"),
-        Convention("torchsurv", event_limit="right"),
-        Convention("survivaleval", survivor_limit="left", censored_at_t="event_free"),
-        Convention("pycox", g_ties="flipped", divisor="weights", integration="simpson"),
+        Convention("torchsurv", event_limit="right", unweighted_divisor="n"),
+        Convention(
+            "survivaleval",
+            survivor_limit="left",
+            censored_at_t="event_free",
+            unweighted_divisor="n",
+        ),
+        Convention(
+            "pycox", g_ties="flipped", divisor="weights", integration="simpson", clip=1e-7
+        ),
         Convention(
             "hazardous", g_ties="flipped", g_floor=0.05, event_limit="right", anchors_at_tau=True
         ),
