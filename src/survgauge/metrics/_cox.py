@@ -50,7 +50,7 @@ class CoxRegression:
     time, event, weight : ndarray of shape (n,)
         Outcomes with positive frequencies and at least one event.
     columns : ndarray of shape (p, n)
-        Covariates, each with some spread.
+        Covariates; constant ones get the coefficient 0.
     ties : {"efron", "breslow"}
         With frequencies, Efron's rule counts the sum of the events' frequencies as their number
         (to the nearest whole number), so that whole frequencies equal replicated rows.
@@ -71,7 +71,8 @@ class CoxRegression:
         self._time, self._event, self._weight = time[order], event[order], weight[order]
         mean = (columns @ weight) / weight.sum()
         centred = columns - mean[:, None]
-        self._scale = np.sqrt((centred**2 @ weight) / weight.sum())
+        spread = np.sqrt((centred**2 @ weight) / weight.sum())
+        self._scale: Floats = np.where(spread > 0, spread, 1.0)
         self._mean = mean
         self._x = np.ascontiguousarray((centred / self._scale[:, None])[:, order])
         self._index_events(ties)
@@ -207,7 +208,7 @@ class CoxRegression:
         return change
 
     def hazard_influence(self, t: float, influence: Floats) -> tuple[Floats, Floats]:
-        """Derivatives of `hazard(t)`: by beta (p,), and by each subject's frequency (n,), in all."""
+        """Derivatives of `hazard(t)`: by beta (p,), and by each frequency (n,), in all."""
         state = self._state
         a, _, c0, c1, _ = state.coefficients
         known = self.times <= t

@@ -8,11 +8,13 @@ import numpy as np
 
 from .._arrays import Floats
 from ..curves import SurvivalCurves
-from ..nonparametric import KaplanMeier
+from ..nonparametric import KaplanMeier, RiskTable
+from ..outcomes import Outcomes
 from ._calibration_inputs import refuse_unknown
 
 _SAMPLES = 512
 _TAIL_SAMPLES = 64
+_INFLUENCE_POINTS = 64
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,14 @@ def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floa
     """Nodes from the last grid time to `stop` and the average of the tails there."""
     last, s = float(curves.times[-1]), curves.last_survival
     if curves.tail == "linear":
-        rate = (1.0 - s) / last if last > 0 else np.where(s < 1, np.inf, 0.0)
-        with np.errstate(divide="ignore"):
-            end = 1.0 / rate
+        with np.errstate(divide="ignore", invalid="ignore"):
+            end = np.where(s < 1, last / (1.0 - s), np.inf)
         order = np.argsort(end)
-        ends, w, fall = end[order], share[order], np.where(s < 1, rate, 0.0)[order] * share[order]
-        falling = ends > last
-        w, fall = np.where(falling, w, 0.0), np.where(falling, fall, 0.0)
+        ends = end[order]
+        # Curves that ended at zero have no tail; those that never fell have a flat one.
+        w = np.where(ends > last, share[order], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fall = np.where(w > 0, w / ends, 0.0)
         later = np.append(np.cumsum(w[::-1])[::-1], 0.0)
         slope = np.append(np.cumsum(fall[::-1])[::-1], 0.0)
         nodes = np.unique(np.concatenate(([last, stop], ends[(ends > last) & (ends < stop)])))
@@ -105,10 +108,62 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
     return Lines(nodes, right, left if jumps else right), how
 
 
-def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> float:
-    """Integral of (lines - km)^2 over [0, stop]."""
-    inner = np.concatenate((lines.nodes, km.times))
+@dataclass(frozen=True)
+class Gap:
+    """Two curves on [0, stop] and the integral of their squared difference."""
+
+    times: Floats
+    mean: Floats
+    steps: Floats
+    integral: float
+
+
+def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> Gap:
+    """Integrate (lines - km)^2 exactly: between breaks it is the square of a line."""
+    falls = km.times[np.diff(km.survival, prepend=1.0) != 0]
+    inner = np.concatenate((lines.nodes, falls))
     breaks = np.unique(np.concatenate(([0.0], inner[inner < stop], [stop])))
     steps = km.at(breaks[:-1])
-    first, last = (values - steps for values in lines.ends(breaks))
-    return float(np.diff(breaks) @ (first * first + first * last + last * last)) / 3.0
+    start, end = lines.ends(breaks)
+    first, last = start - steps, end - steps
+    integral = float(np.diff(breaks) @ (first * first + first * last + last * last)) / 3.0
+    return Gap(breaks[:-1], start, steps, integral)
+
+
+def gap_influence(
+    y: Outcomes, curves: SurvivalCurves, lines: Lines, stop: float
+) -> tuple[Floats, float]:
+    """First-order contributions to the mean squared gap, and its standard error.
+
+    At points t_1..t_T the gap D = mean curve - Kaplan-Meier is a mean of contributions psi_i(t), so
+    about normal with covariance V = sum psi psi'. The mean of D^2 then has the variance
+    (4 D'VD + 2 tr V^2)/T^2; the second term is what is left where calibration is perfect. It is the
+    limit of the bootstrap's variance.
+    """
+    points = (np.arange(_INFLUENCE_POINTS) + 0.5) * (stop / _INFLUENCE_POINTS)
+    table = RiskTable.of(y)
+    km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+    n, d = table.at_risk, table.events
+    with np.errstate(divide="ignore"):
+        # Where everybody left has the event, Kaplan-Meier is zero from there on.
+        steps = np.where(n > d, d / (n * np.maximum(n - d, 1e-300)), 0.0)
+    passed = np.concatenate(([0.0], np.cumsum(steps)))
+    at = table.times.searchsorted(y.time, "right")
+    own = np.where(y.event, passed[at - 1] - 1.0 / n[at - 1], passed[at])
+    level, survival = passed[table.times.searchsorted(points, "right")], km.at(points)
+    gap = lines.ends(np.append(points, stop))[0] - survival
+    weight, total = y.weight, float(y.weight.sum())
+    average, square = np.zeros(points.size), np.zeros((points.size, points.size))
+    psi = np.empty(len(y))
+    for rows in curves.blocks(points.size + curves.survival.shape[1]):
+        unit = curves.at_block(rows, points) / total
+        unit -= np.where(points < y.time[rows, None], level, own[rows, None]) * survival
+        weighted = unit * weight[rows, None]
+        average += weighted.sum(axis=0) / total
+        square += weighted.T @ unit
+        psi[rows] = weighted @ gap
+    # Contributions are deviations from their average.
+    psi = (psi - weight * (average @ gap)) * (2.0 / points.size)
+    covariance = square - total * np.outer(average, average)
+    variance = 4.0 * gap @ covariance @ gap + 2.0 * float(np.sum(covariance**2))
+    return psi, float(np.sqrt(variance)) / points.size

@@ -1,4 +1,4 @@
-"""Calibration: do predicted probabilities happen as often as they say?"""
+"""Calibration tests: do predicted probabilities happen as often as they say they do."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class CalibrationResult:
 def d_calibration(
     y_true: Any, curves: Any, *, bins: int = 10, method: str = "chi2"
 ) -> CalibrationResult:
-    r"""D-calibration: is S_i(t_i) uniform, as it is under the true model?
+    r"""D-calibration: whether S_i(t_i) is uniform, as it is under the true model.
 
     With K bins of width 1/K, an event adds 1 to the bin of its :math:`s = S_i(t_i)`. A subject
     censored with s in bin b has its future spread as its own curve says: (s - lower_b)/s to b and
@@ -128,7 +128,7 @@ def d_calibration(
         Number of bins, [a, b) with the top one closed.
     method : {"chi2", "ks"}
         Pearson's test on the bins, or the Kolmogorov-Smirnov form; with the latter `observed` are
-        the bins' masses under Kaplan-Meier, and what it leaves open past the last u is in `support`.
+        the bins' masses under Kaplan-Meier; `support` has what it leaves open past the last u.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def d_calibration(
     else:
         law = kernel.uniform_distance(*present_rows(y, s))
         statistic, p_value = law.statistic, law.p_value
-        observed = n * np.bincount(kernel.bin_of(1 - law.km.times, bins), law.jumps, bins)
+        observed = n * kernel.jump_masses(law.km, bins)
         convention["censored"] = "Kaplan-Meier of u = 1 - S, Hall-Wellner weights"
         convention["p_value"] = "Brownian bridge up to bridge_time, Stephens' factor"
         support |= {
@@ -249,7 +249,7 @@ def one_calibration(
     >>> y = ([9, 9, 3, 9, 2, 1], [0, 0, 1, 1, 1, 1])
     >>> result = one_calibration(y, survival, 5.0, groups=2)
     >>> result.observed.round(3), result.expected, round(result.p_value, 3)
-    (array([0.333, 0.667]), array([0.2, 0.7]), 0.556)
+    (array([0.333, 0.667]), array([0.2, 0.7]), 0.555)
     """
     one_of("method", method, ("dn", "gnd", "uncensored"))
     one_of("convention", convention, _KNOWN_CONVENTIONS)
@@ -265,8 +265,8 @@ def one_calibration(
     if len(rows) <= lost:
         raise UndefinedMetricError(
             f"one_calibration needs at least {lost + 1} groups of different predictions; got "
-            f"{len(rows)} from {int(known.sum())} subjects with {np.unique(s[known]).size} distinct "
-            "predictions"
+            f"{len(rows)} from {int(known.sum())} subjects with "
+            f"{np.unique(s[known]).size} distinct predictions"
         )
     rates = kernel.group_rates(y, s, rows, time)
     greenwood = method == "gnd" or (peer and method == "dn")
