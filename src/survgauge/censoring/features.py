@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arrays import Bools, Floats, Ints, to_numpy
-from ..errors import InputError
+from .._arrays import Floats, Ints, numbers, to_numpy
+from ..errors import InputError, name_some
 
 #: A text column with more levels than this is taken for an identifier and refused.
 MAX_LEVELS = 50
@@ -51,33 +50,40 @@ def refuse_leaks(X: Any, rows: Ints, event_time: Floats) -> None:
             raise InputError(f"X must not hold the outcome: {name} equals the event times; drop it")
 
 
-def design_matrix(X: Any) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Fill and encode all columns: (n, p) numbers, their names, and notes on what was left out.
+def design_matrix(X: Any, fill: Mapping[str, Any] | None = None) -> tuple[Floats, tuple[str, ...]]:
+    """Fill and encode all rows: (n, p) numbers and their names.
 
-    Gaps in numbers take the median, gaps in text the most frequent level; text becomes one
-    indicator per level without the first. Text that reads as numbers counts as numbers.
+    Frames go through `survgauge.datasets.encoding`: gaps take the value of `fill`, else the median
+    or the most frequent level; text becomes indicators without the first level. Gaps in arrays of
+    numbers take the median.
 
-    >>> matrix, names, _ = design_matrix(np.array([[1, "b"], [None, "a"], [3, "b"]], dtype=object))
-    >>> matrix.tolist(), names
-    ([[1.0, 1.0], [2.0, 0.0], [3.0, 1.0]], ('0', '1=b'))
+    >>> design_matrix(np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0]]))
+    (array([[1., 5.], [2., 6.], [3., 7.]]), ('x0', 'x1'))
     """
-    parts: list[Floats] = []
-    names: list[str] = []
-    notes: list[str] = []
-    n = X.shape[0]
-    for name, column in _columns(X):
-        missing, values = _parsed(column, name)
-        if missing.all():
-            notes.append(f"column {name!r} is empty and was left out")
-        elif values.dtype.kind in "fiub":
-            parts.append(_filled(values.astype(np.float64), missing, name)[:, None])
-            names.append(name)
-        else:
-            levels, indicators = _indicators(values, missing, name)
-            parts.append(indicators)
-            names.extend(f"{name}={level}" for level in levels)
-    matrix = np.concatenate(parts, axis=1) if parts else np.empty((n, 0))
-    return matrix, tuple(names), tuple(notes)
+    if hasattr(X, "columns"):
+        return _encoded(X, fill)
+    values = numbers(X, "X", ndim=2).astype(np.float64)
+    missing = np.isnan(values)
+    if np.isinf(values).any() or missing.all(axis=0).any():
+        bad = np.flatnonzero(np.isinf(values).any(axis=0) | missing.all(axis=0))
+        raise InputError(f"column(s) {name_some(bad)} of X are empty or have infinite values")
+    if missing.any():
+        values = np.where(missing, np.nanmedian(values, axis=0), values)
+    return values, tuple(f"x{j}" for j in range(values.shape[1]))
+
+
+def _encoded(X: Any, fill: Mapping[str, Any] | None) -> tuple[Floats, tuple[str, ...]]:
+    from ..datasets.encoding import Encoding, kind_of
+
+    frame = X if hasattr(X, "iloc") else X.to_pandas()
+    for name, column in _columns(frame):
+        if kind_of(column) == "unordered" and column.nunique() > MAX_LEVELS:
+            raise InputError(
+                f"column {name!r} of X has {column.nunique()} different texts (at most "
+                f"{MAX_LEVELS}); drop it if it is an identifier, encode it otherwise"
+            )
+    plan = Encoding.fit(frame, fill=fill)
+    return plan.transform(frame), plan.names
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
@@ -88,66 +94,3 @@ def _columns(X: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(name), X.iloc[:, j]) for j, name in enumerate(X.columns))
     else:
         yield from ((str(name), X[name]) for name in X.columns)
-
-
-def _parsed(column: Any, name: str) -> tuple[Bools, NDArray[Any]]:
-    """Gaps and values of a column; values are numbers or text."""
-    if not hasattr(column, "iloc"):
-        return _read(np.asarray(column), name)
-    missing = np.asarray(column.isna())
-    if str(column.dtype) == "category":
-        return missing, _text(column.astype(object))
-    if column.dtype.kind in "iufb":
-        return missing, column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _read(np.asarray(column), name, missing)
-
-
-def _read(
-    values: NDArray[Any], name: str, missing: Bools | None = None
-) -> tuple[Bools, NDArray[Any]]:
-    """Gaps and values of one column, as numbers if they read as numbers and as text if not."""
-    if values.dtype.kind in "fiub":
-        return np.isnan(values.astype(np.float64)), values
-    if values.dtype.kind not in "OUST":
-        raise InputError(
-            f"column {name!r} of X must be numbers or text; got dtype {values.dtype}: convert it "
-            "(a date, for instance, to days since a fixed day)"
-        )
-    if missing is None:
-        text = values.astype(object)
-        nothing = np.full(text.size, None)
-        missing = np.asarray((text == nothing) | (text != text), dtype=bool)
-    known = values[~missing]
-    try:
-        figures = np.full(values.size, np.nan)
-        figures[~missing] = known.astype(np.float64)
-    except (TypeError, ValueError):
-        return missing, _text(values)
-    return np.isnan(figures), figures
-
-
-def _text(values: Any) -> NDArray[Any]:
-    return np.asarray(values, dtype=object).astype(str)
-
-
-def _filled(values: Floats, missing: Bools, name: str) -> Floats:
-    """Fill gaps with the median; infinite values are refused."""
-    known = values[~missing]
-    if not np.isfinite(known).all():
-        raise InputError(f"column {name!r} of X has infinite values; replace them first")
-    return np.where(missing, np.median(known), values)
-
-
-def _indicators(values: NDArray[Any], missing: Bools, name: str) -> tuple[list[str], Floats]:
-    """One column per level but the first; gaps take the most frequent level."""
-    levels, codes = np.unique(values[~missing], return_inverse=True)
-    if levels.size > MAX_LEVELS:
-        raise InputError(
-            f"column {name!r} of X has {levels.size} different texts (at most {MAX_LEVELS}); drop "
-            "it if it is an identifier, encode it otherwise"
-        )
-    filled = np.empty(values.size, dtype=np.intp)
-    filled[~missing] = codes
-    filled[missing] = np.bincount(codes).argmax()
-    chosen = filled[:, None] == np.arange(1, levels.size)
-    return [str(level) for level in levels[1:]], chosen.astype(np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -94,6 +94,7 @@ def semisynthetic(
     kendall_tau: float = 0.0,
     copula: str = "clayton",
     whole_units: bool | None = None,
+    fill: Mapping[str, Any] | None = None,
 ) -> SemiSynthetic:
     r"""Censor the events of a real data set anew, so that every true event time is known.
 
@@ -136,6 +137,9 @@ def semisynthetic(
         Clayton ties late times most.
     whole_units : bool, optional
         Round censoring times down; by default where all times of `y` are whole numbers.
+    fill : mapping, optional
+        Values for gaps in X by column, such as `Dataset.fill`, for ``original_dependent``; other
+        gaps take the median or the most frequent level. `X` is passed on with its gaps.
 
     References
     ----------
@@ -151,7 +155,7 @@ def semisynthetic(
     >>> ss.y.time, ss.y.event
     (array([2., 2., 6., 4.]), array([ True, False,  True, False]))
     """
-    source = _source(X, y, censoring, external)
+    source = _source(X, y, censoring, external, fill)
     seed, whole = check_seed(random_state), _whole(source.y, whole_units)
     time = source.event_time
     if callable(censoring):
@@ -189,7 +193,9 @@ def semisynthetic(
     )
 
 
-def _source(X: Any, y: Any, censoring: Any, external: Any) -> Source:
+def _source(
+    X: Any, y: Any, censoring: Any, external: Any, fill: Mapping[str, Any] | None
+) -> Source:
     """Check what came in."""
     if not callable(censoring):
         one_of("censoring", censoring, KINDS)
@@ -212,7 +218,7 @@ def _source(X: Any, y: Any, censoring: Any, external: Any) -> Source:
     features = as_features(X, len(outcomes))
     refuse_leaks(features, rows, outcomes.time[rows])
     other = None if external is None else Outcomes.of(external, "external")
-    return Source(features, outcomes, rows, other)
+    return Source(features, outcomes, rows, other, fill)
 
 
 def _whole(y: Outcomes, whole_units: bool | None) -> bool:

@@ -6,7 +6,7 @@ time (a copula) or stretches the times (a target rate) works for every kind alik
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,13 @@ from .features import design_matrix
 
 @dataclass(frozen=True)
 class Source:
-    """What a law may use: all of D, which rows have the event, and another data set."""
+    """What a law may use: all of D, which rows have the event, another data set, fills for X."""
 
     X: Any
     y: Outcomes
     rows: Ints
     external: Outcomes | None = None
+    fill: Mapping[str, Any] | None = None
 
     @property
     def event_time(self) -> Floats:
@@ -82,13 +83,13 @@ def original_dependent(source: Source) -> Law:
     _need_censored(source.y, "y", "original_dependent")
     if source.X is None:
         raise InputError("censoring 'original_dependent' needs features; X is None")
-    features, names, notes = design_matrix(source.X)
+    features, names = design_matrix(source.X, source.fill)
     model = CoxModel.fit_censoring(features, source.y)
     mine = features[source.rows]
     parameters = {
         "coefficients": dict(zip(names, model.coefficients.tolist(), strict=True)),
         "penalty": model.penalty,
-        "notes": (*notes, *model.notes),
+        "notes": model.notes,
     }
     return Law(lambda u: model.time_at(mine, -np.log1p(-u)), parameters)
 
