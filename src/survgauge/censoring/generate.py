@@ -295,7 +295,7 @@ def _factor(
         )
     if not 0 < rate < 1:
         raise InputError(f"rate must lie strictly between 0 and 1; got {rate}")
-    cells = int(np.clip(500_000 // time.size, 16, 2000))
+    cells = int(np.clip(200_000 // time.size, 16, 2000))
     # Golden-ratio offsets fill the gaps of one subject's grid by those of the others.
     offsets = np.modf((np.arange(time.size) + 0.5) * 0.6180339887498949)[0]
     drawn = law.quantile(tie((np.arange(cells) + offsets[:, None]) / cells))
@@ -319,7 +319,7 @@ def _factor(
         )
     while expected(high) > rate:
         high *= 2
-    for _ in range(50):
+    for _ in range(30):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if expected(middle) >= rate else (low, middle)
     return low if abs(expected(low) - rate) <= abs(expected(high) - rate) else high
