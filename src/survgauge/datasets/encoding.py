@@ -9,32 +9,41 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Bools, Floats
 from ..errors import InputError, name_some
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("number", "ordered", "unordered")
+
+def kinds_of(X: pd.DataFrame) -> list[str]:
+    """Tell for each column whether it holds a number, ordered levels or unordered levels."""
+    seen: dict[Any, str | None] = {}  # by type: thousands of columns share a few
+    kinds = []
+    for name, dtype in X.dtypes.items():
+        if dtype not in seen:
+            seen[dtype] = _kind(dtype)
+        kind = seen[dtype]
+        if kind is None:
+            raise InputError(
+                f"column {name!r} must hold numbers, text or categories; got {dtype}. Drop it or "
+                f"turn it into a number first"
+            )
+        kinds.append(kind)
+    return kinds
 
 
-def kind_of(column: pd.Series) -> str:
-    """Tell whether a column holds numbers, ordered levels or unordered levels."""
+def _kind(dtype: Any) -> str | None:
     from pandas.api import types
 
-    dtype = column.dtype
     if getattr(dtype, "categories", None) is not None:
         return "ordered" if dtype.ordered else "unordered"
     if types.is_bool_dtype(dtype) or (
         types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype)
     ):
         return "number"
-    if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-        return "unordered"
-    raise InputError(
-        f"column {column.name!r} must hold numbers, text or categories; got {dtype}. Drop it or "
-        f"turn it into a number first"
-    )
+    is_text = types.is_object_dtype(dtype) or types.is_string_dtype(dtype)
+    return "unordered" if is_text else None
 
 
 def levels_of(column: pd.Series) -> list[Any]:
@@ -50,12 +59,10 @@ def levels_of(column: pd.Series) -> list[Any]:
 
 def encoded_width(X: pd.DataFrame, drop_first: bool = True) -> int:
     """Count the columns after encoding without encoding."""
-    width = 0
-    for position in range(X.shape[1]):
-        column = X.iloc[:, position]
-        is_unordered = kind_of(column) == "unordered"
-        width += len(levels_of(column)) - int(drop_first) if is_unordered else 1
-    return width
+    kinds = kinds_of(X)
+    unordered = [i for i, kind in enumerate(kinds) if kind == "unordered"]
+    levels = sum(len(levels_of(X.iloc[:, i])) - int(drop_first) for i in unordered)
+    return len(kinds) - len(unordered) + levels
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ class Encoding:
     """A plan learnt from training rows: fills, levels and the names of the columns that come out.
 
     Numbers keep their value; ordered levels become 0, 1, 2, ...; unordered levels become one
-    column each, without the first if `drop_first`. Gaps take the value of `fill` if it has one, else
-    the median (numbers; lower median for ordered levels) or the most frequent level.
+    column each, without the first if `drop_first`. Gaps take the value of `fill` if it has one,
+    else the median (numbers; lower median for ordered levels) or the most frequent level.
     """
 
     columns: tuple[str, ...]
@@ -97,7 +104,7 @@ class Encoding:
             raise InputError(f"fill names columns that X does not have: {unknown}")
         if len(set(columns)) != len(columns):
             raise InputError("X must have distinct column names; some occur twice")
-        kinds = [kind_of(X.iloc[:, i]) for i in range(len(columns))]
+        kinds = kinds_of(X)
         numbers = tuple(i for i, kind in enumerate(kinds) if kind == "number")
         defaults = _number_defaults(X, numbers, given)
         groups = tuple(
@@ -143,8 +150,9 @@ class Encoding:
         return [0, *np.cumsum(widths).tolist()][:-1]
 
     def _check_columns(self, X: pd.DataFrame) -> None:
-        missing = [c for c in self.columns if c not in X.columns]
-        extra = [c for c in X.columns if c not in set(self.columns)]
+        expected, found = set(self.columns), set(X.columns)
+        missing = [c for c in self.columns if c not in found]
+        extra = [c for c in X.columns if c not in expected]
         if missing or extra:
             raise InputError(
                 f"X must have the columns of the rows that were fitted; missing {missing[:5]}, "
@@ -164,13 +172,13 @@ def _numbers(X: pd.DataFrame, positions: tuple[int, ...]) -> Floats:
     bad = np.flatnonzero(np.isinf(values).any(axis=0))
     if bad.size:
         raise InputError(f"column {block.columns[bad[0]]!r} holds infinite values; replace them")
-    return values  # type: ignore[no-any-return]
+    return np.asarray(values)
 
 
 def _number_defaults(X: pd.DataFrame, positions: tuple[int, ...], given: dict[str, Any]) -> Floats:
     """Official values where given, medians elsewhere."""
     values = _numbers(X, positions)
-    known = np.isfinite(values).any(axis=0)
+    known: Bools = np.asarray(np.isfinite(values).any(axis=0))
     defaults = np.zeros(len(positions))
     if known.any():
         defaults[known] = np.nanmedian(values[:, known], axis=0)
@@ -201,9 +209,8 @@ def _positions(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray[Any, An
         codes = column.cat.codes.to_numpy()
         # Code -1 (a gap) reads the -1 that is appended.
         return np.append(table, -1)[codes]
-    return pd.Index(levels, dtype=object).get_indexer(  # type: ignore[no-any-return]
-        pd.Index(column, dtype=object)
-    )
+    found = pd.Index(levels, dtype=object).get_indexer(pd.Index(column, dtype=object))
+    return np.asarray(found)
 
 
 def _learn_levels(column: pd.Series, position: int, ordered: bool, given: dict[str, Any]) -> Levels:
@@ -220,8 +227,8 @@ def _learn_levels(column: pd.Series, position: int, ordered: bool, given: dict[s
         default = levels.index(given[column.name])
     elif not seen.size:
         raise InputError(
-            f"column {name!r} has no value in the rows it is fitted on; drop it, or say what stands "
-            f"in for a gap with fill={{{name!r}: ...}}"
+            f"column {name!r} has no value in the rows it is fitted on; drop it, or say what "
+            f"stands in for a gap with fill={{{name!r}: ...}}"
         )
     elif ordered:
         default = int(np.sort(seen)[(seen.size - 1) // 2])

@@ -216,8 +216,8 @@ GBM = PaperSet(
             filename="GBM.clin.merged.picked.txt",
         ),
         by_hand=(
-            "It is the clinical table of TCGA's GBM cohort, run of 2016-01-28 (Broad GDAC Firehose, "
-            "Clinical_Pick_Tier1; also in Bioconductor's RTCGA.clinical), with columns "
+            "It is the clinical table of TCGA's GBM cohort, run of 2016-01-28 (Broad GDAC "
+            "Firehose, Clinical_Pick_Tier1; also in Bioconductor's RTCGA.clinical), with columns "
             "time (days) and delta"
         ),
     ),

@@ -72,7 +72,8 @@ def check_sha256(content: bytes, expected: str | None, where: str) -> None:
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise InputError(
-            f"{where} is damaged or not the expected file: sha256 expected {expected}, found {found}"
+            f"{where} is damaged or not the expected file: "
+            f"sha256 expected {expected}, found {found}"
         )
 
 

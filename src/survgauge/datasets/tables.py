@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..outcomes import Outcomes
-from .encoding import kind_of, levels_of
+from .encoding import kinds_of, levels_of
 from .extras import need
 from .record import Dataset, Dropped
 
@@ -73,18 +73,24 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
     """Numbers and flags as float, text as unordered categories, categories as they are."""
     import pandas as pd
 
-    columns: dict[Any, Any] = {}
-    for position, name in enumerate(frame.columns):
-        column = frame.iloc[:, position]
-        if getattr(column.dtype, "categories", None) is not None:
-            columns[name] = column.cat.remove_unused_categories()
-        elif kind_of(column) == "number":
-            columns[name] = pd.Series(
-                widened(column).to_numpy(dtype=np.float64, na_value=np.nan), index=frame.index
-            )
+    if not frame.columns.is_unique:
+        raise InputError("columns must have distinct names; some occur twice")
+    kinds = kinds_of(frame)
+    changed: dict[Any, Any] = {}
+    for name, dtype, kind in zip(frame.columns, frame.dtypes, kinds, strict=True):
+        if dtype == np.float64:
+            continue
+        column = frame[name]
+        if getattr(dtype, "categories", None) is not None:
+            changed[name] = column.cat.remove_unused_categories()
+        elif kind == "number":
+            values = widened(column).to_numpy(dtype=np.float64, na_value=np.nan)
+            changed[name] = pd.Series(values, index=frame.index)
         else:
-            columns[name] = column.astype(pd.CategoricalDtype(levels_of(column)))
-    return pd.DataFrame(columns, index=frame.index).reset_index(drop=True)
+            changed[name] = column.astype(pd.CategoricalDtype(levels_of(column)))
+    kept = frame[[name for name in frame.columns if name not in changed]]
+    tidied = pd.concat([kept, pd.DataFrame(changed, index=frame.index)], axis=1)
+    return tidied[list(frame.columns)].reset_index(drop=True)
 
 
 def ordered(column: pd.Series, levels: Iterable[Any]) -> pd.Series:
