@@ -12,11 +12,54 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "adapters": ("as_curves",),
+    "censoring": ("semisynthetic",),
     "curves": ("SurvivalCurves",),
     "errors": ("InputError", "MissingExtraError", "UndefinedMetricError"),
     "evaluation": ("Evaluation", "evaluate"),
     "inference": ("compare_folds", "holm"),
+    "metrics.brier_decomposition": ("brier_decomposition",),
+    "metrics.calibration": ("CalibrationResult", "d_calibration", "one_calibration"),
+    "metrics.calibration_measures": (
+        "calibration_slope",
+        "calibration_slope_details",
+        "coverage",
+        "coverage_details",
+        "km_calibration",
+        "km_calibration_details",
+    ),
+    "metrics.conventions": ("Convention",),
+    "metrics.densities": (
+        "crps",
+        "crps_details",
+        "log_likelihood",
+        "log_likelihood_details",
+    ),
+    "metrics.details": ("CurveResult", "Details"),
+    "metrics.discrimination": (
+        "comparable_pairs",
+        "concordance_index",
+        "concordance_index_details",
+        "concordance_td",
+        "concordance_td_details",
+    ),
+    "metrics.dynamic_auc": ("cumulative_dynamic_auc", "cumulative_dynamic_auc_details"),
+    "metrics.logrank": ("log_rank", "log_rank_test"),
+    "metrics.probability": (
+        "binomial_log_likelihood",
+        "brier_score",
+        "integrated_binomial_log_likelihood",
+        "integrated_binomial_log_likelihood_details",
+        "integrated_brier_score",
+        "integrated_brier_score_details",
+    ),
     "metrics.registry": ("available_metrics",),
+    "metrics.residuals": (
+        "cox_snell_residuals",
+        "deviance_residuals",
+        "martingale_residuals",
+        "residual_details",
+    ),
+    "metrics.smooth_calibration": ("ICIResult", "integrated_calibration_index"),
     "metrics.time_errors": (
         "TimeErrorDetails",
         "mae",
@@ -35,7 +78,7 @@ _HOMES = {
     "surrogates": ("Surrogates", "surrogate_times"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES: tuple[str, ...] = ()
+_SUBMODULES = ("datasets", "models")
 
 __all__ = [*sorted([*_HOME_OF, *_SUBMODULES]), "__version__"]
 

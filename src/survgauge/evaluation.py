@@ -30,8 +30,8 @@ from .reference import Reference
 
 #: Above this many subjects antolini leaves the default set.
 ANTOLINI_LIMIT = 100_000
-#: A bootstrap draws at most this many subjects; its standard error is scaled to all of them.
-BOOTSTRAP_SUBJECTS = 20_000
+#: Above this many subjects the bootstrap gives way to contributions where a metric has them.
+BOOTSTRAP_LIMIT = 20_000
 NAN = float("nan")
 
 
@@ -47,7 +47,6 @@ class Score:
     low: float = NAN
     high: float = NAN
     replicates: Floats | None = None
-    scale: float = 1.0
 
     @property
     def value(self) -> float:
@@ -138,7 +137,7 @@ class Evaluation:
         stderr = NAN
         if a.measured is not None and b.measured is not None:
             if a.replicates is not None and b.replicates is not None:
-                stderr = bootstrap_stderr(a.replicates - b.replicates) * a.scale
+                stderr = bootstrap_stderr(a.replicates - b.replicates)
             elif a.measured.psi is not None and b.measured.psi is not None:
                 stderr = standard_error(a.measured.psi - b.measured.psi, a.measured.frequency)
         result = compare_values(a.value - b.value, stderr, level)
@@ -303,23 +302,14 @@ def _evaluate_group(
                 cells.append((model, metric, measured))
     if confidence is None:
         return [Score(model, metric, group, measured) for model, metric, measured in cells]
-    drawn = [
-        (model, metric)
-        for model, metric, measured in cells
-        if measured is not None
-        and metric.inference != "test"
-        and (redrawn or metric.inference != "analytic" or measured.psi is None)
-    ]
-    replicates, scale = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
+    drawn = [cell for cell in cells if redrawn or _needs_bootstrap(*cell[1:], len(problem.y))]
+    replicates = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
     scores = []
     for model, metric, measured in cells:
         known = replicates.get((model, metric.name))
         stderr = NAN
         if measured is not None and metric.inference != "test":
-            if known is not None:
-                stderr = bootstrap_stderr(known) * scale
-            elif measured.psi is not None:
-                stderr = standard_error(measured.psi, measured.frequency)
+            stderr = measured.stderr if known is None else bootstrap_stderr(known)
         log_scale = metric.inference == "bootstrap-log"
         value = NAN if measured is None else float(measured.value)
         interval = normal_interval(value, stderr, confidence, log_scale=log_scale)
@@ -346,45 +336,51 @@ def _measure(
     return measured
 
 
+def _needs_bootstrap(metric: Metric, measured: Measured | None, n: int) -> bool:
+    """Whether a cell's interval comes from resampling although the reference is fixed."""
+    if measured is None or metric.inference == "test" or not np.isfinite(measured.value):
+        return False
+    if np.isnan(measured.stderr):
+        return True
+    cheap = n <= BOOTSTRAP_LIMIT or getattr(measured, "resample", None) is not None
+    return metric.inference == "bootstrap-log" and cheap
+
+
 def _replicates(
     problem: Problem,
     predictions: dict[str, Prediction],
-    drawn: list[tuple[str, Metric]],
+    drawn: list[tuple[str, Metric, Measured | None]],
     seed: int,
     n_boot: int,
     redrawn: bool,
-) -> tuple[dict[tuple[str, str], Floats], float]:
-    """Bootstrap replicates of the cells named, all on the same draws, and the scale to n."""
-    if not drawn:
-        return {}, 1.0
-    n = len(problem.y)
-    size = min(n, BOOTSTRAP_SUBJECTS)
-    frequency = problem.y.weight
+) -> dict[tuple[str, str], Floats]:
+    """Bootstrap replicates of the cells named, all on the same draws."""
     values = np.full((n_boot, len(drawn)), NAN)
-    for b in range(n_boot):
-        counts = bootstrap_counts(n, b, seed) if size == n else _subsample(n, size, b, seed)
-        rows = np.flatnonzero(counts * frequency > 0)
+    frequency = problem.y.weight
+    for b in range(n_boot if drawn else 0):
+        counts = bootstrap_counts(len(problem.y), b, seed) * frequency
+        rows = np.flatnonzero(counts > 0)
         if rows.size == 0:
             continue
         reference = problem.reference
         if redrawn and reference is not None:
             reference = _redraw(reference, b, seed)
-        part = problem.resampled(rows, counts[rows] * frequency[rows], reference)
-        members = {model: predictions[model][rows] for model in {model for model, _ in drawn}}
-        for k, (model, metric) in enumerate(drawn):
+        part: Problem | None = None
+        members: dict[str, Prediction] = {}
+        for k, (model, metric, measured) in enumerate(drawn):
+            resample = None if redrawn else getattr(measured, "resample", None)
             try:
+                if resample is not None:
+                    values[b, k] = resample(counts)
+                    continue
+                if part is None:
+                    part = problem.resampled(rows, counts[rows], reference)
+                if model not in members:
+                    members[model] = predictions[model][rows]
                 values[b, k] = metric.compute(part, members[model]).value
-            except (UndefinedMetricError, InputError):
+            except UndefinedMetricError:
                 continue
-    cells = {(m, metric.name): values[:, k] for k, (m, metric) in enumerate(drawn)}
-    return cells, float(np.sqrt(size / n))
-
-
-def _subsample(n: int, size: int, replicate: int, seed: int) -> Floats:
-    from ._random import stream
-
-    rows = stream(seed, "bootstrap", "subsample", replicate).integers(0, n, size)
-    return np.bincount(rows, minlength=n).astype(np.float64)
+    return {(model, metric.name): values[:, k] for k, (model, metric, _) in enumerate(drawn)}
 
 
 def _redraw(reference: Reference, replicate: int, seed: int) -> Reference:

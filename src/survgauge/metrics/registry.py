@@ -9,8 +9,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._arrays import Floats
+from ..errors import UndefinedMetricError
 from ..predictions import Prediction
+from .calibration import d_calibration, one_calibration
+from .calibration_measures import km_calibration_details
+from .densities import crps_details, log_likelihood_details
+from .details import Details
+from .discrimination import concordance_index_details, concordance_td_details
+from .dynamic_auc import cumulative_dynamic_auc_details
+from .probability import (
+    brier_score,
+    integrated_binomial_log_likelihood_details,
+    integrated_brier_score_details,
+)
 from .problem import Problem
+from .smooth_calibration import integrated_calibration_index
 from .time_errors import CENSORED_METHODS, time_error_details
 
 
@@ -29,6 +42,10 @@ class Measured(Protocol):
     @property
     def psi(self) -> Floats | None:
         """Contributions of the subjects, if it has any."""
+    @property
+    def stderr(self) -> float:
+        """Standard error, reference set fixed; NaN where there is none."""
+
     @property
     def frequency(self) -> Floats | None:
         """Frequencies of the subjects, if given."""
@@ -67,18 +84,10 @@ class Metric:
         return {**{name: getattr(self, name) for name in shown}, "reference": self.reference}
 
 
-@dataclass(frozen=True)
-class _Rooted:
-    """A squared error's root, with contributions by the delta method."""
-
-    value: float
-    convention: dict[str, Any]
-    support: dict[str, Any]
-    psi: Floats | None
-    frequency: Floats | None
+Compute = Callable[[Problem, Prediction], Measured]
 
 
-def _time_error(method: str, loss: str) -> Callable[[Problem, Prediction], Measured]:
+def _time_error(method: str, loss: str) -> Compute:
     def compute(problem: Problem, prediction: Prediction) -> Measured:
         return time_error_details(
             problem.y,
@@ -94,14 +103,15 @@ def _time_error(method: str, loss: str) -> Callable[[Problem, Prediction], Measu
     return compute
 
 
-def _rooted(squared: Callable[[Problem, Prediction], Measured]) -> Any:
+def _rooted(squared: Compute) -> Compute:
+    """Take the root, with contributions by the delta method."""
+
     def compute(problem: Problem, prediction: Prediction) -> Measured:
         details = squared(problem, prediction)
         root = float(np.sqrt(details.value))
         psi = None if details.psi is None or root == 0 else details.psi / (2 * root)
-        return _Rooted(
-            root, {**details.convention, "root": True}, details.support, psi, details.frequency
-        )
+        convention = {**details.convention, "root": True}
+        return Details(root, convention, details.support, psi, details.frequency)
 
     return compute
 
@@ -149,10 +159,134 @@ def _time_error_metrics() -> list[Metric]:
     return metrics
 
 
-REGISTRY: dict[str, Metric] = {metric.name: metric for metric in _time_error_metrics()}
+# -- how `evaluate` calls the other metrics ----------------------------------------------------
 
-#: What `evaluate` computes unless told otherwise.
-DEFAULT_METRICS = tuple(name for name in REGISTRY if name.startswith("mae_"))
+
+def _harrell(problem: Problem, prediction: Prediction) -> Measured:
+    return concordance_index_details(problem.y, prediction.risk)
+
+
+def _uno(problem: Problem, prediction: Prediction) -> Measured:
+    # Anchors lie strictly before tau; the horizon itself is still supported.
+    tau = float(np.nextafter(problem.horizon, np.inf))
+    return concordance_index_details(
+        problem.y, prediction.risk, method="uno", tau=tau, **problem.ipcw
+    )
+
+
+def _antolini(problem: Problem, prediction: Prediction) -> Measured:
+    return concordance_td_details(problem.y, prediction.curves)
+
+
+def _supported_time(problem: Problem) -> float:
+    if not np.isfinite(problem.time):
+        raise UndefinedMetricError("there is no event in the reference to take the median time of")
+    if problem.time > problem.horizon and problem.on_unsupported == "truncate":
+        return problem.horizon
+    return problem.time
+
+
+def _auc(problem: Problem, prediction: Prediction) -> Measured:
+    predicted = prediction.risk if prediction.curves is None else prediction.curves
+    return cumulative_dynamic_auc_details(
+        problem.y,
+        predicted,
+        [_supported_time(problem)],
+        on_unsupported=problem.on_unsupported,
+        **problem.ipcw,
+    )
+
+
+def _brier(problem: Problem, prediction: Prediction) -> Measured:
+    return brier_score(
+        problem.y,
+        prediction.curves,
+        [_supported_time(problem)],
+        on_unsupported=problem.on_unsupported,
+        **problem.ipcw,
+    ).details
+
+
+def _integrated(details: Callable[..., Measured]) -> Compute:
+    def compute(problem: Problem, prediction: Prediction) -> Measured:
+        if not problem.horizon > 0:
+            raise UndefinedMetricError("the horizon is 0: there is nothing to integrate over")
+        times = np.linspace(0.0, problem.horizon, 101)
+        return details(problem.y, prediction.curves, times, **problem.ipcw)
+
+    return compute
+
+
+def _whole_curve(details: Callable[..., Measured]) -> Compute:
+    return lambda problem, prediction: details(problem.y, prediction.curves)
+
+
+def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    result = d_calibration(problem.y, prediction.curves)
+    return Details(result.p_value, result.convention, result.support)
+
+
+def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    result = one_calibration(problem.y, prediction.curves, _supported_time(problem))
+    return Details(result.p_value, result.convention, result.support)
+
+
+@dataclass(frozen=True)
+class Resampled(Details):
+    """Details of a metric that knows its value on resampled subjects without a new fit."""
+
+    #: Value had subject i been drawn counts[i] times.
+    resample: Callable[[Floats], float] | None = None
+
+
+def _ici(problem: Problem, prediction: Prediction) -> Measured:
+    r = integrated_calibration_index(problem.y, prediction.curves, _supported_time(problem))
+    return Resampled(r.ici, r.convention, r.support, r.psi, r.frequency, r.resampled)
+
+
+_UNIT, _POSITIVE, _ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
+_GRAF = "Graf et al. (1999), Statistics in Medicine 18"
+
+#: name, title, direction, range, needs, proper, reference, inference, unit, compute
+_OTHERS: tuple[tuple[Any, ...], ...] = (
+    ("harrell", "Harrell's C: pairs in the right order", "higher", _UNIT, "risk", "no",
+     "Harrell et al. (1996), Statistics in Medicine 15", "analytic", "", _harrell),
+    ("uno", "Uno's C: pairs weighted by 1/G^2, up to the horizon", "higher", _UNIT, "risk", "no",
+     "Uno et al. (2011), Statistics in Medicine 30", "analytic", "", _uno),
+    ("antolini", "Antolini's time-dependent C", "higher", _UNIT, "curves", "no",
+     "Antolini et al. (2005), Statistics in Medicine 24", "analytic", "", _antolini),
+    ("auc", "Cumulative/dynamic AUC at the time of interest", "higher", _UNIT, "risk", "no",
+     "Blanche et al. (2013), Statistics in Medicine 32", "analytic", "", _auc),
+    ("brier", "Brier score at the time of interest", "lower", _POSITIVE, "curves",
+     "under independent censoring", _GRAF, "analytic", "", _brier),
+    ("ibs", "Integrated Brier score up to the horizon", "lower", _POSITIVE, "curves",
+     "under independent censoring", _GRAF, "analytic", "",
+     _integrated(integrated_brier_score_details)),
+    ("ibll", "Integrated binomial log-loss up to the horizon", "lower", _POSITIVE, "curves",
+     "under independent censoring", _GRAF, "analytic", "",
+     _integrated(integrated_binomial_log_likelihood_details)),
+    ("crps", "Survival-CRPS", "lower", _POSITIVE, "curves", "without censoring",
+     "Avati et al. (2020), UAI", "analytic", "time", _whole_curve(crps_details)),
+    ("log_likelihood", "Mean log-likelihood", "higher", _ANY, "curves", "yes",
+     "Rindt et al. (2022), AISTATS", "analytic", "", _whole_curve(log_likelihood_details)),
+    ("d_calibration", "D-calibration, p-value", "higher", _UNIT, "curves", "no",
+     "Haider et al. (2020), JMLR 21", "test", "", _d_calibration),
+    ("one_calibration", "1-calibration at the time of interest, p-value", "higher", _UNIT,
+     "curves", "no", "D'Agostino and Nam (2003)", "test", "", _one_calibration),
+    ("km_calibration", "Squared distance of the mean curve from Kaplan-Meier", "lower",
+     _POSITIVE, "curves", "no", "Qi et al. (2023)", "bootstrap-log", "",
+     _whole_curve(km_calibration_details)),
+    ("ici", "Integrated calibration index at the time of interest", "lower", _UNIT, "curves",
+     "no", "Austin et al. (2020), Statistics in Medicine 39", "bootstrap-log", "", _ici),
+)  # fmt: skip
+
+REGISTRY: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (*_time_error_metrics(), *(Metric(*fields) for fields in _OTHERS))
+}
+
+#: What `evaluate` computes unless told otherwise: all but the squared errors.
+DEFAULT_METRICS = tuple(name for name in REGISTRY if not name.startswith(("mse_", "rmse_")))
 
 
 def available_metrics() -> list[dict[str, Any]]:

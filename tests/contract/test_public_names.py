@@ -1,0 +1,34 @@
+"""Every public name loads, and every metric of the promise is registered."""
+
+from __future__ import annotations
+
+import pytest
+
+import survgauge as sg
+from survgauge.metrics.registry import REGISTRY
+
+PROMISED = (
+    [f"{loss}_{m}" for loss in ("mae", "mse", "rmse") for m in (
+        "uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected")]
+    + "harrell uno antolini auc brier ibs ibll crps log_likelihood d_calibration one_calibration "
+    "km_calibration ici".split()
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n in sg.__all__ if n not in ("models", "datasets")])
+def test_names_load(name):
+    assert getattr(sg, name) is not None
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'magic'"):
+        sg.magic  # noqa: B018
+
+
+def test_all_promised_metrics_are_registered():
+    assert sorted(REGISTRY) == sorted(PROMISED)
+    for row in sg.available_metrics():
+        assert row["direction"] in ("lower", "higher")
+        assert row["needs"] in ("times", "curves", "risk")
+        assert row["range"][0] < row["range"][1]
+        assert row["reference"]

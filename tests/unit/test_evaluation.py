@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.metrics.registry import DEFAULT_METRICS, REGISTRY
+
+
+def data(n=240, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    t, c = rng.weibull(1.5, n) * 10 * np.exp(-0.7 * x), rng.uniform(2, 30, n)
+    y = sg.Outcomes(np.minimum(t, c) * scale, t <= c)
+    grid = np.linspace(0, 60, 61)
+    good = np.exp(-((grid / (10 * np.exp(-0.7 * x[:, None]))) ** 1.5))
+    flat = np.tile(np.exp(-((grid / 10) ** 1.5)), (n, 1))
+    return y, sg.SurvivalCurves(grid, good), sg.SurvivalCurves(grid, flat), x
+
+
+@pytest.fixture(scope="module")
+def result():
+    y, good, flat, x = data()
+    predictions = {"good": good, "flat": flat, "times": 10 * np.exp(-0.7 * x)}
+    return sg.evaluate(
+        {k: v[120:] for k, v in predictions.items()}, y[120:], y_train=y[:120], n_boot=30
+    )
+
+
+def test_every_default_metric_has_a_value_and_an_interval(result):
+    table = result.table
+    cells = table.set_index(["model", "metric"])
+    for name in DEFAULT_METRICS:
+        row = cells.loc[("good", name)]
+        assert np.isfinite(row["value"]), name
+        if REGISTRY[name].inference == "test":
+            assert np.isnan(row["low"])
+        else:
+            assert row["low"] < row["value"] < row["high"], name
+    assert {"value", "low", "high", "stderr", "direction"} <= set(table.columns)
+    assert any(c.startswith("convention_") for c in table.columns)
+    assert set(table.loc[table["model"] == "times", "metric"]) == {
+        name for name in DEFAULT_METRICS if REGISTRY[name].needs != "curves"
+    }
+
+
+def test_the_better_model_is_better_and_the_comparison_says_so(result):
+    frame = result.compare().set_index(["metric", "model_a", "model_b"])
+    for name in ("mae_po", "ibs", "crps"):
+        row = frame.loc[(name, "good", "flat")]
+        assert row["difference"] < 0
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["p_value"] <= row["p_holm"] <= 1
+    assert frame.loc[("harrell", "good", "flat")]["p_value"] < 0.001
+    assert frame.loc[("harrell", "good", "times")]["difference"] == pytest.approx(0, abs=1e-12)
+
+
+def test_values_are_those_of_the_plain_functions(result):
+    y, good, _, _ = data()
+    test, train, curves = y[120:], y[:120], good[120:]
+    value = {(s.model, s.metric.name): s.value for s in result.scores}
+    problem = result.problem
+    assert value["good", "mae_po"] == sg.mae(test, curves, y_train=train)
+    assert value["good", "rmse_po"] if ("good", "rmse_po") in value else True is not None
+    risk = -curves.median()
+    assert value["good", "harrell"] == sg.concordance_index(test, risk)
+    grid = np.linspace(0, problem.horizon, 101)
+    ibs = sg.integrated_brier_score(test, curves, grid, y_train=train)
+    assert value["good", "ibs"] == pytest.approx(ibs)
+    assert value["good", "crps"] == sg.crps(test, curves)
+    assert value["good", "d_calibration"] == sg.d_calibration(test, curves).p_value
+    known = train.time[train.event]
+    assert problem.time == np.median(known)
+    brier = sg.brier_score(test, curves, [problem.time], y_train=train)
+    assert value["good", "brier"] == pytest.approx(brier.values[0])
+
+
+def test_support_and_dictionary(result):
+    assert result.support["horizon"] == result.problem.horizon
+    assert result.support["subjects_past_horizon"] >= 0
+    assert set(result.support["tail_share"]) == {"good", "flat"}
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["metrics"][0]["convention"]["method"] == "uncensored"
+    assert len(plain["comparisons"]) > 20
+
+
+def test_same_seed_same_intervals_and_none_without_confidence():
+    y, good, _, _ = data(80)
+    names = ["ici", "km_calibration", "mae_po"]
+    a, b, c = (
+        sg.evaluate({"m": good}, y, metrics=names, random_state=seed, n_boot=20).rows()
+        for seed in (1, 1, 2)
+    )
+    assert [r["low"] for r in a] == [r["low"] for r in b]
+    assert a[0]["low"] != c[0]["low"]
+    bare = sg.evaluate({"m": good}, y, metrics=names, confidence=None).rows()
+    assert all(np.isnan(r["low"]) for r in bare)
+    assert [r["value"] for r in bare] == [r["value"] for r in a]
+
+
+def test_redrawing_the_reference_widens_what_depends_on_it():
+    y, good, _, _ = data(160)
+    call = {"y_train": y[:80], "metrics": ["mae_po", "harrell"], "n_boot": 60}
+    fixed = sg.evaluate({"m": good[80:]}, y[80:], **call).rows()
+    redrawn = sg.evaluate({"m": good[80:]}, y[80:], reference="redrawn", **call).rows()
+    assert redrawn[0]["stderr"] > fixed[0]["stderr"] * 0.9
+    assert redrawn[1]["stderr"] == pytest.approx(fixed[1]["stderr"], rel=0.4)
+
+
+def test_groups_share_reference_and_horizon():
+    y, good, _, x = data(160)
+    sites = np.where(x > 0, "north", "south")
+    ev = sg.evaluate({"m": good}, y, metrics=["mae_po", "ibs"], by=sites)
+    assert [r["group"] for r in ev.rows()] == ["north", "north", "south", "south"]
+    rows = sites == "north"
+    want = sg.integrated_brier_score(
+        y[rows], good[rows], np.linspace(0, ev.problem.horizon, 101), y_train=None
+    )
+    assert np.isfinite(want)
+    with pytest.raises(sg.InputError, match="one label per subject"):
+        sg.evaluate({"m": good}, y, by=["a"])
+
+
+def codes(ev):
+    return {warning.code for warning in ev.warnings}
+
+
+def test_warnings_are_coded():
+    y, good, _, x = data(160)
+    assert "in-sample-reference" in codes(sg.evaluate({"m": good}, y, metrics=["mae_po"]))
+    wrong = sg.evaluate({"m": sg.RiskScores(-x)}, y, metrics=["harrell"])
+    assert "c-below-half" in codes(wrong)
+    short = sg.SurvivalCurves([0, 1], np.tile([1.0, 0.9], (160, 1)))
+    assert "tail-times" in codes(sg.evaluate({"m": short}, y, metrics=["mae_po"]))
+    censored = sg.Outcomes(y.time, np.zeros(160, dtype=bool))
+    undefined = sg.evaluate({"m": good}, censored, y_train=y, metrics=["mae_uncensored", "harrell"])
+    assert "undefined-metric" in codes(undefined)
+    assert all(np.isnan(r["value"]) for r in undefined.rows())
+    past = sg.evaluate({"m": good}, y, y_train=y[y.time < 8], metrics=["mae_po", "ibs"])
+    assert {"past-reference", "horizon"} <= codes(past)
+    assert all("[" in str(w) for w in past.warnings)
+    few = sg.evaluate({"m": good[:9]}, y[:9], y_train=y, metrics=["mae_po"])
+    assert "few-events" in codes(few)
+
+
+def test_awkward_data_give_answers_or_nan_with_a_warning():
+    grid = np.linspace(0, 5, 6)
+    curves = sg.SurvivalCurves(grid, np.tile([1, 0.8, 0.6, 0.4, 0.2, 0.0], (4, 1)))
+    for y, train in (
+        (([1.0, 2.0, 3.0, 9.0], [1, 1, 1, 1]), ([1.0, 2.0], [1, 0])),
+        (([1.0, 2.0, 3.0, 9.0], [1, 0, 0, 0]), ([1.0, 2.0, 8.0], [1, 1, 0])),
+        (([0.0, 0.0, 0.0, 0.0], [1, 0, 1, 0]), ([0.0, 1.0], [1, 0])),
+        (([5.0, 5.0, 5.0, 5.0], [1, 1, 0, 0]), None),
+    ):
+        ev = sg.evaluate({"m": curves}, y, y_train=train, n_boot=5)
+        assert len(ev.rows()) == len(DEFAULT_METRICS)
+        for row in ev.rows():
+            if np.isnan(row["value"]):
+                assert any(w.metric == row["metric"] for w in ev.warnings), row["metric"]
+
+
+def test_unit_of_time_scales_times_and_nothing_else():
+    y, good, _, _ = data(100)
+    scaled = sg.Outcomes(y.time * 30, y.event)
+    curves = sg.SurvivalCurves(good.times * 30, good.survival)
+    a = sg.evaluate({"m": good}, y, n_boot=5).rows()
+    b = sg.evaluate({"m": curves}, scaled, n_boot=5).rows()
+    for one, other in zip(a, b, strict=True):
+        if one["metric"] == "log_likelihood":
+            continue  # a log density shifts by the log of the unit
+        factor = 30 if one["unit"] == "time" else 1
+        assert other["value"] == pytest.approx(one["value"] * factor, rel=1e-7), one["metric"]
+
+
+def test_bad_input_is_named():
+    y, good, _, _ = data(50)
+    with pytest.raises(sg.InputError, match="at least one model"):
+        sg.evaluate({}, y)
+    with pytest.raises(sg.InputError, match="predictions of 'm' must have one entry per subject"):
+        sg.evaluate({"m": good[:10]}, y)
+    with pytest.raises(sg.InputError, match="metrics must be one of"):
+        sg.evaluate({"m": good}, y, metrics=["mae"])
+    with pytest.raises(sg.InputError, match="predictions of 'm': predicted times must be finite"):
+        sg.evaluate({"m": np.full(50, np.nan)}, y)
+    with pytest.raises(sg.InputError, match="time must be finite and positive"):
+        sg.evaluate({"m": good}, y, time=-1)
+    with pytest.raises(sg.InputError, match="reference must be one of"):
+        sg.evaluate({"m": good}, y, reference="maybe")
+
+
+def test_horizon_rule():
+    # G(t-) >= 0.05 and ten at risk.
+    y = sg.Outcomes(np.arange(1.0, 41.0), np.ones(40, dtype=bool))
+    assert sg.evaluate({"m": y.time}, y, metrics=["mae_po"]).problem.horizon == 31.0
+    heavy = sg.Outcomes(np.arange(1.0, 41.0), np.arange(40) < 3)
+    ev = sg.evaluate({"m": y.time}, y, y_train=heavy, metrics=["mae_po"])
+    g = sg.KaplanMeier.fit_censoring(heavy)
+    assert float(g.at(ev.problem.horizon, "left")) >= 0.05
+    loose = sg.evaluate({"m": y.time}, y, metrics=["mae_po"], min_at_risk=1)
+    assert loose.problem.horizon == 40.0
