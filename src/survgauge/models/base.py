@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,8 +99,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             )
         rows, used = self._counted(features, outcomes)
         if not used.event.any():
-            raise FitError(self.facts.name, "y has no event, so event times cannot be learnt")
-        self._notes: list[str] = []
+            raise FitError(self.label, "y has no event, so event times cannot be learnt")
+        self._forget()
+        self.n_features_in_ = features.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
         self.seed_ = check_seed(getattr(self, "random_state", 0))
         try:
             self._fit(rows, used)
@@ -106,12 +111,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             raise
         except Exception as error:
             # Other libraries raise whatever they like; users get one type that says who failed.
-            raise FitError(self.facts.name, describe(error)) from error
-        self.n_features_in_ = features.shape[1]
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+            raise FitError(self.label, describe(error)) from error
         self.y_train_ = outcomes
         self.reference_ = Reference(outcomes)
         return self
@@ -120,7 +120,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """Survival curves, one row a subject."""
         if not self.facts.curves:
             raise InputError(
-                f"{self.facts.name} predicts times and has no survival curves; use predict_time"
+                f"{self.label} predicts times and has no survival curves; use predict_time"
             )
         features = self._new_rows(X)
         try:
@@ -128,7 +128,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         except (ModelError, MissingExtraError):
             raise
         except Exception as error:
-            raise PredictionError(self.facts.name, describe(error)) from error
+            raise PredictionError(self.label, describe(error)) from error
         self._check_length(len(curves), features)
         return curves
 
@@ -143,16 +143,21 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         except (ModelError, MissingExtraError):
             raise
         except Exception as error:
-            raise PredictionError(self.facts.name, describe(error)) from error
+            raise PredictionError(self.label, describe(error)) from error
         self._check_length(time.size, features)
         if np.isnan(time).any():
             bad = name_some(np.flatnonzero(np.isnan(time)))
-            raise PredictionError(self.facts.name, f"NaN for row(s) {bad}")
+            raise PredictionError(self.label, f"NaN for row(s) {bad}")
         return time
 
     def predict(self, X: Any) -> Floats:
         """Same as `predict_time`, under the name that scikit-learn looks for."""
         return self.predict_time(X)
+
+    @property
+    def label(self) -> str:
+        """What errors and warnings call this model."""
+        return self.facts.name
 
     @property
     def notes_(self) -> tuple[str, ...]:
@@ -184,18 +189,34 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """Seed for libraries that take nothing better."""
         return int(self._stream(*purpose).integers(2**31 - 1))
 
+    @contextmanager
+    def _noting_warnings(self) -> Iterator[None]:
+        """Keep what other libraries warn of, once each, and pass it on under this model's name."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for text in dict.fromkeys(describe(entry.message) for entry in caught):  # type: ignore[arg-type]
+            self._note(text, warn=True)
+
     def _note(self, text: str, *, warn: bool = False) -> None:
         """Keep what was done about awkward data; warn if it is not what was asked for."""
         self._notes.append(text)
         if warn:
-            warnings.warn(f"{self.facts.name}: {text}", FitWarning, stacklevel=4)
+            warnings.warn(f"{self.label}: {text}", FitWarning, stacklevel=4)
 
     def _report(self, text: str) -> None:
         """Progress on standard error, for models with a `verbose` parameter that is on."""
         if getattr(self, "verbose", False):
-            print(f"{self.facts.name}: {text}", file=sys.stderr, flush=True)
+            print(f"{self.label}: {text}", file=sys.stderr, flush=True)
 
     # -- checks ----------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Drop an earlier fit, so that a failure does not leave a mixture of two behind."""
+        self._notes: list[str] = []
+        for name in ("y_train_", "reference_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "y_train_")
@@ -204,13 +225,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         if not self.__sklearn_is_fitted__():
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError(f"{self.facts.name} is not fitted; call fit(X, y) first")
+            raise NotFittedError(f"{self.label} is not fitted; call fit(X, y) first")
 
     def _check_length(self, found: int, features: Floats) -> None:
         if found != features.shape[0]:
-            raise PredictionError(
-                self.facts.name, f"{found} predictions for {features.shape[0]} rows"
-            )
+            raise PredictionError(self.label, f"{found} predictions for {features.shape[0]} rows")
 
     def _counted(self, X: Floats, y: Outcomes) -> tuple[Floats, Outcomes]:
         """Leave out subjects of weight zero; repeat rows where `_fit` knows no weights."""
@@ -223,7 +242,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         count = y.weight.astype(np.intp)
         if not (count == y.weight).all():
             raise InputError(
-                f"{self.facts.name} takes whole weights only (a weight of 2 is two equal rows); "
+                f"{self.label} takes whole weights only (a weight of 2 is two equal rows); "
                 f"got {y.weight[count != y.weight][0]:g}"
             )
         rows = np.repeat(np.arange(count.size), count)

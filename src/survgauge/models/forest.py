@@ -1,0 +1,122 @@
+"""Random survival forest, by scikit-survival through its public interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..curves import SurvivalCurves
+from ..errors import InputError
+from ..outcomes import Outcomes
+from .base import SurvivalModel
+from .facts import FACTS
+from .steps import step_times
+
+_BLOCK_ROWS = 2048
+
+
+def structured(y: Outcomes) -> Any:
+    """Outcomes as the structured array that scikit-survival takes.
+
+    >>> structured(Outcomes([2.0], [1]))
+    array([( True, 2.)], dtype=[('event', '?'), ('time', '<f8')])
+    """
+    array = np.empty(len(y), dtype=[("event", np.bool_), ("time", np.float64)])
+    array["event"], array["time"] = y.event, y.time
+    return array
+
+
+class SurvivalForest(SurvivalModel):
+    """Random survival forest: survival trees on bootstrap samples, averaged.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Trees.
+    min_samples_leaf : int
+        Subjects in a leaf, at least.
+    max_features : int, float or str
+        Columns tried at a split.
+    max_depth : int or None
+        Depth of a tree, at most.
+    max_times : int or None
+        Trees keep a curve per leaf on all distinct times, which takes gigabytes when there are
+        thousands of both. With more distinct times than this, times are rounded up to that many
+        quantiles, which `notes_` tells. None: never.
+    n_jobs : int or None
+        Processes' worth of work at once; -1: one a core.
+    random_state : int or None
+        Of bootstrap and splits.
+    verbose : bool
+        Report on standard error.
+
+    References
+    ----------
+    Ishwaran, Kogalur, Blackstone, Lauer (2008), Random survival forests, Annals of Applied
+    Statistics 2.
+    """
+
+    facts = FACTS["rsf"]
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        min_samples_leaf: int = 3,
+        max_features: Any = "sqrt",
+        max_depth: int | None = None,
+        max_times: int | None = 500,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.max_times = max_times
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Floats, y: Outcomes) -> None:
+        from sksurv.ensemble import RandomSurvivalForest
+
+        y = self._rounded(y)
+        self.forest_ = RandomSurvivalForest(
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            min_samples_split=2 * self.min_samples_leaf,
+            max_features=self.max_features,
+            max_depth=self.max_depth,
+            n_jobs=self.n_jobs,
+            random_state=self._integer_seed("forest"),
+        )
+        self._report(f"{self.n_estimators} trees on {len(y)} rows")
+        with self._noting_warnings():
+            self.forest_.fit(X, structured(y))
+        self.times_ = step_times(y)
+        self.columns_ = np.searchsorted(self.forest_.unique_times_, self.times_)
+
+    def _rounded(self, y: Outcomes) -> Outcomes:
+        """Round times up to quantiles if there are more distinct ones than allowed."""
+        if self.max_times is None:
+            return y
+        if self.max_times < 2:
+            raise InputError(f"max_times must be at least 2 or None; got {self.max_times}")
+        distinct = np.unique(y.time).size
+        if distinct <= self.max_times:
+            return y
+        levels = np.linspace(0, 1, self.max_times + 1)[1:]
+        grid = np.unique(np.quantile(y.time, levels, method="higher"))
+        self._note(f"{distinct} distinct times rounded up to {grid.size} quantiles")
+        return Outcomes(grid[grid.searchsorted(y.time)], y.event)
+
+    def _predict_curves(self, X: Floats) -> SurvivalCurves:
+        survival = np.empty((X.shape[0], self.times_.size))
+        for start in range(0, X.shape[0], _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            block = self.forest_.predict_survival_function(X[rows], return_array=True)
+            survival[rows] = block[:, self.columns_]
+        return SurvivalCurves(self.times_, survival, interpolation="step")
