@@ -73,11 +73,12 @@ def design_matrix(X: Any, fill: Mapping[str, Any] | None = None) -> tuple[Floats
 
 
 def _encoded(X: Any, fill: Mapping[str, Any] | None) -> tuple[Floats, tuple[str, ...]]:
-    from ..datasets.encoding import Encoding, kind_of
+    from ..datasets.encoding import Encoding
 
     frame = X if hasattr(X, "iloc") else X.to_pandas()
     for name, column in _columns(frame):
-        if kind_of(column) == "unordered" and column.nunique() > MAX_LEVELS:
+        levels = column.dtype.kind == "O" and not getattr(column.dtype, "ordered", False)
+        if levels and column.nunique() > MAX_LEVELS:
             raise InputError(
                 f"column {name!r} of X has {column.nunique()} different texts (at most "
                 f"{MAX_LEVELS}); drop it if it is an identifier, encode it otherwise"
