@@ -153,15 +153,15 @@ def mean_kaplan_meier(kind, seeds, points, whole, **options):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("kind", INDEPENDENT)
 def test_kaplan_meier_of_censored_data_estimates_the_truth(kind, whole):
-    # Whole units: rounding drawn times other than down would show here.
+    # Whole units: a time rounded up past the draw that decided the status would show here.
     gap, error = mean_kaplan_meier(kind, range(60), np.array([1.0, 2.0, 4.0, 8.0]), whole)
     assert (np.abs(gap) < 4 * error + 1e-3).all()
 
 
 @pytest.mark.parametrize("upwards", [True, False])
-def test_another_rounding_would_bias_kaplan_meier(upwards):
-    # Not a test of the package but of the test above: it has the power to notice. Rounding to
-    # the nearest or next unit calls people at risk for events that they were not there to have.
+def test_rounding_up_after_deciding_would_bias_kaplan_meier(upwards):
+    # Not a test of the package but of its rule: a time rounded up past the draw that decided the
+    # status calls people at risk for events that they were not there to have.
     rng = np.random.default_rng(0)
     event = rng.integers(1, 6, 200_000)
     drawn = rng.exponential(3.0, event.size)
