@@ -20,8 +20,6 @@ _HOMES = {
     "SurvivalModel": "base",
     "from_lifelines": "wrappers",
     "from_sklearn": "wrappers",
-    "predict": "prediction",
-    "trained_on": "prediction",
 }
 
 __all__ = [

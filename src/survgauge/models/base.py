@@ -118,7 +118,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def predict_curves(self, X: Any) -> SurvivalCurves:
         """Survival curves, one row a subject."""
-        if not self.facts.curves:
+        if not self.gives_curves:
             raise InputError(
                 f"{self.label} predicts times and has no survival curves; use predict_time"
             )
@@ -158,6 +158,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def label(self) -> str:
         """What errors and warnings call this model."""
         return self.facts.name
+
+    @property
+    def gives_curves(self) -> bool:
+        """Whether `predict_curves` has something to give; `survgauge.scorer` asks."""
+        return self.facts.curves
 
     @property
     def notes_(self) -> tuple[str, ...]:

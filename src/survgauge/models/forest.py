@@ -12,20 +12,9 @@ from ..errors import InputError
 from ..outcomes import Outcomes
 from .base import SurvivalModel
 from .facts import FACTS
-from .steps import step_times
+from .steps import step_times, structured
 
 _BLOCK_ROWS = 2048
-
-
-def structured(y: Outcomes) -> Any:
-    """Outcomes as the structured array that scikit-survival takes.
-
-    >>> structured(Outcomes([2.0], [1]))
-    array([( True, 2.)], dtype=[('event', '?'), ('time', '<f8')])
-    """
-    array = np.empty(len(y), dtype=[("event", np.bool_), ("time", np.float64)])
-    array["event"], array["time"] = y.event, y.time
-    return array
 
 
 class SurvivalForest(SurvivalModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._arrays import Floats, Ints
@@ -15,6 +17,17 @@ def step_times(y: Outcomes) -> Floats:
     A curve is known up to the last time even if nobody had the event there; its tail starts there.
     """
     return np.union1d(y.time[y.event], y.time.max())
+
+
+def structured(y: Outcomes) -> Any:
+    """Outcomes as the structured array that scikit-survival takes.
+
+    >>> structured(Outcomes([2.0], [1]))
+    array([( True, 2.)], dtype=[('event', '?'), ('time', '<f8')])
+    """
+    array = np.empty(len(y), dtype=[("event", np.bool_), ("time", np.float64)])
+    array["event"], array["time"] = y.event, y.time
+    return array
 
 
 class RiskSets:
