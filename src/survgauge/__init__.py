@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "adapters": ("as_curves",),
-    "censoring": ("semisynthetic",),
+    "censoring": ("SemiSynthetic", "semisynthetic"),
     "curves": ("SurvivalCurves",),
     "errors": ("InputError", "MissingExtraError", "UndefinedMetricError"),
     "evaluation": ("Evaluation", "evaluate"),
@@ -78,7 +78,7 @@ _HOMES = {
     "surrogates": ("Surrogates", "surrogate_times"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("datasets", "models")
+_SUBMODULES = ("datasets", "displays", "models")
 
 __all__ = [*sorted([*_HOME_OF, *_SUBMODULES]), "__version__"]
 

@@ -12,7 +12,7 @@ from . import __version__
 from .errors import InputError, MissingExtraError, UndefinedMetricError
 
 #: Modules with an `add_commands(subparsers)` function.
-_COMMANDS = ("evaluate_command",)
+_COMMANDS = ("evaluate_command", "censor_command", "datasets.command", "models.command")
 
 
 def _parser() -> argparse.ArgumentParser:
