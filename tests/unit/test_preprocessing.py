@@ -205,6 +205,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     monkeypatch.delitem(sys.modules, "survgauge.preprocessing")
+    monkeypatch.delitem(sys.modules, "survgauge.datasets.preprocessor")
     with pytest.raises(MissingExtraError, match=r"survgauge\[sklearn\]"):
         import survgauge.preprocessing  # noqa: F401
 

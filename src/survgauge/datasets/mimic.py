@@ -123,6 +123,8 @@ def open_tables(place: Path, needed: Iterable[str], name: str) -> Tables:
     wanted = list(needed)
     connection = duckdb.connect(":memory:")
     try:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET autoinstall_known_extensions = false")  # no network behind the back
         if place.is_dir():
             found = {table: _file_of(place, table) for table in wanted}
         else:

@@ -98,7 +98,7 @@ class Dataset:
 
     def preprocessor(self, **options: Any) -> Any:
         """Build an unfitted `survgauge.preprocessing.Preprocessor` with this data set's fills."""
-        from ..preprocessing import Preprocessor
+        from .preprocessor import Preprocessor
 
         return Preprocessor(**{"fill": dict(self.fill) or None, **options})
 
