@@ -128,16 +128,19 @@ class SurvivalCurves:
         return out
 
     def at_block(self, rows: slice, t: Floats) -> Floats:
-        """Survival of a block of rows at common times `t`: (rows, k)."""
+        """Survival of a block of rows at common times `t`: (rows, k), the caller's to overwrite."""
         block = self[rows]
-        if not self.shared_grid or self.interpolation == "pchip":
+        if self.interpolation == "pchip" and t.size:
+            return block._pchip_columns(t)
+        if not self.shared_grid or not t.size:
             columns = [block.at_own(np.full(len(block), time)) for time in t]
             return np.stack(columns, axis=1) if columns else np.empty((len(block), 0))
         grid, survival = self.times, block.survival
         k = grid.searchsorted(t, "right") - 1
+        # Picking columns copies already, so float64 curves need no second copy.
+        left = survival[:, np.maximum(k, 0)].astype(np.float64, copy=False)
         if np.array_equal(grid[np.maximum(k, 0)], t):
-            return survival[:, k].astype(np.float64)
-        left = survival[:, np.maximum(k, 0)].astype(np.float64)
+            return left
         left[:, k < 0] = 1.0
         if self.interpolation == "linear":
             right = np.minimum(k + 1, grid.size - 1)
@@ -145,12 +148,27 @@ class SurvivalCurves:
             inside = (k + 1 < grid.size) & (t > start)
             step = np.where(inside, grid[right] - start, 1.0)
             share = np.where(inside, (t - start) / step, 0.0)
-            left += (survival[:, right] - left) * share
+            rise = survival[:, right].astype(np.float64, copy=False)
+            rise -= left
+            rise *= share
+            left += rise
         past = t > grid[-1]
         if past.any():
             ends = block.last_survival[:, None]
             left[:, past] = tail_survival(t[past][None, :], grid[-1:], ends, self.tail)
         return left
+
+    def _pchip_columns(self, t: Floats) -> Floats:
+        """Monotone cubics at common times, their slopes computed once: (n, k)."""
+        out = np.empty((len(self), t.size))
+
+        def fill(block: _PchipBlock) -> Floats:
+            for column, time in enumerate(t):
+                out[block.rows, column] = block.value(np.full(block.s.shape[0], time))
+            return out[block.rows, 0]
+
+        self._pchip(fill)
+        return out
 
     def at_own(self, t: Any) -> Floats:
         """Survival probability of subject i at its own time t[i]: (n,)."""

@@ -38,12 +38,14 @@ class Scheme:
     leave: Ints | None
     #: (n,) a, the weight after the event; zero for censored subjects.
     event_weight: Floats
-    #: (K,) b, the weight while event-free; a function of k where it depends on the subject.
-    survivor_weight: Floats | Callable[[int], Floats]
+    #: (K,) b, the weight while event-free.
+    survivor_weight: Floats
     #: (n,) p.
     mass: Floats
     #: Whether D is the sum of p W instead of the sum of p.
     by_weight: bool
+    #: Instead of b, where that depends on the subject: (n,) at times[k]. Columns only.
+    own_survivor_weight: Callable[[int], Floats] | None = None
 
     def weights(self, rows: slice) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
@@ -56,9 +58,10 @@ class Scheme:
 
     def column(self, k: int) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of all subjects at times[k]."""
-        b = self.survivor_weight
+        own = self.own_survivor_weight
         alive = self.change > k
-        weight = np.where(alive, b(k) if callable(b) else b[k], self.event_weight)
+        free = self.survivor_weight[k] if own is None else own(k)
+        weight = np.where(alive, free, self.event_weight)
         if self.leave is not None:
             weight[self.leave <= k] = 0.0
         return alive, weight
@@ -72,15 +75,14 @@ class Scheme:
         if stop is None:
             stop = np.full(p.size, size)
         # Sums from the end, so that nobody left gives exactly zero.
-        free = _from_end(np.bincount(np.minimum(self.change, stop), p, size + 1))
+        free = np.cumsum(_sums(np.minimum(self.change, stop), p, size)[::-1])[::-1]
         seen = np.where(self.change < stop, p * self.event_weight, 0.0)
-        after = _from_start(np.bincount(self.change, seen, size + 1))
-        gone = _from_start(np.bincount(stop, seen, size + 1))
-        return free[1:] * self.survivor_weight + (after - gone)[:-1]  # type: ignore[operator]
+        after = np.cumsum(_sums(self.change, seen, size) - _sums(stop, seen, size))
+        return free[1:] * self.survivor_weight + after[:-1]
 
 
 class Rule(Protocol):
-    """A weighted loss W l of probabilities S; zero weight gives zero whatever the loss."""
+    """A weighted loss W l of probabilities S, left as they are; no weight, no loss."""
 
     def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats: ...
 
@@ -125,16 +127,17 @@ class Logarithmic:
 
 def by_rows(
     scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats | None = None
-) -> tuple[Floats, Floats | None]:
+) -> tuple[Floats, Floats]:
     """Sums over subjects of p W l at each time and, given `share` (K,), W l @ share by subject."""
     total = np.zeros(scheme.times.size)
-    own = None if share is None else np.empty(len(curves))
+    own = np.empty(0 if share is None else len(curves))
+    survival = _reader(curves, scheme.times)
     for rows in _row_blocks(curves, scheme.times.size):
         alive, weight = scheme.weights(rows)
-        loss = rule(curves.at_block(rows, scheme.times), alive, weight)
+        loss = rule(survival(rows), alive, weight)
         # Not BLAS: the sums would depend on its number of threads.
         total += np.einsum("i,ik->k", scheme.mass[rows], loss)
-        if own is not None:
+        if share is not None:
             own[rows] = np.einsum("ik,k->i", loss, share)
     return total, own
 
@@ -146,7 +149,7 @@ def integral_with_influence(
     divisor = scheme.divisor()
     total, own = by_rows(scheme, curves, rule, share / divisor)
     values = total / divisor
-    if own is None or not np.isfinite(values).all():
+    if not np.isfinite(values).all():
         return values, np.full(len(curves), np.nan)
     if not scheme.by_weight:
         return values, scheme.mass * (own - values @ (share / divisor))
@@ -175,9 +178,9 @@ def by_columns(
     width = max(1, min(size, _COLUMN_VALUES // n))
     for start in range(0, size, width):
         picked = np.arange(start, min(start + width, size))
-        survival = np.empty((picked.size, n))
+        survival, read = np.empty((picked.size, n)), _reader(curves, scheme.times[picked])
         for rows in _row_blocks(curves, picked.size):
-            survival[:, rows] = curves.at_block(rows, scheme.times[picked]).T
+            survival[:, rows] = read(rows).T
         for k in picked:
             alive, weight = scheme.column(int(k))
             loss = rule(survival[k - start], alive, weight)
@@ -199,6 +202,19 @@ def _column(
     return Column(k, value, psi)
 
 
+def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice], Floats]:
+    """Probabilities at `times` by blocks of rows, not to be written to.
+
+    Where the times are neighbours on a shared grid, they are the curves' own memory.
+    """
+    if curves.shared_grid and curves.survival.dtype == np.float64:
+        first = int(np.searchsorted(curves.times, times[0]))
+        columns = slice(first, first + times.size)
+        if np.array_equal(curves.times[columns], times):
+            return lambda rows: curves.survival[rows, columns]  # type: ignore[return-value]
+    return lambda rows: curves.at_block(rows, times)
+
+
 def _row_blocks(curves: SurvivalCurves, width: int) -> Iterator[slice]:
     """Blocks for `width` values a row; whole rows are held only where the curves need them."""
     if curves.interpolation == "pchip" or not curves.shared_grid:
@@ -206,12 +222,9 @@ def _row_blocks(curves: SurvivalCurves, width: int) -> Iterator[slice]:
     return curves.blocks(width)
 
 
-def _from_start(counts: Floats) -> Floats:
-    return np.cumsum(counts)
-
-
-def _from_end(counts: Floats) -> Floats:
-    return np.cumsum(counts[::-1])[::-1]
+def _sums(column: Ints, values: Floats, size: int) -> Floats:
+    """Sum of `values` by column, where `size` itself stands for never."""
+    return np.bincount(column, values, size + 1).astype(np.float64, copy=False)
 
 
 def _from_zero(values: Floats) -> Floats:

@@ -81,8 +81,9 @@ class Status:
         by_weight = self.convention.divisor == "weights"
         if not self.ipcw:
             by_weight = self.method != "unweighted" or self.convention.unweighted_divisor == "known"
-        survivors = self._survivor_weight if not self.common_g else self._inverse
-        return Scheme(times, change, leave, event_weight, survivors, self.mass, by_weight)
+        common = self._inverse if self.common_g else np.empty(0)
+        own = None if self.common_g else self._own_inverse
+        return Scheme(times, change, leave, event_weight, common, self.mass, by_weight, own)
 
     @cached_property
     def _common(self) -> Floats:
@@ -93,7 +94,7 @@ class Status:
     def _inverse(self) -> Floats:
         return 1.0 / self._common if self.ipcw else np.ones(self.times.size)
 
-    def _survivor_weight(self, k: int) -> Floats:
+    def _own_inverse(self, k: int) -> Floats:
         g = self.weights.survivors(self.times[k])
         return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
 
