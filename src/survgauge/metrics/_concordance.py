@@ -1,0 +1,165 @@
+"""From arguments to pairs: who is compared with whom in a concordance, and with which weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats
+from ..errors import InputError, UndefinedMetricError, one_of
+from ..outcomes import Outcomes
+from ._checks import subject_mass
+from ._pairs import PairCounts, same_time_pairs
+from ._tally import TIES, Tally, counts_events, tally_adjusted, tally_counts, tally_events
+from .conventions import Convention, convention_of
+from .details import Details, standard_error
+from .ipcw import CensoringWeights
+
+METHODS = ("harrell", "uno", "margin")
+METHODS_TD = ("antolini", "ipcw")
+#: With fewer events a C below one half is no sign of anything.
+_FEW_EVENTS = 10
+
+
+def below_half(value: float, psi: Floats, frequency: Floats | None, events: int) -> bool:
+    """Whether an order is worse than random by more than chance: the sign may be wrong."""
+    high = value + 1.96 * standard_error(psi, frequency)
+    return bool(high < 0.5) and events >= _FEW_EVENTS
+
+
+@dataclass(frozen=True)
+class Question:
+    """Everything but the prediction, validated: which pairs there are and what they weigh."""
+
+    y: Outcomes
+    mass: Floats | None
+    method: str
+    ties: str
+    tau: float | None
+    convention: Convention
+    weights: CensoringWeights
+
+    @cached_property
+    def anchor(self) -> Bools:
+        """Events before `tau`; later ones stay partners, as do the censored."""
+        return self.y.event & self.before_tau(self.y.time)
+
+    def before_tau(self, time: Floats) -> Bools:
+        """Whether a pair may start at these times."""
+        if self.tau is None:
+            return np.ones(time.size, dtype=np.bool_)
+        return time <= self.tau if self.convention.anchors_at_tau else time < self.tau
+
+    @property
+    def weighted(self) -> bool:
+        """Whether anchors weigh 1/G^2."""
+        return self.method in ("uno", "ipcw")
+
+    @cached_property
+    def anchor_weight(self) -> Floats | None:
+        """1/G^2 of the anchors, zero where G = 0; None where all weigh 1."""
+        if not self.weighted:
+            return None
+        inverse = self.weights.event_weight
+        return np.where(self.anchor, inverse * inverse, 0.0)
+
+    @cached_property
+    def unit(self) -> Floats | None:
+        """What one copy of a row weighs (`sample_weight`); None: 1."""
+        if self.mass is None or not self.y.weighted:
+            return self.mass
+        weight = self.y.weight
+        return np.divide(self.mass, weight, out=np.zeros(len(self.y)), where=weight > 0)
+
+    def tally(self, counts: PairCounts, risk_at_own: Any) -> Tally:
+        """Sum up the pairs by the rule for ties; `risk_at_own()` compares subjects of one time."""
+        tally = tally_counts(counts, self.ties)
+        if counts_events(self.ties):
+            a, unit = self.anchor_weight, self.unit
+            tally += tally_events(self.y.time, self.anchor, a, self.mass, unit)
+        elif self.ties == "adjusted":
+            options = {"anchor_weight": self.anchor_weight, "weight": self.mass}
+            same = same_time_pairs(self.y.time, self.anchor, risk_at_own(), **options)
+            tally += tally_adjusted(same)
+        return tally
+
+    def details(self, tally: Tally, **convention: Any) -> Details:
+        """Value, contributions, and what stands behind them."""
+        if not tally.pairs > 0:
+            self._refuse()
+        psi = tally.psi
+        frequency = self.y.weight if self.y.weighted else None
+        support = self._support()
+        support["pair_weight"] = float(tally.pairs)
+        support["tied_share"] = float(tally.level / tally.pairs)
+        if psi is not None:
+            wrong = below_half(tally.value, psi, frequency, support["events"])
+            support["sign_may_be_wrong"] = wrong
+        described: dict[str, Any] = {"method": self.method, "ties": self.ties, "tau": self.tau}
+        if self.tau is not None:
+            described["anchors"] = "t <= tau" if self.convention.anchors_at_tau else "t < tau"
+        if self.weighted:
+            described |= {"anchor_weight": "1/G^2", **self.weights.describe()}
+        else:
+            described["convention"] = self.convention.name
+        return Details(tally.value, {**described, **convention}, support, psi, frequency)
+
+    def _support(self) -> dict[str, Any]:
+        y, weights = self.y, self.weights
+        events, anchors = int(y.event.sum()), int(self.anchor.sum())
+        support: dict[str, Any] = {"subjects": len(y), "events": events, "notes": {}}
+        if self.tau is not None:
+            support["events_past_tau"] = events - anchors
+        if self.weighted:
+            lost = int((self.anchor & (weights.event_weight == 0)).sum())
+            if lost:
+                support["notes"]["no anchors: events with G = 0"] = lost
+            if weights.km is not None:
+                past = self.anchor & (y.time > weights.km.last_time)
+                support["events_past_reference"] = int(past.sum())
+            support["largest_weight"] = float(
+                np.max(weights.event_weight, where=self.anchor, initial=0)
+            )
+        return support
+
+    def _refuse(self) -> None:
+        y, support = self.y, self._support()
+        reasons = "".join(f"; {note}: {count}" for note, count in support["notes"].items())
+        if support.get("events_past_tau"):
+            reasons += f"; events at or after tau = {self.tau:g}: {support['events_past_tau']}"
+        raise UndefinedMetricError(
+            f"method '{self.method}' has no pair to compare among {len(y)} subject(s) with "
+            f"{support['events']} event(s): it takes an event and somebody observed longer{reasons}"
+        )
+
+
+def make_question(
+    y_true: Any,
+    *,
+    method: str,
+    y_train: Any = None,
+    tau: float | None = None,
+    ties: str | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    sample_weight: Any = None,
+) -> Question:
+    """Check all arguments but the prediction."""
+    preset = convention_of(convention)
+    rule = ties
+    if rule is None:
+        rule = "strict" if preset.name == "pycox" and method in METHODS_TD else "risk"
+    one_of("ties", rule, TIES)
+    if tau is not None and not (np.isfinite(tau) and tau > 0):
+        raise InputError(f"tau must be finite and positive; got {tau}")
+    y = Outcomes.of(y_true, "y_true")
+    if rule == "adjusted" and (sample_weight is not None or method == "margin"):
+        raise InputError("ties='adjusted' knows neither sample_weight nor method='margin'")
+    mass = None
+    if sample_weight is not None or y.weighted:
+        mass = subject_mass(y, sample_weight)
+    weights = CensoringWeights(y, y_train, censoring, preset)
+    return Question(y, mass, method, rule, None if tau is None else float(tau), preset, weights)

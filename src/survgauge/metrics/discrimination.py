@@ -1,0 +1,400 @@
+"""Concordance: how often the one predicted to be first is first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, vector
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError, name_some, one_of
+from ..nonparametric import RiskTable
+from ..outcomes import Outcomes
+from ..surrogates import make_setting, margin
+from ..tails import tail_survival
+from ._antolini import antolini_counts
+from ._checks import check_curves
+from ._concordance import METHODS, METHODS_TD, Question, make_question
+from ._pairs import PairCounts, pair_counts
+from ._tally import counts_events, tally_counts, tally_events
+from .conventions import Convention
+from .details import Details
+
+#: Survival probabilities closer than this are equal for these packages.
+_TOLERANCE = {"sksurv": 1e-8, "torchsurv": 1e-8, "survivaleval": 1e-8}
+
+
+def _risk(risk: Any, n: int) -> Floats:
+    """One risk a subject; infinite ones are ranks like others, NaN is none."""
+    if isinstance(risk, SurvivalCurves):
+        raise InputError(
+            "risk must be one number per subject; got SurvivalCurves: pass -curves.median(), "
+            "1 - curves.at(t), or use concordance_td"
+        )
+    values = vector(risk, "risk", length=n, like="y_true", finite=False)
+    unknown = np.isnan(values)
+    if unknown.any():
+        raise InputError(
+            f"risk must not be NaN; it is for subject(s) {name_some(np.flatnonzero(unknown))}"
+        )
+    return values
+
+
+def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) -> Details:
+    one_of("method", method, METHODS)
+    question = make_question(y_true, method=method, **options)
+    values = _risk(risk, len(question.y))
+    if method == "margin":
+        return _margin(question, values, partners)
+    counts = pair_counts(
+        question.y.time,
+        question.anchor,
+        values,
+        anchor_weight=question.anchor_weight,
+        weight=question.mass,
+        partners=partners,
+    )
+    return question.details(question.tally(counts, lambda: values))
+
+
+def _margin(question: Question, risk: Floats, partners: bool) -> Details:
+    """Everybody is an event: at its time, or at its margin time with its confidence as weight."""
+    y, reference, ties = question.y, question.weights.reference, question.ties
+    if not reference.y.event.any():
+        raise UndefinedMetricError("method 'margin' needs events in the reference set; it has none")
+    survivaleval = question.convention.name == "survivaleval"
+    area = "trapezoid" if survivaleval else "step"
+    guess = margin(make_setting(y, reference, area=area))
+    # Times that are equal on paper must not be ordered by rounding errors (its are).
+    best = guess.time if survivaleval else _twelve_digits(guess.time)
+    # Somebody censored at t is later than an event at t, also where Kaplan-Meier has ended.
+    time = np.where(y.event, y.time, np.maximum(best, np.nextafter(y.time, np.inf)))
+    first = question.before_tau(time)
+    mass = guess.weight if question.mass is None else guess.weight * question.mass
+    tally = tally_counts(pair_counts(time, first, risk, weight=mass, partners=partners), ties)
+    if counts_events(ties):
+        unit = guess.weight if question.unit is None else guess.weight * question.unit
+        tally += tally_events(time, first, None, mass, unit)
+    if survivaleval:
+        # It trusts pairs whose order was seen fully, and weights the others only.
+        seen = (y.time, question.anchor, risk)
+        whole = pair_counts(*seen, weight=question.mass, partners=partners)
+        part = pair_counts(*seen, weight=mass, partners=partners)
+        tally = tally + tally_counts(whole, ties) - tally_counts(part, ties)
+    details = question.details(
+        tally,
+        area=area,
+        tail="linear",
+        reference="test outcomes" if question.weights.in_sample else "training outcomes",
+        pairs="product of confidences" + (", 1 where the order was seen" if survivaleval else ""),
+    )
+    details.support["censored"] = int((~y.event).sum())
+    return details
+
+
+def _twelve_digits(values: Floats) -> Floats:
+    """Round positive numbers to twelve significant digits.
+
+    >>> _twelve_digits(np.array([6 - 1e-15, 1 / 3, 0.0]))
+    array([6.        , 0.33333333, 0.        ])
+    """
+    with np.errstate(divide="ignore"):
+        scale = 10.0 ** (11.0 - np.floor(np.log10(values)))
+    usable = np.isfinite(scale) & (scale > 0)
+    scale = np.where(usable, scale, 1.0)
+    return np.where(usable, np.rint(values * scale) / scale, values)
+
+
+def concordance_index_details(
+    y_true: Any, risk: Any, *, method: str = "harrell", **options: Any
+) -> Details:
+    """`concordance_index` with its convention, support and standard error.
+
+    The contributions take G and the margin times as given, whatever they were estimated from.
+
+    >>> d = concordance_index_details(([2, 4, 6, 8], [1, 1, 0, 1]), [4, 3, 1, 2], method="uno")
+    >>> d.value, d.convention["anchor_weight"], d.support["notes"]
+    (1.0, '1/G^2', {})
+    """
+    return _index(y_true, risk, method, True, options)
+
+
+def concordance_index(
+    y_true: Any,
+    risk: Any,
+    *,
+    method: str = "harrell",
+    y_train: Any = None,
+    tau: float | None = None,
+    ties: str | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Share of the comparable pairs that a risk puts in the right order.
+
+    .. math::
+        C = \frac{\sum_{i,j} a_i\, [1(r_i > r_j) + \tfrac12 1(r_i = r_j)]}{\sum_{i,j} a_i}
+
+    over pairs of an event i before `tau` (the anchor) and somebody j observed longer: t_i < t_j, or
+    t_i = t_j and j censored. Two events at one time are not comparable.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    risk : array-like of shape (n,)
+        Higher means earlier; for predicted times pass their negative. Infinite values are ranked
+        like others. Only equal values are tied (scikit-survival ties values closer than 1e-8).
+    method : {"harrell", "uno", "margin"}
+        a = 1; a = 1/G(t_i-)^2; or Harrell's with every censored subject an event at its margin time
+        (`surrogate_times`), pairs weighing the product of the two confidences (1 for events).
+    y_train : outcomes, optional
+        Reference set for G and the margin times; without it the test outcomes themselves.
+    tau : float, optional
+        Pairs must start strictly before it. Later subjects stay in as partners.
+    ties : {"risk", "none", "time", "all", "strict", "adjusted"}, optional
+        "risk" (default): equal risks 1/2. "none": left out. "time": left out, two events at one
+        time 1/2. "all": both 1/2. "strict": equal risks 0. "adjusted": see `concordance_td`.
+    convention : str or Convention, optional
+        Another package's limits of G, tau and weights of margin pairs: sksurv, torchsurv,
+        survivaleval, hazardous (for a risk F(tau | x)), pycox.
+    censoring : KaplanMeier or callable, optional
+        G for ``uno`` instead of the reference set's; a function G(t, side) of the subjects' times.
+        Events with G = 0 are no anchors; `concordance_index_details` counts them.
+    sample_weight : array-like of shape (n,), optional
+        A pair weighs the product of its two weights; frequencies of the outcomes multiply.
+
+    Returns
+    -------
+    float
+        1 for a perfect order, 1/2 for a random one; the reversed risk gives 1 - C.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no pair is comparable.
+
+    References
+    ----------
+    Harrell, Lee and Mark (1996), Statistics in Medicine 15. Uno et al. (2011), Statistics in
+    Medicine 30. Kumar et al. (2022), Scientific Reports 12 (margin).
+
+    Examples
+    --------
+    >>> y = ([2, 4, 6, 8], [1, 1, 0, 1])
+    >>> concordance_index(y, [4, 2, 3, 1])
+    0.8
+    >>> round(concordance_index(y, [4, 2, 3, 1], method="uno", y_train=([1, 3, 5], [0, 1, 1])), 4)
+    0.8
+    """
+    options = {
+        "y_train": y_train,
+        "tau": tau,
+        "ties": ties,
+        "convention": convention,
+        "censoring": censoring,
+        "sample_weight": sample_weight,
+    }
+    return _index(y_true, risk, method, False, options).value
+
+
+def concordance_td_details(
+    y_true: Any, curves: Any, *, method: str = "antolini", **options: Any
+) -> Details:
+    """`concordance_td` with its convention, support and standard error (G taken as given).
+
+    >>> curves = SurvivalCurves([0, 5, 10], [[1, 0.5, 0.1], [1, 0.8, 0.4], [1, 0.7, 0.5]])
+    >>> d = concordance_td_details(([2, 4, 6], [1, 1, 1]), curves)
+    >>> round(d.value, 4), d.convention["interpolation"]
+    (0.6667, 'linear')
+    """
+    one_of("method", method, METHODS_TD)
+    question = make_question(y_true, method=method, **options)
+    checked = check_curves(curves, question.y)
+    if question.convention.name == "pycox":
+        checked = _as_steps(checked)
+    counts = _counts_td(question, checked)
+    tally = question.tally(counts, lambda: -checked.at_own(question.y.time))
+    described = {"interpolation": checked.interpolation, "curve_tail": checked.tail}
+    details = question.details(tally, **described)
+    late = question.anchor & (question.y.time > checked.last_time)
+    details.support["events_past_curves"] = int(late.sum())
+    return details
+
+
+def _counts_td(question: Question, curves: SurvivalCurves) -> PairCounts:
+    """Count the pairs, with curves as lines or steps on one grid where they are."""
+    y = question.y
+    ends = curves.last_survival
+    if curves.tail == "nan":
+        # A pair needs both curves, so one open end is enough.
+        until = float(np.min(curves.last_time, where=ends > 0, initial=np.inf))
+        late = question.anchor & (y.time > until)
+        if late.any():
+            raise InputError(
+                f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "
+                "lie; choose another tail for the curves or a smaller tau"
+            )
+    options: dict[str, Any] = {
+        "anchor_weight": question.anchor_weight,
+        "weight": question.mass,
+        "tolerance": _TOLERANCE.get(question.convention.name, 0.0),
+    }
+    if not curves.shared_grid or curves.interpolation == "pchip":
+        grid = curves.times if curves.shared_grid else None
+        at = lambda rows, t: curves[rows].at(t)  # noqa: E731
+        return antolini_counts(y.time, question.anchor, grid, None, at=at, **options)
+    last = curves.times[-1:]
+    if curves.tail in ("linear", "exponential"):
+        options["at"] = lambda rows, t: tail_survival(t[None], last, ends[rows, None], curves.tail)
+    interpolation = curves.interpolation
+    return antolini_counts(
+        y.time,
+        question.anchor,
+        curves.times,
+        curves.survival,
+        interpolation=interpolation,
+        **options,
+    )
+
+
+def _as_steps(curves: SurvivalCurves) -> SurvivalCurves:
+    """Read curves as pycox does: right-continuous steps, the first and last values held."""
+    times = curves.times.copy()
+    times[..., 0] = 0.0
+    return SurvivalCurves._trusted(times, curves.survival, "step", "hold")
+
+
+def concordance_td(
+    y_true: Any,
+    curves: Any,
+    *,
+    method: str = "antolini",
+    y_train: Any = None,
+    tau: float | None = None,
+    ties: str | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Share of the comparable pairs that survival curves put in the right order at the time.
+
+    .. math::
+        C = \frac{\sum_{i,j} a_i\, [1(S_i(t_i) < S_j(t_i)) + \tfrac12 1(S_i(t_i) = S_j(t_i))]}
+        {\sum_{i,j} a_i}
+
+    over the pairs of `concordance_index`: curves that cross may order the same two subjects one way
+    early and the other way late.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    curves : SurvivalCurves
+        One curve per subject; `as_curves` reads other libraries' predictions.
+    method : {"antolini", "ipcw"}
+        a = 1, or a = 1/G(t_i-)^2.
+    y_train, tau, censoring, sample_weight
+        As for `concordance_index`.
+    ties : {"risk", "none", "time", "all", "strict", "adjusted"}, optional
+        As for `concordance_index`, with survival at the event for the risk. "adjusted" counts pairs
+        of equal times from both sides: two events 1 if their curves are equal there and 1/2
+        otherwise; it has no standard error.
+    convention : str or Convention, optional
+        "pycox" reads curves as steps and takes ``ties="strict"``, which is its "antolini"; with
+        ``ties="adjusted"`` it is its "adj_antolini". sksurv, torchsurv and survivaleval tie
+        probabilities closer than 1e-8.
+
+    Returns
+    -------
+    float
+        1 for a perfect order, 1/2 for a random one.
+
+    References
+    ----------
+    Antolini, Boracchi and Biganzoli (2005), Statistics in Medicine 24. Gerds et al. (2013),
+    Statistics in Medicine 32 (weights).
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 5, 10], [[1, 0.5, 0.1], [1, 0.8, 0.4], [1, 0.9, 0.2]])
+    >>> concordance_td(([2, 4, 6], [1, 1, 1]), curves)
+    1.0
+    """
+    return concordance_td_details(
+        y_true,
+        curves,
+        method=method,
+        y_train=y_train,
+        tau=tau,
+        ties=ties,
+        convention=convention,
+        censoring=censoring,
+        sample_weight=sample_weight,
+    ).value
+
+
+@dataclass(frozen=True)
+class ComparablePairs:
+    """How many pairs of subjects have a known order.
+
+    Attributes
+    ----------
+    number, total : float
+        Comparable pairs and all pairs.
+    event_rate : float
+        Share a of subjects with an event.
+    low, high : float
+        Bounds of `share` for that rate where no two times are equal: all censored before the first
+        event, or all after the last.
+    """
+
+    number: float
+    total: float
+    event_rate: float
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """Comparable pairs among all pairs."""
+        return self.number / self.total
+
+
+def comparable_pairs(y: Any) -> ComparablePairs:
+    r"""Share r of the pairs whose order is known, and its bounds.
+
+    .. math::
+        \frac{a(na-1)}{n-1} \le r \le \frac{a(na-1)}{n-1} + \frac{2na(1-a)}{n-1}
+
+    with a the share of events among n subjects. Two events at one time are no comparable pair, so
+    equal times can take r below the bound.
+
+    Parameters
+    ----------
+    y : outcomes
+        Anything that `Outcomes.of` reads; frequencies count as that many subjects.
+
+    References
+    ----------
+    Qi et al. (2023), An Effective Meaningful Way to Evaluate Survival Models, ICML, appendix C.
+
+    Examples
+    --------
+    >>> found = comparable_pairs(([2, 4, 6, 8], [1, 1, 0, 1]))
+    >>> found.number, round(found.share, 4), found.low, found.high
+    (5.0, 0.8333, 0.5, 1.0)
+    """
+    table = RiskTable.of(Outcomes.of(y))
+    n, events = float(table.at_risk[0]), float(table.events.sum())
+    if not n > 1:
+        raise UndefinedMetricError(f"y has no pair of subjects; got {n:g} subject(s)")
+    a = events / n
+    number = float((table.events * (table.at_risk - table.events)).sum())
+    low = a * (events - 1) / (n - 1)
+    return ComparablePairs(
+        number, n * (n - 1) / 2, a, max(low, 0.0), low + 2 * events * (1 - a) / (n - 1)
+    )
