@@ -22,7 +22,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(PIP) -e ".[all,test]"
+	$(PIP) -e ".[test]"
 	touch $@
 
 demo: $(VENV)/.base
