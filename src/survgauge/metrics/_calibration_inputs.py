@@ -12,6 +12,7 @@ from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
 
 PROBABILITIES = ("survival", "event")
+CONVENTIONS = ("survgauge", "survivaleval")
 #: Predictions closer than this to 0 or 1 have no usable complementary log-log.
 CERTAIN = 1e-10
 

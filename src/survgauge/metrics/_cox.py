@@ -138,6 +138,8 @@ class CoxRegression:
         d0 = self._among_events(risk) if self._tied else np.zeros_like(s0)
         coefficients, logs = self._sums_over_steps(s0, d0)
         value = float(beta @ self._event_sum) - logs - shift * float(self._events.sum())
+        if not np.isfinite(value):  # a risk set underflowed: too far
+            value = -np.inf
         weighted = self._x * risk
         sums = self._at_risk(weighted)
         event_sums = np.zeros_like(sums)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _interpolation as kernel
 from .._arrays import Floats
 from ..curves import SurvivalCurves
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
 from ._calibration_inputs import refuse_unknown
 
-_SAMPLES = 512
+_SAMPLES = 256
 _TAIL_SAMPLES = 64
 _INFLUENCE_POINTS = 64
+#: Lines that stand for one piece of a cubic.
+_PIECES = 8
+_ROWS = 4096
+_SORTED_TIMES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,22 +46,45 @@ class Lines:
 def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lines, str]:
     """Average of all curves on [0, stop], and how it was made."""
     share = weight / weight.sum()
-    if not curves.shared_grid or curves.interpolation == "pchip":
+    if not curves.shared_grid:
         return _sampled_mean(curves, share, stop)
-    grid, step = curves.times, curves.interpolation == "step"
-    mean = np.zeros(grid.size)
-    for rows in curves.blocks():
-        mean += share[rows] @ curves.survival[rows]
-    if grid[0] > 0:
-        grid, mean = np.append(0.0, grid), np.append(1.0, mean)
-    right, left = mean, np.append(mean[:1], mean[:-1]) if step else mean
-    how = "exact"
+    grid, mean, how = _shared_mean(curves, share)
+    right, left = mean, mean
+    if curves.interpolation == "step":
+        left = np.append(mean[:1], mean[:-1])
     if stop > grid[-1]:
-        nodes, values, how = _mean_tail(curves, share, stop)
+        nodes, values, tail = _mean_tail(curves, share, stop)
         right = np.concatenate((right[:-1], values))
         left = np.concatenate((left, values[1:]))
         grid = np.concatenate((grid[:-1], nodes))
+        how = tail if how == "exact" else how
     return Lines(grid, right, left), how
+
+
+def _shared_mean(curves: SurvivalCurves, share: Floats) -> tuple[Floats, Floats, str]:
+    """Average at the grid times; of cubics also in between, as their slopes average too."""
+    grid, missing = curves.times, bool(curves.times[0] > 0)
+    mean: Floats = np.zeros(grid.size + missing)
+    slopes = np.zeros_like(mean)
+    cubic = curves.interpolation == "pchip" and mean.size > 1
+    for rows in curves.blocks():
+        if cubic:
+            t, s = kernel.with_origin(grid, curves.survival[rows], missing)
+            mean += share[rows] @ s
+            slopes += share[rows] @ kernel.pchip_slopes(t, s)
+        else:
+            mean[int(missing) :] += share[rows] @ curves.survival[rows]
+    if missing:
+        grid, mean[0] = np.append(0.0, grid), 1.0
+    if not cubic:
+        return grid, mean, "exact"
+    x = np.arange(_PIECES) / _PIECES
+    gap = np.diff(grid)[:, None]
+    ends = (values[:, None] for values in (mean[:-1], mean[1:], slopes[:-1], slopes[1:]))
+    inner = kernel.hermite(x, gap, *ends)
+    nodes = grid[:-1, None] + gap * x
+    how = f"cubics as {_PIECES} lines between grid times"
+    return np.append(nodes.ravel(), grid[-1]), np.append(inner.ravel(), mean[-1]), how
 
 
 def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floats, Floats, str]:
@@ -88,17 +117,17 @@ def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floa
 
 def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Lines, str]:
     """Average at the grids' own times where they are few, else at evenly spaced ranks of them."""
-    nodes = np.unique(curves.times)
-    exact = nodes.size <= _SAMPLES and curves.interpolation != "pchip"
+    most = _SAMPLES if curves.interpolation != "pchip" else _SAMPLES // 4
+    nodes = np.unique(curves.times[:: 1 + curves.times.size // _SORTED_TIMES])
+    exact = nodes.size <= most and curves.interpolation != "pchip"
     if not exact:
-        ranks = np.linspace(0, nodes.size - 1, _SAMPLES)
-        nodes = np.unique(np.interp(ranks, np.arange(nodes.size), nodes))
+        nodes = np.interp(np.linspace(0, nodes.size - 1, most), np.arange(nodes.size), nodes)
     past = np.linspace(float(curves.last_time.min()), stop, _TAIL_SAMPLES)
     nodes = np.concatenate(([0.0], nodes[nodes < stop], past[past < stop], [stop]))
     nodes = np.unique(nodes)
     jumps = curves.interpolation == "step"
     right, left = np.zeros(nodes.size), np.zeros(nodes.size)
-    for rows in curves.blocks(nodes.size + curves.survival.shape[1]):
+    for rows in _blocks(curves, nodes.size):
         values = curves.at_block(rows, nodes)
         refuse_unknown(values[share[rows] > 0], "the whole follow-up")
         right += share[rows] @ values
@@ -106,6 +135,15 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
             left += share[rows] @ curves.at_block(rows, np.nextafter(nodes, 0.0))
     how = "exact on the grids" if exact else f"lines between {nodes.size} points"
     return Lines(nodes, right, left if jumps else right), how
+
+
+def _blocks(curves: SurvivalCurves, width: int) -> Iterator[slice]:
+    """Blocks of rows for `at_block`; larger ones where it goes column by column."""
+    if curves.shared_grid and curves.interpolation != "pchip":
+        yield from curves.blocks(width + curves.survival.shape[1])
+        return
+    for start in range(0, len(curves), _ROWS):
+        yield slice(start, min(start + _ROWS, len(curves)))
 
 
 @dataclass(frozen=True)
@@ -128,6 +166,15 @@ def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> Gap:
     first, last = start - steps, end - steps
     integral = float(np.diff(breaks) @ (first * first + first * last + last * last)) / 3.0
     return Gap(breaks[:-1], start, steps, integral)
+
+
+def trapezoid_gap(lines: Lines, km: KaplanMeier) -> Gap:
+    """Squared gaps at zero and the event times, joined by lines (SurvivalEVAL's integral)."""
+    falls = km.times[np.diff(km.survival, prepend=1.0) != 0]
+    times = np.unique(np.append(0.0, falls))
+    mean, steps = lines.ends(np.append(times, times[-1]))[0], km.at(times)
+    square = (mean - steps) ** 2
+    return Gap(times, mean, steps, float(np.diff(times) @ (square[1:] + square[:-1])) / 2.0)
 
 
 def gap_influence(
@@ -155,7 +202,7 @@ def gap_influence(
     weight, total = y.weight, float(y.weight.sum())
     average, square = np.zeros(points.size), np.zeros((points.size, points.size))
     psi = np.empty(len(y))
-    for rows in curves.blocks(points.size + curves.survival.shape[1]):
+    for rows in _blocks(curves, points.size):
         unit = curves.at_block(rows, points) / total
         unit -= np.where(points < y.time[rows, None], level, own[rows, None]) * survival
         weighted = unit * weight[rows, None]

@@ -14,6 +14,7 @@ from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from . import _calibration_kernels as kernel
 from ._calibration_inputs import (
+    CONVENTIONS,
     checked_count,
     checked_time,
     description,
@@ -45,7 +46,6 @@ __all__ = [
     "one_calibration",
 ]
 
-_KNOWN_CONVENTIONS = ("survgauge", "survivaleval")
 _CONSERVATIVE = "conservative under censoring: spread masses vary less than counts"
 
 
@@ -252,7 +252,7 @@ def one_calibration(
     (array([0.333, 0.667]), array([0.2, 0.7]), 0.555)
     """
     one_of("method", method, ("dn", "gnd", "uncensored"))
-    one_of("convention", convention, _KNOWN_CONVENTIONS)
+    one_of("convention", convention, CONVENTIONS)
     lost = 2 if method == "uncensored" else 1
     peer = convention == "survivaleval"
     groups = checked_count(groups, "groups", lost + 1)

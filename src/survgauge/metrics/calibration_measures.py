@@ -12,9 +12,16 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
-from ._calibration_inputs import checked_curves, description, log_log, own_survival, survival_at
+from ._calibration_inputs import (
+    CONVENTIONS,
+    checked_curves,
+    description,
+    log_log,
+    own_survival,
+    survival_at,
+)
 from ._cox import TIES, CoxRegression
-from ._mean_curve import gap_influence, mean_curve, squared_gap
+from ._mean_curve import Gap, Lines, gap_influence, mean_curve, squared_gap, trapezoid_gap
 from .details import Details
 
 
@@ -41,7 +48,7 @@ class KMCalibrationDetails(Details):
         return self._stderr
 
 
-def km_calibration(y_true: Any, curves: Any) -> float:
+def km_calibration(y_true: Any, curves: Any, *, convention: str = "survgauge") -> float:
     r"""KM-calibration: squared distance of the average predicted curve from Kaplan-Meier.
 
     .. math:: \frac{1}{t_{\max}} \int_0^{t_{\max}} \Big(\frac1n \sum_i S_i(t) - S_{KM}(t)\Big)^2 dt
@@ -56,11 +63,14 @@ def km_calibration(y_true: Any, curves: Any) -> float:
         Test outcomes.
     curves : SurvivalCurves
         Predicted survival curves.
+    convention : {"survgauge", "survivaleval"}
+        ``survivaleval`` is what SurvivalEVAL 0.9 reports: squared gaps at zero and at the event
+        times only, joined by lines, over the last event time.
 
     Returns
     -------
     float
-        `km_calibration_details` also gives both curves.
+        `km_calibration_details` also gives both curves and a standard error.
 
     Examples
     --------
@@ -68,12 +78,14 @@ def km_calibration(y_true: Any, curves: Any) -> float:
     >>> round(km_calibration(([5, 10], [1, 1]), curves), 4)
     0.0833
     """
-    y, curves, stop = _follow_up(y_true, curves)
+    y, curves, stop = _follow_up(y_true, curves, convention)
     lines, _ = mean_curve(curves, y.weight, stop)
-    return squared_gap(lines, KaplanMeier.fit(y), stop).integral / stop
+    return _distance(lines, KaplanMeier.fit(y), stop, convention)[0]
 
 
-def km_calibration_details(y_true: Any, curves: Any) -> KMCalibrationDetails:
+def km_calibration_details(
+    y_true: Any, curves: Any, *, convention: str = "survgauge"
+) -> KMCalibrationDetails:
     """`km_calibration` with the curves, convention, support and standard error behind it.
 
     >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
@@ -81,16 +93,19 @@ def km_calibration_details(y_true: Any, curves: Any) -> KMCalibrationDetails:
     >>> round(details.value, 4), round(details.stderr, 4)
     (0.0266, 0.0683)
     """
-    y, curves, stop = _follow_up(y_true, curves)
+    y, curves, stop = _follow_up(y_true, curves, convention)
     lines, how = mean_curve(curves, y.weight, stop)
-    psi, stderr = gap_influence(y, curves, lines, stop)
-    gap = squared_gap(lines, KaplanMeier.fit(y), stop)
-    convention, support = description(y, curves)
-    convention |= {"mean_curve": how, "divisor": "last test time", "tau": stop}
+    value, end, gap = _distance(lines, KaplanMeier.fit(y), stop, convention)
+    psi: Floats | None = None
+    stderr = float("nan")
+    if convention == "survgauge":
+        psi, stderr = gap_influence(y, curves, lines, stop)
+    described, support = description(y, curves)
+    described |= {"convention": convention, "mean_curve": how, "tau": end}
     support["past_curves"] = float(np.mean(curves.last_time < stop))
     return KMCalibrationDetails(
-        gap.integral / stop,
-        convention,
+        value,
+        described,
         support,
         psi,
         y.weight if y.weighted else None,
@@ -101,8 +116,23 @@ def km_calibration_details(y_true: Any, curves: Any) -> KMCalibrationDetails:
     )
 
 
-def _follow_up(y_true: Any, curves: Any) -> tuple[Outcomes, SurvivalCurves, float]:
+def _distance(
+    lines: Lines, km: KaplanMeier, stop: float, convention: str
+) -> tuple[float, float, Gap]:
+    """Mean squared gap, the end of its integral, and the curves."""
+    if convention == "survgauge":
+        gap = squared_gap(lines, km, stop)
+        return gap.integral / stop, stop, gap
+    gap = trapezoid_gap(lines, km)
+    end = float(gap.times[-1])
+    if not end > 0:
+        raise UndefinedMetricError("convention 'survivaleval' needs an event after time zero")
+    return gap.integral / end, end, gap
+
+
+def _follow_up(y_true: Any, curves: Any, convention: str) -> tuple[Outcomes, SurvivalCurves, float]:
     """Checked outcomes, curves and the last observed time."""
+    one_of("convention", convention, CONVENTIONS)
     y = Outcomes.of(y_true, "y_true")
     stop = float(y.present().time.max())
     if not stop > 0:
