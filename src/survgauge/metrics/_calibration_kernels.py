@@ -100,7 +100,8 @@ def jump_masses(km: KaplanMeier, bins: int) -> Floats:
     """Mass that Kaplan-Meier of u puts into each bin of S = 1 - u."""
     mass = np.concatenate(([1.0], km.survival[:-1])) - km.survival
     # 1 - (1 - s) can miss s by one unit in the last place, which matters on an edge.
-    return np.bincount(bin_of(np.round(1.0 - km.times, 14), bins), mass, bins)
+    found = bin_of(np.round(1.0 - km.times, 14), bins)
+    return np.bincount(found, mass, bins).astype(np.float64, copy=False)
 
 
 def bridge_tail(d: float, a: float) -> float:
@@ -178,7 +179,8 @@ def group_rates(y: Outcomes, s: Floats, rows: list[Ints], time: float) -> GroupR
         columns.append(
             (w.sum(), 1 - survival, 1 - np.average(s[members], weights=w), variance, d.sum())
         )
-    return GroupRates(*np.array(columns, dtype=np.float64).T, open_ended=open_ended)
+    size, observed, expected, greenwood, events = np.array(columns, dtype=np.float64).T
+    return GroupRates(size, observed, expected, greenwood, events, open_ended)
 
 
 def weighted_quantile(values: Floats, weight: Floats | None, q: Any) -> Floats:

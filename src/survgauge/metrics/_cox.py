@@ -88,7 +88,8 @@ class CoxRegression:
         first = np.concatenate(([True], time[1:] != time[:-1]))
         start_of_time = np.flatnonzero(first)
         group = np.cumsum(first) - 1
-        events = np.bincount(group[event], self._weight[event], minlength=start_of_time.size)
+        died = np.bincount(group[event], self._weight[event], minlength=start_of_time.size)
+        events = died.astype(np.float64)
         happened = events > 0
         self.times: Floats = time[start_of_time[happened]]
         self._start: Ints = start_of_time[happened]
@@ -115,7 +116,8 @@ class CoxRegression:
 
     def _among_events(self, values: Floats) -> Floats:
         """Sums over those who have the event, (J,)."""
-        return np.bincount(self._at, values[self._died], minlength=self._start.size)
+        sums = np.bincount(self._at, values[self._died], minlength=self._start.size)
+        return sums.astype(np.float64, copy=False)
 
     def _sums_over_steps(self, s0: Floats, d0: Floats) -> tuple[tuple[Floats, ...], float]:
         """a, b, c_0, c_1, c_2, and the sum of u log(S0 - s D0)."""

@@ -187,7 +187,8 @@ def gap_influence(
     (4 D'VD + 2 tr V^2)/T^2; the second term is what is left where calibration is perfect. It is the
     limit of the bootstrap's variance.
     """
-    points = (np.arange(_INFLUENCE_POINTS) + 0.5) * (stop / _INFLUENCE_POINTS)
+    ranks = np.arange(_INFLUENCE_POINTS, dtype=np.float64)
+    points: Floats = (ranks + 0.5) * (stop / _INFLUENCE_POINTS)
     table = RiskTable.of(y)
     km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
     n, d = table.at_risk, table.events
