@@ -20,8 +20,19 @@ from .ipcw import CensoringWeights
 
 METHODS = ("harrell", "uno", "margin")
 METHODS_TD = ("antolini", "ipcw")
+#: Packages for which risks or probabilities closer than this are equal.
+TOLERANCE = dict.fromkeys(("sksurv", "torchsurv", "survivaleval", "hazardous"), 1e-8)
 #: With fewer events a C below one half is no sign of anything.
 _FEW_EVENTS = 10
+
+
+def as_close_as(convention: Convention, risk: Floats) -> Floats:
+    """Round risks where a package ties close ones; elsewhere only equal risks are tied."""
+    tolerance = TOLERANCE.get(convention.name)
+    if tolerance is None:
+        return risk
+    decimals = -round(float(np.log10(tolerance)))
+    return np.round(risk, decimals)
 
 
 def below_half(value: float, psi: Floats, frequency: Floats | None, events: int) -> bool:

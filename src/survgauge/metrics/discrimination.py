@@ -16,14 +16,11 @@ from ..surrogates import make_setting, margin
 from ..tails import tail_survival
 from ._antolini import antolini_counts
 from ._checks import check_curves
-from ._concordance import METHODS, METHODS_TD, Question, make_question
+from ._concordance import METHODS, METHODS_TD, TOLERANCE, Question, as_close_as, make_question
 from ._pairs import PairCounts, pair_counts
 from ._tally import counts_events, tally_counts, tally_events
 from .conventions import Convention
 from .details import Details
-
-#: Survival probabilities closer than this are equal for these packages.
-_TOLERANCE = {"sksurv": 1e-8, "torchsurv": 1e-8, "survivaleval": 1e-8}
 
 
 def _risk(risk: Any, n: int) -> Floats:
@@ -45,7 +42,7 @@ def _risk(risk: Any, n: int) -> Floats:
 def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) -> Details:
     one_of("method", method, METHODS)
     question = make_question(y_true, method=method, **options)
-    values = _risk(risk, len(question.y))
+    values = as_close_as(question.convention, _risk(risk, len(question.y)))
     if method == "margin":
         return _margin(question, values, partners)
     counts = pair_counts(
@@ -147,7 +144,8 @@ def concordance_index(
         Test outcomes; anything that `Outcomes.of` reads.
     risk : array-like of shape (n,)
         Higher means earlier; for predicted times pass their negative. Infinite values are ranked
-        like others. Only equal values are tied (scikit-survival ties values closer than 1e-8).
+        like others. Only equal values are tied; under the presets of packages that tie values
+        closer than 1e-8 (scikit-survival, torchsurv, SurvivalEVAL, hazardous) they are rounded.
     method : {"harrell", "uno", "margin"}
         a = 1; a = 1/G(t_i-)^2; or Harrell's with every censored subject an event at its margin time
         (`surrogate_times`), pairs weighing the product of the two confidences (1 for events).
@@ -241,7 +239,7 @@ def _counts_td(question: Question, curves: SurvivalCurves) -> PairCounts:
     options: dict[str, Any] = {
         "anchor_weight": question.anchor_weight,
         "weight": question.mass,
-        "tolerance": _TOLERANCE.get(question.convention.name, 0.0),
+        "tolerance": TOLERANCE.get(question.convention.name, 0.0),
     }
     if not curves.shared_grid or curves.interpolation == "pchip":
         grid = curves.times if curves.shared_grid else None
@@ -305,8 +303,9 @@ def concordance_td(
         otherwise; it has no standard error.
     convention : str or Convention, optional
         "pycox" reads curves as steps and takes ``ties="strict"``, which is its "antolini"; with
-        ``ties="adjusted"`` it is its "adj_antolini". sksurv, torchsurv and survivaleval tie
-        probabilities closer than 1e-8.
+        ``ties="adjusted"`` it is its "adj_antolini". sksurv, torchsurv, survivaleval and
+        hazardous tie probabilities closer than 1e-8; otherwise only equal ones are tied, and
+        interpolated ones that are equal on paper may differ in the last digit.
 
     Returns
     -------

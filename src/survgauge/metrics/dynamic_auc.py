@@ -12,18 +12,26 @@ from ..errors import InputError, name_some
 from ._auc import auc_influence, auc_parts, mean_auc
 from ._auc_setting import Setting, make_setting
 from ._checks import check_curves
-from ._concordance import below_half
+from ._concordance import as_close_as, below_half
 from .conventions import Convention
 from .details import CurveResult, Details, standard_error
 
 _COLUMNS = 8  # times read at once: one cache line of a row of curves
 
 
+def _as_close_as(convention: Convention, risk: Floats) -> Floats:
+    # SurvivalEVAL ties close risks in its C-indices but not here.
+    return risk if convention.name == "survivaleval" else as_close_as(convention, risk)
+
+
 class _Columns:
     """Risks at one time after the other, read a few columns at a time."""
 
-    def __init__(self, source: Any, times: Floats, column: Ints | None) -> None:
+    def __init__(
+        self, source: Any, times: Floats, column: Ints | None, convention: Convention
+    ) -> None:
         self._source, self._times, self._column = source, times, column
+        self._convention = convention
         self._block, self._start = np.empty((0, 0)), 0
 
     def __call__(self, k: int) -> Floats:
@@ -32,11 +40,11 @@ class _Columns:
             part = slice(k, k + _COLUMNS)
             if self._column is None:
                 values = self._source.at(self._times[part]).T
-                self._block = np.negative(values, out=np.empty(values.shape))
+                block = np.negative(values, out=np.empty(values.shape))
             else:
                 values = self._source[:, self._column[part]].T
-                self._block = np.ascontiguousarray(values, dtype=np.float64)
-            self._start = k
+                block = np.ascontiguousarray(values, dtype=np.float64)
+            self._block, self._start = _as_close_as(self._convention, block), k
         column: Floats = self._block[k - self._start]
         return column
 
@@ -45,7 +53,8 @@ def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
     """One risk a subject, or a reader of one column a time."""
     n, k, keep = len(setting.y), setting.asked.size, setting.supported
     if isinstance(predicted, SurvivalCurves):
-        return _Columns(check_curves(predicted, setting.y), setting.asked[keep], None)
+        curves = check_curves(predicted, setting.y)
+        return _Columns(curves, setting.asked[keep], None, setting.convention)
     ndim = 2 if np.ndim(predicted) == 2 else 1
     risk = numbers(predicted, "risk_or_curves", ndim=ndim)
     if risk.shape not in ((n,), (n, k)):
@@ -59,10 +68,10 @@ def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
             f"risk_or_curves must not be NaN; it is for subject(s) {name_some(unknown)}"
         )
     if risk.ndim == 1:
-        return risk.astype(np.float64)
+        return _as_close_as(setting.convention, risk.astype(np.float64))
     # Columns follow the times as given; the times have been sorted.
     order = np.argsort(np.atleast_1d(np.asarray(times, dtype=np.float64)))
-    return _Columns(risk, setting.asked[keep], order[keep])
+    return _Columns(risk, setting.asked[keep], order[keep], setting.convention)
 
 
 def _spread(setting: Setting, risk: Any) -> tuple[Floats, Floats, Floats]:
@@ -109,7 +118,8 @@ def cumulative_dynamic_auc(
         Test outcomes; anything that `Outcomes.of` reads.
     risk_or_curves : array-like of shape (n,) or (n, k), or SurvivalCurves
         One risk a subject (higher means earlier), one at each of `times`, or curves, whose risk at
-        t is 1 - S(t). Only equal values are tied (scikit-survival ties those within 1e-8).
+        t is 1 - S(t). Only equal values are tied; under the presets of packages that tie values
+        closer than 1e-8 (scikit-survival, torchsurv) they are rounded to that.
     times : array-like of shape (k,)
         Distinct times, in any order; they are returned sorted.
     y_train : outcomes, optional
