@@ -31,7 +31,7 @@ from .reference import Reference
 #: Above this many subjects antolini leaves the default set.
 ANTOLINI_LIMIT = 100_000
 #: Above this many subjects the bootstrap gives way to contributions where a metric has them.
-BOOTSTRAP_LIMIT = 20_000
+BOOTSTRAP_LIMIT = 5_000
 NAN = float("nan")
 
 
@@ -314,7 +314,7 @@ def _evaluate_group(
         value = NAN if measured is None else float(measured.value)
         interval = normal_interval(value, stderr, confidence, log_scale=log_scale)
         scores.append(
-            Score(model, metric, group, measured, stderr, interval.low, interval.high, known, scale)
+            Score(model, metric, group, measured, stderr, interval.low, interval.high, known)
         )
     return scores
 

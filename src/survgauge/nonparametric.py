@@ -104,8 +104,9 @@ class KaplanMeier:
         with np.errstate(invalid="ignore", divide="ignore"):
             hazard: Floats = np.where(jumps > 0, jumps / at_risk, 0.0)
         if estimator == "nelson_aalen":
-            return cls(times, np.exp(-np.cumsum(hazard)), jumps)
-        return cls(times, np.cumprod(1.0 - hazard), jumps)
+            falling = np.exp(-np.add.accumulate(hazard))
+            return cls(times, falling, jumps)
+        return cls(times, np.multiply.accumulate(1.0 - hazard), jumps)
 
     def at(self, t: Any, side: str = "right") -> Floats:
         """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""

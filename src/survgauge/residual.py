@@ -55,7 +55,8 @@ class ResidualLaw:
         elif tail == "exponential":
             self._end = stop
         if tail in ("linear", "exponential") and self._left > 0 and np.isfinite(stop):
-            at_stop = tail_survival(np.float64(stop), np.float64(self._last), self._left, tail)
+            ends = np.float64(self._last), np.float64(self._left)
+            at_stop = tail_survival(np.float64(stop), *ends, tail)
             self._end_mass = float(at_stop) if self._end == stop else 0.0
 
     def _atoms_above(self, name: str) -> Floats:

@@ -214,4 +214,4 @@ def gap_influence(
     psi = (psi - weight * (average @ gap)) * (2.0 / points.size)
     covariance = square - total * np.outer(average, average)
     variance = 4.0 * gap @ covariance @ gap + 2.0 * float(np.sum(covariance**2))
-    return psi, float(np.sqrt(variance)) / points.size
+    return psi, float(np.sqrt(max(float(variance), 0.0))) / points.size
