@@ -15,6 +15,9 @@ from .facts import FACTS
 from .steps import step_times, structured
 
 _BLOCK_ROWS = 2048
+# A node keeps two numbers a time; there is about one node for every `min_samples_leaf` rows.
+_NODE_BYTES = 16
+_FEWEST_TIMES = 20
 
 
 class SurvivalForest(SurvivalModel):
@@ -30,10 +33,10 @@ class SurvivalForest(SurvivalModel):
         Columns tried at a split.
     max_depth : int or None
         Depth of a tree, at most.
-    max_times : int or None
-        Trees keep a curve per leaf on all distinct times, which takes gigabytes when there are
-        thousands of both. With more distinct times than this, times are rounded up to that many
-        quantiles, which `notes_` tells. None: never.
+    memory : float or None
+        Gigabytes that the curves kept in the trees' leaves may take, about; they grow with rows
+        times distinct times. Where they would need more, times are rounded up to as many quantiles
+        as fit, which `notes_` tells. None: no limit.
     n_jobs : int or None
         Processes' worth of work at once; -1: one a core.
     random_state : int or None
@@ -55,7 +58,7 @@ class SurvivalForest(SurvivalModel):
         min_samples_leaf: int = 3,
         max_features: Any = "sqrt",
         max_depth: int | None = None,
-        max_times: int | None = 500,
+        memory: float | None = 2.0,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -64,7 +67,7 @@ class SurvivalForest(SurvivalModel):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_depth = max_depth
-        self.max_times = max_times
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -89,17 +92,19 @@ class SurvivalForest(SurvivalModel):
         self.columns_ = np.searchsorted(self.forest_.unique_times_, self.times_)
 
     def _rounded(self, y: Outcomes) -> Outcomes:
-        """Round times up to quantiles if there are more distinct ones than allowed."""
-        if self.max_times is None:
+        """Round times up to quantiles if the forest would not fit into memory with all of them."""
+        if self.memory is None:
             return y
-        if self.max_times < 2:
-            raise InputError(f"max_times must be at least 2 or None; got {self.max_times}")
+        if not self.memory > 0:
+            raise InputError(f"memory must be positive or None; got {self.memory}")
+        nodes = self.n_estimators * max(1.0, len(y) / self.min_samples_leaf)
+        allowed = max(_FEWEST_TIMES, int(self.memory * 1e9 / (_NODE_BYTES * nodes)))
         distinct = np.unique(y.time).size
-        if distinct <= self.max_times:
+        if distinct <= allowed:
             return y
-        levels = np.linspace(0, 1, self.max_times + 1)[1:]
+        levels = np.linspace(0, 1, allowed + 1)[1:]
         grid = np.unique(np.quantile(y.time, levels, method="higher"))
-        self._note(f"{distinct} distinct times rounded up to {grid.size} quantiles")
+        self._note(f"{distinct} distinct times rounded up to {grid.size} quantiles to save memory")
         return Outcomes(grid[grid.searchsorted(y.time)], y.event)
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:

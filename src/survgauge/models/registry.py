@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import MissingExtraError, one_of
+from ..errors import InputError, MissingExtraError, one_of
 from .facts import FACTS
 
 
@@ -35,7 +35,13 @@ def build(name: str, **params: Any) -> Any:
     facts = FACTS[name]
     if not all(installed(package) for package in facts.needs):
         raise MissingExtraError(f"model {name!r}", facts.extra)
-    return model_class(name)(**params)
+    cls = model_class(name)
+    known = cls().get_params(deep=False)
+    unknown = [key for key in params if key not in known]
+    if unknown:
+        has = f"it has {', '.join(known)}" if known else "it has none"
+        raise InputError(f"model {name!r} has no parameter {unknown[0]!r}; {has}")
+    return cls(**params)
 
 
 def model_class(name: str) -> Any:

@@ -1,0 +1,146 @@
+"""What all networks share: settings, standardised features, training, prediction in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..._arrays import Floats
+from ...outcomes import Outcomes
+from .._training import (
+    BLOCK_ROWS,
+    Batch,
+    History,
+    Scaling,
+    Settings,
+    generator,
+    hold_out,
+    one_thread,
+    positive,
+    tensor,
+    to_device,
+    train,
+    whole,
+)
+from ..base import SurvivalModel
+
+
+class TorchModel(SurvivalModel):
+    """Base of the networks; a subclass says what is learnt and by which loss.
+
+    Features are standardised inside. A share `validation_fraction` of the rows, alike in events
+    and times, decides when to stop; where there are too few events for that, all rows train and
+    the training loss decides (with a warning). Fitting computes on one thread, and the same seed
+    gives the same predictions on the same machine; torch's global generator and thread count are
+    left as they were. On a GPU (``device="cuda"`` or ``"auto"``) the random numbers are the same,
+    sums may be rounded differently.
+
+    Attributes
+    ----------
+    net_ : torch.nn.Module
+        Weights of the best epoch, on the CPU.
+    history_ : History
+        Losses by epoch.
+    """
+
+    optimizer: ClassVar[str] = "adam"
+
+    epochs: int
+    patience: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    validation_fraction: float
+    device: str
+    random_state: int | None
+    verbose: bool
+
+    net_: nn.Module
+    history_: History
+
+    # -- what a network defines ------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Refuse parameters of its own."""
+
+    def _targets(self, y: Outcomes) -> dict[str, Any]:
+        """Columns that the loss needs, one row a subject; may set what the network needs."""
+        raise NotImplementedError
+
+    def _network(self, inputs: int, y: Outcomes, draw: torch.Generator) -> nn.Module:
+        """Untrained network."""
+        raise NotImplementedError
+
+    def _loss(self, net: nn.Module, batch: Batch, draw: torch.Generator, learning: bool) -> Tensor:
+        """Mean loss of a batch."""
+        raise NotImplementedError
+
+    # -- what is the same for all ----------------------------------------------------------
+
+    @property
+    def best_epoch_(self) -> int:
+        """Epoch whose weights were kept."""
+        return self.history_.best_epoch
+
+    def _fit(self, X: Floats, y: Outcomes) -> None:
+        settings = Settings(
+            self.epochs,
+            self.patience,
+            self.batch_size,
+            self.learning_rate,
+            self.weight_decay,
+            self.optimizer,
+        ).checked()
+        self._check()
+        device = to_device(self.device)
+        held_out = hold_out(y, self.validation_fraction, self._stream("validation"))
+        if held_out is None:
+            self._note(
+                f"{int(y.event.sum())} event(s) are too few to hold any out for validation; "
+                "training stops by the training loss",
+                warn=True,
+            )
+        self._scaling = Scaling.of(X)
+        with one_thread():
+            columns = {"x": self._scaling.apply(X), **self._targets(y)}
+            net = self._network(X.shape[1], y, generator(self._stream("weights"))).to(device)
+            self.history_ = train(
+                self.facts.name,
+                net,
+                lambda batch, draw, learning: self._loss(net, batch, draw, learning),
+                {key: tensor(values, device) for key, values in columns.items()},
+                held_out,
+                settings,
+                self._stream("training"),
+                self._report,
+            )
+            self.net_ = net.cpu()
+        self._report(f"kept epoch {self.best_epoch_} of {len(self.history_.training)}")
+
+    def _blocks(self, X: Floats, rows: int = BLOCK_ROWS) -> Iterator[tuple[slice, Tensor]]:
+        """Standardised rows, a block at a time, without gradients and on one thread."""
+        with one_thread(), torch.no_grad():
+            for start in range(0, X.shape[0], rows):
+                where = slice(start, min(start + rows, X.shape[0]))
+                yield where, tensor(self._scaling.apply(X[where]), torch.device("cpu"))
+
+
+def share(name: str, value: Any) -> None:
+    """Refuse anything outside (0, 1]."""
+    positive(name, value)
+    if value > 1:
+        from ...errors import InputError
+
+        raise InputError(f"{name} must be at most 1; got {value!r}")
+
+
+def sizes(name: str, value: Any) -> tuple[int, ...]:
+    """Read the widths of hidden layers."""
+    widths = tuple(np.atleast_1d(value).tolist())
+    for width in widths:
+        whole(name, width)
+    return widths

@@ -1,0 +1,280 @@
+"""Survival cluster analysis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..._arrays import Floats
+from ...curves import SurvivalCurves
+from ...nonparametric import KaplanMeier
+from ...outcomes import Outcomes
+from .._training import Batch, drop, generator, linear, positive, tensor, whole
+from ..facts import FACTS
+from ._base import TorchModel, share, sizes
+from ._grid import REACH, time_grid
+
+# Levels of the Kaplan-Meier curve at which predicted survival is compared with it.
+_LEVELS = 50
+_BLOCK_VALUES = 2_000_000
+# Times drawn for a row in a training step.
+_COPIES = 4
+_TINY = 1e-12
+
+
+class SCA(TorchModel):
+    r"""Survival cluster analysis: clusters in a latent space, times drawn from a decoder.
+
+    An encoder takes features to :math:`z`, on which lies a Dirichlet process mixture truncated at
+    K components: :math:`\pi_k = v_k \prod_{j<k} (1 - v_j)`, Student kernels around centres
+    :math:`\mu_k`. A decoder turns z and noise :math:`\epsilon`, fed to each of its layers, into a
+    time; many draws of the noise make the predicted distribution. The loss is
+
+    .. math::
+        \ell_{time} + \lambda_1 \ell_{KM} + \lambda_2 \ell_{cluster}
+
+    - time: :math:`|t_i - \hat t_i|` for events, :math:`\max(0, t_i - \hat t_i)` for censored rows,
+      in units of the mean time;
+    - KM: the mean distance between the Kaplan-Meier curve and the survival of the batch's drawn
+      times, whose indicator is smoothed by a logistic function of log time;
+    - cluster: :math:`-\log \sum_k \pi_k\, t_\nu(z_i - \mu_k)` a latent dimension, and the
+      Beta(1, c) prior of the sticks.
+
+    Parameters
+    ----------
+    components : int
+        Most clusters, K.
+    hidden : sequence of int
+        Widths of the hidden layers, of the encoder and of the decoder.
+    latent : int
+        Dimensions of z.
+    keep : float
+        Probability of keeping a unit in dropout, in training and in drawing times.
+    samples : int
+        Times drawn for a predicted distribution.
+    calibration, clustering : float
+        Weights :math:`\lambda_1` and :math:`\lambda_2`.
+    concentration : float
+        c; larger means more clusters.
+    bandwidth : float
+        Width of the smoothed indicator, in log time.
+    epochs, patience, batch_size, learning_rate, weight_decay, validation_fraction, device
+        Of the training; see `TorchModel`.
+    random_state : int or None
+        Seed.
+    verbose : bool
+        Progress on standard error.
+
+    Notes
+    -----
+    Noise and dropout of the `samples` draws are the same for all subjects, so a prediction does
+    not depend on which rows are predicted with it. Times lie between 0 and 10 times the last
+    observed one, where curves end at zero: medians are finite.
+
+    References
+    ----------
+    P. Chapfuwa, C. Li, N. Mehta, L. Carin, R. Henao. Survival cluster analysis. ACM Conference on
+    Health, Inference, and Learning 2020.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 1))
+    >>> y = np.exp(X[:, 0] + 0.5 * rng.normal(size=200)), np.ones(200)
+    >>> model = SCA(epochs=30).fit(X, y)
+    >>> bool(model.predict_time([[2.0]]) > model.predict_time([[-2.0]]))
+    True
+    """
+
+    facts = FACTS["sca"]
+
+    def __init__(
+        self,
+        components: int = 25,
+        hidden: Sequence[int] = (50, 50, 50),
+        latent: int = 10,
+        keep: float = 0.8,
+        samples: int = 200,
+        calibration: float = 1.0,
+        clustering: float = 0.01,
+        concentration: float = 2.0,
+        bandwidth: float = 0.1,
+        epochs: int = 300,
+        patience: int = 20,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-3,
+        validation_fraction: float = 0.2,
+        device: str = "cpu",
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.components = components
+        self.hidden = hidden
+        self.latent = latent
+        self.keep = keep
+        self.samples = samples
+        self.calibration = calibration
+        self.clustering = clustering
+        self.concentration = concentration
+        self.bandwidth = bandwidth
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check(self) -> None:
+        for name in ("components", "latent", "samples"):
+            whole(name, getattr(self, name))
+        sizes("hidden", self.hidden)
+        share("keep", self.keep)
+        for name in ("calibration", "clustering"):
+            positive(name, getattr(self, name), zero=True)
+        positive("concentration", self.concentration)
+        positive("bandwidth", self.bandwidth)
+
+    def _targets(self, y: Outcomes) -> dict[str, Any]:
+        self._unit = float(y.time.mean()) or 1.0
+        self._reach = REACH * (float(y.time.max()) or 1.0) / self._unit
+        self._rows = len(y)
+        self.grid_ = time_grid(y)
+        km = KaplanMeier.fit(y)
+        inside = (km.times > 0) & (km.times <= y.time.max())
+        times = km.times[inside] if inside.any() else np.array([self._unit])
+        # Few of many steps, evenly spaced in probability.
+        level = km.at(times)
+        wanted = np.linspace(level[0], level[-1], min(_LEVELS, times.size))
+        chosen = np.unique(np.searchsorted(-level, -wanted).clip(max=times.size - 1))
+        device = torch.device("cpu")
+        self._km = tensor(np.log(times[chosen] / self._unit), device), tensor(level[chosen], device)
+        return {"time": y.time / self._unit, "event": y.event}
+
+    def _network(self, inputs: int, y: Outcomes, draw: torch.Generator) -> nn.Module:
+        widths = sizes("hidden", self.hidden)
+        encoder = [linear(a, b, draw) for a, b in zip((inputs, *widths), (*widths, self.latent), strict=True)]
+        pairs = zip((self.latent, *widths[:-1]), widths, strict=True)
+        # Each layer of the decoder gets as much noise as it gets signal.
+        decoder = [linear(2 * a, b, draw) for a, b in pairs]
+        middle = min(max(KaplanMeier.fit(y).median() / self._unit, 1e-3), 0.5 * self._reach)
+        logit = math.log(middle / (self._reach - middle))
+        centres = torch.randn(self.components, self.latent, generator=draw, dtype=torch.float32)
+        return nn.ModuleDict(
+            {
+                "encoder": nn.ModuleList(encoder),
+                "decoder": nn.ModuleList([*decoder, linear(widths[-1], 1, draw, bias=logit)]),
+                "mixture": nn.ParameterDict(
+                    {
+                        "sticks": nn.Parameter(torch.zeros(max(self.components - 1, 0))),
+                        "centres": nn.Parameter(centres),
+                    }
+                ),
+            }
+        )
+
+    def _loss(self, net: nn.Module, batch: Batch, draw: torch.Generator, learning: bool) -> Tensor:
+        z = encode(net, batch["x"], self.keep if learning else 1.0, draw)
+        times = decode(net, z, _COPIES, self.keep, draw) * self._reach
+        gap = batch["time"] - times
+        loss = torch.where(batch["event"], gap.abs(), gap.clamp(min=0)).mean()
+        loss = loss + self.calibration * self._distance(times)
+        return loss + self.clustering * self._cluster_loss(net, z)
+
+    def _distance(self, times: Tensor) -> Tensor:
+        """Distance between the survival of drawn times and the Kaplan-Meier curve."""
+        points, level = (values.to(times.device) for values in self._km)
+        ahead = (times.clamp(min=_TINY).log().reshape(-1, 1) - points) / self.bandwidth
+        return (ahead.sigmoid().mean(0) - level).abs().mean()
+
+    def _cluster_loss(self, net: nn.Module, z: Tensor) -> Tensor:
+        kernel, sticks = kernels(net, z)
+        # log(1 - v) of every stick: the exponent c - 1 of the Beta(1, c) density.
+        prior = (self.concentration - 1.0) * nn.functional.logsigmoid(-sticks).sum() / self._rows
+        return -(kernel.logsumexp(1).mean() + prior) / z.shape[1]
+
+    def predict_samples(self, X: Any) -> Floats:
+        """Times drawn from the predicted distributions, (n, samples)."""
+        return self._samples(self._new_rows(X))
+
+    def predict_clusters(self, X: Any) -> Floats:
+        """Probability of each cluster, (n, components)."""
+        features = self._new_rows(X)
+        out = np.empty((features.shape[0], self.components))
+        for rows, x in self._blocks(features):
+            out[rows] = kernels(self.net_, encode(self.net_, x))[0].softmax(1).numpy()
+        return out
+
+    def _samples(self, X: Floats) -> Floats:
+        out = np.empty((X.shape[0], self.samples))
+        widest = 2 * max(self.latent, *sizes("hidden", self.hidden))
+        for rows, x in self._blocks(X, max(1, _BLOCK_VALUES // (self.samples * widest))):
+            # The same noise for every block: a subject's draws do not depend on its place.
+            draw = generator(self._stream("samples"))
+            z = encode(self.net_, x)
+            out[rows] = decode(self.net_, z, self.samples, self.keep, draw, shared=True).numpy().T
+        return out * (self._reach * self._unit)
+
+    def _predict_curves(self, X: Floats) -> SurvivalCurves:
+        drawn = np.sort(self._samples(X), axis=1)
+        survival = np.empty((X.shape[0], self.grid_.size))
+        for row, times in enumerate(drawn):
+            survival[row] = 1.0 - np.searchsorted(times, self.grid_, "right") / times.size
+        return SurvivalCurves(self.grid_, survival)
+
+
+def encode(
+    net: nn.Module, x: Tensor, keep: float = 1.0, draw: torch.Generator | None = None
+) -> Tensor:
+    """Latent place of every row, (n, latent)."""
+    *layers, last = net.get_submodule("encoder").children()
+    h = x
+    for layer in layers:
+        h = torch.relu(layer(h))
+        if draw is not None and keep < 1:
+            h = drop(h, keep, draw)
+    return last(h)
+
+
+def decode(
+    net: nn.Module,
+    z: Tensor,
+    copies: int,
+    keep: float,
+    draw: torch.Generator,
+    shared: bool = False,
+) -> Tensor:
+    """Draw `copies` times for every row, as shares of the reach: (copies, n).
+
+    Noise and dropout are drawn for every row, or once a copy for all rows if `shared`.
+    """
+    *layers, last = net.get_submodule("decoder").children()
+    h = z.expand(copies, *z.shape)
+    for layer in layers:
+        shape = (copies, 1 if shared else z.shape[0], h.shape[2])
+        noise = torch.randn(shape, generator=draw, dtype=torch.float32).to(z.device)
+        h = torch.relu(layer(torch.cat([h, noise.expand(h.shape)], dim=2)))
+        if keep < 1:
+            shape = (copies, shape[1], h.shape[2])
+            h = h * (torch.rand(shape, generator=draw).to(z.device) < keep) / keep
+    return last(h).sigmoid().squeeze(2)
+
+
+def kernels(net: nn.Module, z: Tensor) -> tuple[Tensor, Tensor]:
+    """Log of weight times Student kernel (one degree of freedom), (n, K); and the sticks."""
+    sticks = net.get_parameter("mixture.sticks")
+    remaining = nn.functional.logsigmoid(-sticks).cumsum(0)
+    log_pi = nn.functional.logsigmoid(sticks)
+    log_pi = torch.cat([log_pi, log_pi.new_zeros(1)])
+    log_pi = log_pi + torch.cat([log_pi.new_zeros(1), remaining])
+    centres = net.get_parameter("mixture.centres")
+    distance = (z[:, None, :] - centres).square().sum(2)
+    return log_pi - 0.5 * (1.0 + z.shape[1]) * distance.log1p(), sticks
