@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "adapters": ("as_curves",),
+    "adapters": ("as_curves", "curves_from_aft", "curves_from_quantiles"),
     "censoring": ("SemiSynthetic", "semisynthetic"),
     "curves": ("SurvivalCurves",),
     "errors": ("InputError", "MissingExtraError", "UndefinedMetricError"),
@@ -36,6 +36,7 @@ _HOMES = {
     ),
     "metrics.details": ("CurveResult", "Details"),
     "metrics.discrimination": (
+        "ComparablePairs",
         "comparable_pairs",
         "concordance_index",
         "concordance_index_details",
@@ -43,7 +44,7 @@ _HOMES = {
         "concordance_td_details",
     ),
     "metrics.dynamic_auc": ("cumulative_dynamic_auc", "cumulative_dynamic_auc_details"),
-    "metrics.logrank": ("log_rank", "log_rank_test"),
+    "metrics.logrank": ("LogRankResult", "log_rank", "log_rank_test"),
     "metrics.probability": (
         "binomial_log_likelihood",
         "brier_score",

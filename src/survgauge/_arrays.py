@@ -64,8 +64,7 @@ def vector(
             f"{argument} must have one entry per subject: {like} have {length}, "
             f"{argument} has {array.size}"
         )
-    # One pass in the good case: a sum is finite only if every entry is.
-    if finite and not np.isfinite(array.sum()) and not np.isfinite(array).all():
+    if finite and not all_finite(array):
         bad = np.flatnonzero(~np.isfinite(array))
         raise InputError(
             f"{argument} must be finite; got {array[bad[0]]} for subject(s) {name_some(bad)}"
@@ -77,6 +76,13 @@ def vector(
             f"got {array[bad[0]]:g} for subject(s) {name_some(bad)}"
         )
     return array
+
+
+def all_finite(array: NDArray[Any]) -> bool:
+    """Whether there is neither NaN nor infinity, in one pass where the answer is yes."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        # A sum is finite only if every entry is; a sum that overflows says nothing.
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
 def flags(values: Any, argument: str) -> Bools:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import numbers, to_numpy
+from scipy.special import expit, ndtr
+
+from ._arrays import numbers, to_numpy, vector
 from .curves import SurvivalCurves
-from .errors import InputError
+from .errors import InputError, name_some, one_of
 
 
 def as_curves(obj: Any, *, tail: str = "linear", repair: str | None = None) -> SurvivalCurves:
@@ -91,3 +93,87 @@ def _from_step_functions(functions: list[Any], tail: str, repair: str | None) ->
         at = grid.searchsorted(union, "right") - 1
         row[:] = np.where(at >= 0, value[np.maximum(at, 0)], 1.0)
     return SurvivalCurves(union, rows, "step", tail, repair)
+
+
+def curves_from_quantiles(levels: Any, quantiles: Any, *, tail: str = "linear") -> SurvivalCurves:
+    """Curves from predicted quantiles of the event time, one row a subject.
+
+    Parameters
+    ----------
+    levels : array-like of shape (k,)
+        Probabilities strictly between 0 and 1.
+    quantiles : array-like of shape (n, k)
+        Times by which the event has happened with those probabilities, not falling along a row.
+    tail : str
+        How the curves go on past the highest level.
+
+    Examples
+    --------
+    >>> curves_from_quantiles([0.25, 0.5, 0.75], [[2.0, 5.0, 9.0]]).median()
+    array([5.])
+    """
+    p = vector(levels, "levels")
+    times = numbers(quantiles, "quantiles", ndim=2).astype(np.float64)
+    if p.size == 0 or p.min() <= 0 or p.max() >= 1 or np.unique(p).size != p.size:
+        raise InputError(f"levels must be distinct and strictly between 0 and 1; got {levels!r}")
+    if times.shape[1] != p.size:
+        raise InputError(
+            f"quantiles must have a column per level: {p.size}; got shape {times.shape}"
+        )
+    order = np.argsort(p)
+    p, times = p[order], times[:, order]
+    crossing = np.flatnonzero((np.diff(times, axis=1) < 0).any(axis=1) | (times[:, 0] < 0))
+    if crossing.size:
+        raise InputError(
+            "quantiles must be times that do not fall from one level to the next; they do for "
+            f"subject(s) {name_some(crossing)}: sort them along the row if that is meant"
+        )
+    # Equal quantiles are a jump: the later level holds, a hair after the earlier one.
+    for k in range(1, p.size):
+        times[:, k] = np.maximum(times[:, k], np.nextafter(times[:, k - 1], np.inf))
+    return SurvivalCurves(times, np.tile(1.0 - p, (len(times), 1)), tail=tail)
+
+
+_AFT = {
+    "normal": lambda z: ndtr(-z),
+    "logistic": lambda z: expit(-z),
+    "extreme": lambda z: np.exp(-np.exp(z)),
+}
+
+
+def curves_from_aft(
+    time: Any, scale: float, times: Any, *, distribution: str = "normal", tail: str = "linear"
+) -> SurvivalCurves:
+    """Curves of an accelerated failure time model, such as XGBoost's ``survival:aft``.
+
+    The model is log T = log(time) + scale * Z, so S(t) = P(Z > (log t - log time) / scale), with Z
+    normal, logistic or extreme (the law of the logarithm of a unit exponential).
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Predicted times, as ``predict`` gives them; positive.
+    scale : float
+        ``aft_loss_distribution_scale``.
+    times : array-like of shape (m,)
+        Grid of the curves.
+    distribution : {"normal", "logistic", "extreme"}
+        ``aft_loss_distribution``.
+    tail : str
+        How the curves go on past the grid.
+
+    Examples
+    --------
+    >>> curves_from_aft([10.0, 20.0], 0.5, [5, 10, 20]).at(10.0).round(3)
+    array([0.5  , 0.917])
+    """
+    one_of("distribution", distribution, _AFT)
+    centre = vector(time, "time")
+    if not centre.min() > 0:
+        raise InputError(f"time must be positive; got {centre.min():g}")
+    if not (np.isfinite(scale) and scale > 0):
+        raise InputError(f"scale must be positive; got {scale}")
+    grid = vector(times, "times", minimum=0.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        z = (np.log(grid) - np.log(centre)[:, None]) / scale
+        return SurvivalCurves(grid, _AFT[distribution](z), tail=tail)

@@ -60,3 +60,107 @@ def test_real_lifelines_frames():
     curves = sg.as_curves(frame)
     assert len(curves) == 7
     np.testing.assert_allclose(curves.at(20.0), frame.loc[20.0].to_numpy(), rtol=1e-12)
+
+
+def test_quantile_predictions():
+    quantiles = np.array([[1.0, 4.0, 9.0], [2.0, 2.0, 8.0]])
+    curves = sg.curves_from_quantiles([0.1, 0.5, 0.9], quantiles)
+    np.testing.assert_allclose(curves.median(), [4.0, 2.0], rtol=1e-12)
+    np.testing.assert_allclose(curves.quantile(0.9), [9.0, 8.0])
+    shuffled = sg.curves_from_quantiles([0.9, 0.1, 0.5], quantiles[:, [2, 0, 1]])
+    np.testing.assert_array_equal(shuffled.median(), curves.median())
+    with pytest.raises(sg.InputError, match=r"do not fall .* subject\(s\) 0"):
+        sg.curves_from_quantiles([0.1, 0.5], [[4.0, 1.0]])
+    with pytest.raises(sg.InputError, match="strictly between 0 and 1"):
+        sg.curves_from_quantiles([0.0, 0.5], [[1.0, 2.0]])
+    with pytest.raises(sg.InputError, match="column per level: 2"):
+        sg.curves_from_quantiles([0.1, 0.5], [[1.0]])
+
+
+@pytest.mark.parametrize("distribution", ["normal", "logistic", "extreme"])
+def test_aft_curves_follow_their_law(distribution):
+    from scipy import stats
+
+    law = {"normal": stats.norm, "logistic": stats.logistic, "extreme": stats.gumbel_l}
+    grid = np.linspace(0, 50, 26)
+    curves = sg.curves_from_aft([5.0, 30.0], 0.7, grid, distribution=distribution)
+    with np.errstate(divide="ignore"):
+        z = (np.log(grid) - np.log([[5.0], [30.0]])) / 0.7
+    np.testing.assert_allclose(curves.survival, law[distribution].sf(z), rtol=1e-9, atol=1e-300)
+    with pytest.raises(sg.InputError, match="time must be positive"):
+        sg.curves_from_aft([0.0], 1.0, grid)
+    with pytest.raises(sg.InputError, match="scale must be positive"):
+        sg.curves_from_aft([1.0], -1.0, grid)
+
+
+def survival_data(n=120):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    t, c = rng.exponential(10 * np.exp(-X[:, 0])), rng.exponential(20, n)
+    return X, sg.Outcomes(np.minimum(t, c), t <= c)
+
+
+def test_real_scikit_survival_objects():
+    linear_model = pytest.importorskip("sksurv.linear_model")
+    X, y = survival_data()
+    model = linear_model.CoxPHSurvivalAnalysis().fit(X[:80], y[:80].to_structured())
+    functions = model.predict_survival_function(X[80:])
+    curves = sg.as_curves(functions)
+    assert (len(curves), curves.interpolation) == (40, "step")
+    np.testing.assert_allclose(curves.at(5.0), [f(5.0) for f in functions], rtol=1e-12)
+    ev = sg.evaluate({"cox": functions, "risk": sg.RiskScores(model.predict(X[80:]))}, y[80:],
+                     y_train=y[:80], metrics=["harrell", "ibs", "mae_po"])  # fmt: skip
+    by_cell = {(r["model"], r["metric"]): r["value"] for r in ev.rows()}
+    assert by_cell["cox", "harrell"] > 0.55
+    assert by_cell["risk", "harrell"] == pytest.approx(by_cell["cox", "harrell"], abs=0.02)
+    assert ("risk", "ibs") not in by_cell
+
+
+def test_pycox_style_frames_and_numpy_float32():
+    pd = pytest.importorskip("pandas")
+    _, y = survival_data(40)
+    grid = np.linspace(0, 30, 16, dtype=np.float32)
+    frame = pd.DataFrame(np.exp(-grid[:, None] / np.linspace(5, 15, 40, dtype=np.float32)), grid)
+    ev = sg.evaluate({"net": frame}, y, metrics=["mae_po", "ibs", "antolini"])
+    assert all(np.isfinite(r["value"]) for r in ev.rows())
+
+
+def test_torch_tensors():
+    torch = pytest.importorskip("torch")
+    _, y = survival_data(40)
+    time = torch.tensor(y.time, requires_grad=True)
+    event = torch.tensor(y.event)
+    predicted = torch.full((40,), 7.0, requires_grad=True)
+    assert sg.mae((time, event), predicted) == sg.mae(y, np.full(40, 7.0))
+    grid = torch.linspace(0, 30, 16)
+    survival = torch.exp(-grid / torch.linspace(5, 15, 40)[:, None])
+    assert np.isfinite(sg.integrated_brier_score((time, event), sg.SurvivalCurves(grid, survival)))
+
+
+def test_real_xgboost_aft():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = survival_data()
+    upper = np.where(y.event, y.time, np.inf)
+    matrix = xgboost.DMatrix(X[:80])
+    matrix.set_float_info("label_lower_bound", y.time[:80])
+    matrix.set_float_info("label_upper_bound", upper[:80])
+    parameters = {
+        "objective": "survival:aft",
+        "aft_loss_distribution": "normal",
+        "aft_loss_distribution_scale": 1.0,
+        "max_depth": 2,
+        "nthread": 1,
+    }
+    model = xgboost.train(parameters, matrix, num_boost_round=20)
+    times = model.predict(xgboost.DMatrix(X[80:]))
+    curves = sg.curves_from_aft(times, 1.0, np.linspace(0, 60, 61))
+    ev = sg.evaluate({"times": times, "curves": curves}, y[80:], y_train=y[:80],
+                     metrics=["mae_po", "harrell", "ibs"])  # fmt: skip
+    assert {r["metric"] for r in ev.rows() if r["model"] == "times"} == {"mae_po", "harrell"}
+
+
+def test_polars_columns():
+    pl = pytest.importorskip("polars")
+    _, y = survival_data(40)
+    frame = pl.DataFrame({"time": y.time, "event": y.event})
+    assert sg.mae(frame, pl.Series(np.full(40, 7.0))) == sg.mae(y, np.full(40, 7.0))

@@ -111,7 +111,7 @@ class CensoringWeights:
             return end
         if self.convention.survivor_limit == "left":
             return end
-        return float(np.nextafter(end, 0.0))
+        return float(np.nextafter(end, -np.inf))
 
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, vector
+from .._arrays import Bools, Floats, all_finite, vector
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..losses import LOSSES, Loss
@@ -85,7 +85,7 @@ def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tu
         times, tail = vector(predicted, "predicted", length=n, like="y_true", finite=False), None
     if tau is not None:
         times = np.minimum(times, tau)
-    if not np.isfinite(times.sum()) and not np.isfinite(times).all():
+    if not all_finite(times):
         _refuse_unusable(times, tail is not None, point)
     return times, tail
 
