@@ -92,6 +92,12 @@ def check_measured(metric: Metric, measured: Measured, model: str) -> list[Evalu
         )
     for note, count in (support.get("notes") or {}).items():
         remark("excluded", f"{note} ({count})")
+    if np.isinf(measured.value):
+        remark(
+            "infinite",
+            "the model gave probability zero to something that happened (a curve that is flat, or "
+            "still at 1 or already at 0, at an event)",
+        )
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.0f}: G is small there")

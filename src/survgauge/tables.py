@@ -93,24 +93,47 @@ def _values(result: Evaluation) -> str:
 
 
 def _comparisons(result: Evaluation) -> str:
-    rows = [
-        [
-            *([str(row["group"])] if "group" in row else []),
-            row["metric"],
-            f"{row['model_a']} - {row['model_b']}",
-            number(row["difference"]),
-            f"[{number(row['low'])}, {number(row['high'])}]",
-            p_text(row["p_value"]),
-            p_text(row["p_holm"]),
-        ]
-        for row in result.comparisons()
-    ]
+    """Best model of each metric against the others; all pairs would not fit a screen."""
+    best = _best_models(result)
+    rows = []
+    for row in result.comparisons():
+        group, metric = row.get("group"), row["metric"]
+        if best.get((group, metric)) not in (row["model_a"], row["model_b"]):
+            continue
+        if not math.isfinite(row["difference"]):
+            continue
+        rows.append(
+            [
+                *([str(group)] if group is not None else []),
+                metric,
+                f"{row['model_a']} - {row['model_b']}",
+                number(row["difference"]),
+                f"[{number(row['low'])}, {number(row['high'])}]",
+                p_text(row["p_value"]),
+                p_text(row["p_holm"]),
+            ]
+        )
     if not rows:
         return ""
     header = ["metric", "models", "difference", "interval", "p", "p (Holm)"]
     grouped = len(rows[0]) > len(header)
     header = ["group", *header] if grouped else header
-    return "Differences on the same subjects\n" + columns(header, rows, left=3 if grouped else 2)
+    more = " (all pairs: --json)" if len(result.models) > 2 else ""
+    title = f"Best model of each metric against the others, on the same subjects{more}"
+    return title + "\n" + columns(header, rows, left=3 if grouped else 2)
+
+
+def _best_models(result: Evaluation) -> dict[tuple[Any, str], str]:
+    """Model with the best value per group and metric."""
+    best: dict[tuple[Any, str], tuple[float, str]] = {}
+    for row in result.rows():
+        if math.isnan(row["value"]):
+            continue
+        loss = row["value"] if row["direction"] == "lower" else -row["value"]
+        key = (row.get("group"), row["metric"])
+        if key not in best or loss < best[key][0]:
+            best[key] = (loss, row["model"])
+    return {key: model for key, (_, model) in best.items()}
 
 
 def _support(result: Evaluation) -> str:
