@@ -1,0 +1,204 @@
+"""How well metrics tell the truth: small pure functions on matrices.
+
+Everywhere `values` and `truth` are arrays of shape (..., models, metrics): what each metric says of
+each model, and what it should have said. `lower` is a flag a metric, true where lower values are
+better. Leading axes are for replicates: the same question asked many times. A metric that lacks a
+value for one of the models (NaN) has no answer, NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats
+from ..errors import InputError
+
+#: How many of the best models a metric is asked for.
+TOP = 3
+
+
+def distances(values: Any, truth: Any, *, relative: bool = False) -> Floats:
+    """Distance of each metric from the truth, model by model: |v - t|, or |v - t| / |t|.
+
+    >>> distances([[3.0], [8.0]], [[4.0], [5.0]], relative=True)
+    array([[0.25],
+           [0.6 ]])
+    """
+    v, t = _pair(values, truth)
+    gap = np.abs(v - t)
+    if not relative:
+        return gap
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(t == 0, np.where(gap == 0, 0.0, np.inf), gap / np.abs(t))
+
+
+def proximity(values: Any, truth: Any, *, relative: bool = False) -> Floats:
+    r"""Mean distance over models, :math:`\frac{1}{M}\sum_m |v_m - t_m|`, a number a metric.
+
+    >>> proximity([[3.0, 4.0], [8.0, 5.0]], [[4.0, 4.0], [5.0, 5.0]])
+    array([2., 0.])
+    """
+    return distances(values, truth, relative=relative).mean(axis=-2)
+
+
+def bias(values: Any, truth: Any) -> Floats:
+    """Mean of v - t over models: negative where a metric flatters the models.
+
+    >>> bias([[3.0], [8.0]], [[4.0], [5.0]])
+    array([1.])
+    """
+    v, t = _pair(values, truth)
+    return np.asarray((v - t).mean(axis=-2))
+
+
+def kendall_tau(values: Any, truth: Any) -> Floats:
+    r"""Kendall's tau-b between a metric's and the true order of the models, a number a metric.
+
+    :math:`\tau_b = \sum_{a<b} s_{ab} s'_{ab} / \sqrt{\sum s_{ab}^2 \sum s'^2_{ab}}` with s the
+    signs of the differences; 0 where all models are tied in one of the two.
+
+    References
+    ----------
+    Kendall (1945), The treatment of ties in ranking problems, Biometrika 33.
+
+    Examples
+    --------
+    >>> kendall_tau([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]], [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    array([ 1.        , -0.33333333])
+    """
+    v, t = _pair(values, truth)
+    first, second = np.triu_indices(v.shape[-2], 1)
+    s = np.sign(v[..., first, :] - v[..., second, :])
+    u = np.sign(t[..., first, :] - t[..., second, :])
+    scale = np.sqrt((s * s).sum(axis=-2) * (u * u).sum(axis=-2))
+    with np.errstate(invalid="ignore"):
+        return np.where(scale == 0, 0.0, (s * u).sum(axis=-2) / np.where(scale == 0, 1.0, scale))
+
+
+def ranks(values: Any, lower: Any = True, axis: int = -2) -> Floats:
+    """Ranks from 1 for the best; ties share the mean of their places.
+
+    >>> ranks([[5.0], [3.0], [5.0]]).ravel()
+    array([2.5, 1. , 2.5])
+    """
+    v = np.moveaxis(np.asarray(values, dtype=np.float64), axis, -1)
+    sign = np.where(np.asarray(lower), 1.0, -1.0)
+    v = v * (sign[..., None] if sign.ndim else sign)
+    less = (v[..., None, :] < v[..., :, None]).sum(axis=-1)
+    equal = (v[..., None, :] == v[..., :, None]).sum(axis=-1)
+    placed = np.where(np.isnan(v), np.nan, 1.0 + less + (equal - 1) / 2.0)
+    return np.moveaxis(placed, -1, axis)
+
+
+def top_shares(values: Any, lower: Any = True, k: int = TOP) -> Floats:
+    """How far each model belongs to the best k: 1, 0, or a share where a tie lies across the line.
+
+    >>> top_shares([[1.0], [2.0], [2.0], [3.0]], k=2).ravel()
+    array([1. , 0.5, 0.5, 0. ])
+    """
+    v = np.asarray(values, dtype=np.float64)
+    v = v * np.where(np.asarray(lower), 1.0, -1.0)
+    better = (v[..., None, :, :] < v[..., :, None, :]).sum(axis=-2)
+    tied = (v[..., None, :, :] == v[..., :, None, :]).sum(axis=-2)
+    # NaN is not equal to itself, so that its `tied` is zero.
+    shares = np.clip((k - better) / np.maximum(tied, 1), 0.0, 1.0)
+    return np.where(np.isnan(v), np.nan, shares)
+
+
+def top_overlap(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Floats:
+    """How many of the truly best k models are among the best k by the metric.
+
+    >>> truth = [[1.0], [2.0], [3.0], [4.0]]
+    >>> top_overlap([[2.0], [1.0], [9.0], [4.0]], truth)
+    array([2.])
+    """
+    v, t = _pair(values, truth)
+    return np.asarray(np.minimum(top_shares(v, lower, k), top_shares(t, lower, k)).sum(axis=-2))
+
+
+def top_order(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Floats:
+    """How many of the first k places are held by the right model.
+
+    >>> truth = [[1.0], [2.0], [3.0], [4.0]]
+    >>> top_order([[2.0], [1.0], [3.0], [4.0]], truth)
+    array([1.])
+    """
+    v, t = _pair(values, truth)
+    by_metric, true = ranks(v, lower), ranks(t, lower)
+    right = ((true <= k) & (by_metric == true)).sum(axis=-2).astype(np.float64)
+    return np.where(np.isnan(v).any(axis=-2) | np.isnan(t).any(axis=-2), np.nan, right)
+
+
+def winners(overlap: Any, distance: Any) -> Bools:
+    """Best metrics by the explicit rule: top-k overlap first, then proximity, ties shared.
+
+    Parameters
+    ----------
+    overlap, distance : array-like of shape (..., metrics)
+        From `top_overlap` and `proximity`; a metric with NaN in either does not take part.
+
+    Examples
+    --------
+    >>> winners([3, 3, 2], [5.0, 4.0, 0.1])
+    array([False,  True, False])
+    """
+    o, d = _pair(overlap, distance)
+    known = ~(np.isnan(o) | np.isnan(d))
+    o = np.where(known, o, -np.inf)
+    first = known & (o >= o.max(axis=-1, keepdims=True) - 1e-9)
+    d = np.where(first, d, np.inf)
+    least = d.min(axis=-1, keepdims=True)
+    # Rounding in the mean over models must not part what is tied.
+    return first & (d <= least + 1e-12 * np.abs(np.where(np.isfinite(least), least, 0.0)))
+
+
+def resampled_runs(repeat: Any, rng: np.random.Generator, replicates: int) -> Floats:
+    """Weights of the runs in bootstrap replicates: repeats are redrawn, then folds within them.
+
+    Parameters
+    ----------
+    repeat : array-like of shape (runs,)
+        Which repeat each run (one fold of one repeat) belongs to.
+
+    Returns
+    -------
+    ndarray of shape (replicates, runs)
+        Rows sum to one, so that a product with values gives means.
+
+    Examples
+    --------
+    >>> w = resampled_runs([0, 0, 1, 1], np.random.default_rng(0), 100)
+    >>> w.shape, bool(np.allclose(w.sum(axis=1), 1))
+    ((100, 4), True)
+    """
+    labels, group = np.unique(np.asarray(repeat), return_inverse=True)
+    members = [np.flatnonzero(group == g) for g in range(labels.size)]
+    weights = np.zeros((replicates, group.size))
+    for b in range(replicates):
+        for g in rng.integers(labels.size, size=labels.size):
+            drawn = members[g][rng.integers(members[g].size, size=members[g].size)]
+            np.add.at(weights[b], drawn, 1.0 / (members[g].size * labels.size))
+    return weights
+
+
+def interval(replicates: Any, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Percentile interval over the first axis; NaN where a replicate is NaN.
+
+    >>> low, high = interval(np.arange(101.0)[:, None], confidence=0.9)
+    >>> round(float(low[0]), 6), round(float(high[0]), 6)
+    (5.0, 95.0)
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie strictly between 0 and 1; got {confidence}")
+    rest = (1 - confidence) / 2
+    low, high = np.quantile(np.asarray(replicates, dtype=np.float64), [rest, 1 - rest], axis=0)
+    return low, high
+
+
+def _pair(values: Any, truth: Any) -> tuple[Floats, Floats]:
+    v, t = np.asarray(values, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if v.shape != t.shape:
+        raise InputError(f"both arrays must have the same shape; got {v.shape} and {t.shape}")
+    return v, t

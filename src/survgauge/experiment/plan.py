@@ -1,0 +1,333 @@
+"""A plan: what is crossed with what, expanded to cells that depend on nothing but their names."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from .._random import check_seed, stream
+from ..errors import InputError, MissingExtraError
+from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
+
+#: Goes up when the harness itself comes to different numbers, so that old cells are not reused.
+NUMBERS_VERSION = 1
+_SHIPPED = Path(__file__).with_name("plans")
+_AXES = ("dataset", "censoring", "model")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one fold of one semi-synthetic data set: the unit of work.
+
+    A cell holds all that it needs, and its seeds come from the plan's seed and the names on its
+    path: it gives the same numbers alone, in another order or on another machine, and the models
+    of a fold share the censoring draw and the split.
+    """
+
+    dataset: DatasetSpec
+    censoring: CensoringSpec
+    repeat: int
+    fold: int
+    model: ModelSpec
+    metrics: tuple[MetricSpec, ...]
+    folds: int
+    seed: int
+    external: DatasetSpec | None = None
+
+    def _seed(self, purpose: str, *names: str | int) -> int:
+        path = (self.dataset.label, self.censoring.label, self.repeat, *names)
+        return int(stream(self.seed, "experiment", purpose, *path).integers(2**63 - 1))
+
+    @property
+    def censoring_seed(self) -> int:
+        """Of the censoring draw."""
+        return self._seed("censoring")
+
+    @property
+    def split_seed(self) -> int:
+        """Of the folds."""
+        return self._seed("folds")
+
+    @property
+    def model_seed(self) -> int:
+        """Of the model; below 2^31, which every library takes."""
+        return self._seed("model", self.fold, self.model.label) % (2**31 - 1)
+
+    def data_key(self) -> str:
+        """What the censored data set depends on."""
+        external = self.external.identity() if self.censoring.kind == "external" else None  # type: ignore[union-attr]
+        parts = [self.dataset.identity(), self.censoring.identity(), self.repeat, external]
+        return _digest([NUMBERS_VERSION, self.seed, *parts])
+
+    def fold_key(self) -> str:
+        """What the training and test rows depend on."""
+        return _digest([self.data_key(), self.folds, self.fold])
+
+    def fit_digest(self) -> str:
+        """What the predictions depend on."""
+        return _digest([self.fold_key(), self.model.identity()])
+
+    def digest(self) -> str:
+        """What the result depends on."""
+        return _digest([self.fit_digest(), [metric.identity() for metric in self.metrics]])
+
+    @property
+    def folder(self) -> str:
+        """Folder of the cell inside a store."""
+        return f"{_slug(self.dataset.label)}/{_slug(self.censoring.label)}"
+
+    def path(self) -> str:
+        """Name of the cell's file inside a store, without its ending."""
+        return f"{self.folder}/{self._stem()}-{self.digest()}"
+
+    def prediction_path(self) -> str:
+        """Name of the file with its predictions: metrics do not change it."""
+        return f"{self.folder}/{self._stem()}-{self.fit_digest()}"
+
+    def _stem(self) -> str:
+        return f"r{self.repeat}-f{self.fold}-{_slug(self.model.label)}"
+
+    def names(self) -> dict[str, Any]:
+        """Axes of the plan on which the cell lies."""
+        return {
+            "dataset": self.dataset.label,
+            "censoring": self.censoring.label,
+            "repeat": self.repeat,
+            "fold": self.fold,
+            "model": self.model.label,
+        }
+
+    def __str__(self) -> str:
+        n = self.names()
+        where = f"{n['dataset']} / {n['censoring']} / repeat {self.repeat} / fold {self.fold}"
+        return f"{where} / {n['model']}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Data sets x censoring x repeats x folds x models, and the metrics to compute.
+
+    Attributes
+    ----------
+    name : str
+        Of the plan.
+    datasets, censoring, models, metrics : tuple of specs
+        What is crossed; see `survgauge.experiment.specs`.
+    folds, repeats, seed : int
+        Folds of the cross-validation, draws of censoring and folds, seed.
+    external : DatasetSpec or None
+        Whose censoring the kind ``external`` takes. It is left out for that data set itself, for
+        which it would be ``original_independent``.
+    skip : tuple of dict
+        Cells to leave out: tables with some of dataset, censoring, model.
+    keep_predictions : bool
+        Whether predictions are stored, so that metrics can be added without fitting again.
+    timeout : float or None
+        Seconds after which a cell is given up.
+    threads : int
+        Threads of linear algebra inside a process; more than one can change the last digits.
+
+    Examples
+    --------
+    >>> plan = Plan.of({"name": "small", "datasets": ["lifelines_rossi"], "censoring": ["uniform"],
+    ...                 "models": ["km", "coxph"], "metrics": ["mae_po"], "folds": 2})
+    >>> [str(cell) for cell in plan.cells()][0]
+    'lifelines_rossi / uniform / repeat 0 / fold 0 / km'
+    >>> len(plan.cells())
+    4
+    """
+
+    name: str
+    datasets: tuple[DatasetSpec, ...]
+    censoring: tuple[CensoringSpec, ...]
+    models: tuple[ModelSpec, ...]
+    metrics: tuple[MetricSpec, ...]
+    folds: int = 5
+    repeats: int = 1
+    seed: int = 0
+    external: DatasetSpec | None = None
+    skip: tuple[dict[str, str], ...] = ()
+    keep_predictions: bool = False
+    timeout: float | None = None
+    threads: int = 1
+    description: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, obj: Any) -> Plan:
+        """Read a plan: a `Plan`, a mapping, a TOML file, or the name of a shipped plan."""
+        if isinstance(obj, Plan):
+            return obj
+        if isinstance(obj, Mapping):
+            return _from_mapping(obj, None)
+        if isinstance(obj, str) and obj in shipped_plans():
+            return cls.from_file(_SHIPPED / f"{obj}.toml")
+        if isinstance(obj, str | os.PathLike):
+            return cls.from_file(obj)
+        raise InputError(f"plan must be a Plan, a mapping, or a file; got {type(obj).__name__}")
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Plan:
+        """Read a TOML file; paths in it are relative to its folder."""
+        place = Path(path).expanduser()
+        return _from_mapping(_read_toml(place), place.resolve().parent, place.stem)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `of` reads back."""
+        table: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        for axis in ("datasets", "censoring", "models", "metrics"):
+            table[axis] = [spec.entry() for spec in table[axis]]
+        table["external"] = None if self.external is None else self.external.entry()
+        table["skip"] = [dict(rule) for rule in self.skip]
+        return {key: value for key, value in table.items() if value is not None}
+
+    def cells(self) -> list[Cell]:
+        """Expand: models vary fastest, so that neighbours share their data."""
+        runs = product(self.datasets, self.censoring, range(self.repeats), range(self.folds))
+        return [
+            Cell(dataset, kind, repeat, fold, model, self.metrics, self.folds, self.seed,
+                 self.external if kind.kind == "external" else None)
+            for dataset, kind, repeat, fold in runs
+            for model in self.models
+            if not self._skipped(dataset, kind, model)
+        ]  # fmt: skip
+
+    def _skipped(self, dataset: DatasetSpec, kind: CensoringSpec, model: ModelSpec) -> bool:
+        if kind.kind == "external" and self.external is not None:
+            if self.external.identity() == dataset.identity():
+                return True
+        names = dict(zip(_AXES, (dataset.label, kind.label, model.label), strict=True))
+        return any(all(names[axis] == value for axis, value in rule.items()) for rule in self.skip)
+
+    def present(self) -> tuple[Plan, list[str]]:
+        """Leave out optional data sets that are not on this machine; return their names too."""
+        absent = [spec.label for spec in self.datasets if spec.optional and not spec.is_here()]
+        if not absent:
+            return self, []
+        kept = tuple(spec for spec in self.datasets if spec.label not in absent)
+        if not kept:
+            raise InputError(f"none of the data sets is on this machine: {', '.join(absent)}")
+        return replace(self, datasets=kept), absent
+
+    def only(self, **chosen: Iterable[str] | None) -> Plan:
+        """Keep some labels of an axis: ``plan.only(models=["km"])``; None keeps all.
+
+        Cells do not depend on each other, so that the numbers stay the same.
+        """
+        changes = {}
+        for axis, labels in chosen.items():
+            if labels is None:
+                continue
+            specs = {spec.label: spec for spec in getattr(self, axis)}
+            unknown = [label for label in labels if label not in specs]
+            if unknown:
+                raise InputError(
+                    f"{axis}: the plan has no {unknown[0]!r}; it has {', '.join(specs)}"
+                )
+            changes[axis] = tuple(specs[label] for label in specs if label in set(labels))
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def shipped_plans() -> list[str]:
+    """Names of the plans that come with the package.
+
+    >>> shipped_plans()
+    ['demo', 'paper', 'wide']
+    """
+    return sorted(file.stem for file in _SHIPPED.glob("*.toml"))
+
+
+def _from_mapping(table: Mapping[str, Any], folder: Path | None, name: str = "plan") -> Plan:
+    known = [item.name for item in fields(Plan)]
+    for key in table:
+        if key not in known:
+            raise InputError(f"plan has no setting {key!r}; it has {', '.join(known)}")
+    values = dict(table)
+    values.setdefault("name", name)
+    for axis, read in (
+        ("datasets", lambda entry: DatasetSpec.of(entry, folder)),
+        ("censoring", CensoringSpec.of),
+        ("models", ModelSpec.of),
+        ("metrics", MetricSpec.of),
+    ):
+        values[axis] = _axis(values.get(axis), axis, read)
+    if values.get("external") is not None:
+        values["external"] = DatasetSpec.of(values["external"], folder)
+    values["skip"] = _rules(values.get("skip", ()))
+    plan = Plan(**values)
+    _check(plan)
+    return plan
+
+
+def _axis(entries: Any, axis: str, read: Any) -> tuple[Any, ...]:
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise InputError(f"plan: {axis} must be a list of names or tables; got {entries!r}")
+    specs = tuple(read(entry) for entry in entries)
+    if not specs:
+        raise InputError(f"plan: {axis} must have at least one entry; got an empty list")
+    seen = set()
+    for spec in specs:
+        if spec.label in seen:
+            raise InputError(f"plan: {axis} has {spec.label!r} twice; give one of them a label")
+        seen.add(spec.label)
+    return specs
+
+
+def _rules(rules: Any) -> tuple[dict[str, str], ...]:
+    checked = []
+    for rule in rules:
+        if not isinstance(rule, Mapping) or not rule or not set(rule) <= set(_AXES):
+            raise InputError(f"plan: skip must be tables with some of {_AXES}; got {rule!r}")
+        checked.append(dict(rule))
+    return tuple(checked)
+
+
+def _check(plan: Plan) -> None:
+    for key, least in (("folds", 2), ("repeats", 1), ("threads", 1)):
+        value = getattr(plan, key)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"plan: {key} must be a whole number, {least} or more; got {value!r}")
+    if plan.seed is None:
+        raise InputError("plan: seed must be a whole number, so that cells can be repeated")
+    check_seed(plan.seed, "plan: seed")
+    if plan.timeout is not None and not plan.timeout > 0:
+        raise InputError(f"plan: timeout must be positive seconds; got {plan.timeout!r}")
+    needs_external = any(kind.kind == "external" for kind in plan.censoring)
+    if needs_external and plan.external is None:
+        raise InputError("plan: censoring 'external' needs external = NAME, a data set")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        try:
+            import tomli as tomllib
+        except ImportError as error:
+            raise MissingExtraError("reading plans", "experiment") from error
+    try:
+        with path.open("rb") as stream_:
+            return tomllib.load(stream_)
+    except FileNotFoundError as error:
+        plans = ", ".join(shipped_plans())
+        raise InputError(f"no such plan: {path}; shipped plans are {plans}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a TOML file: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def _digest(parts: Any) -> str:
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.=+-]+", "_", label).strip("_.") or "x"
