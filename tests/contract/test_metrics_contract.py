@@ -1,0 +1,116 @@
+"""What every registered metric promises, whatever it measures."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.metrics.problem import Problem
+from survgauge.metrics.registry import REGISTRY
+from survgauge.predictions import Prediction
+
+NAMES = sorted(REGISTRY)
+ROOT = Path(__file__).parents[2]
+
+
+def data(n=90, seed=1, whole=False):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    t, c = rng.weibull(1.4, n) * 10 * np.exp(-0.6 * x), rng.uniform(1, 30, n)
+    if whole:
+        t, c = np.ceil(t), np.ceil(c)
+    y = sg.Outcomes(np.minimum(t, c), t <= c)
+    grid = np.linspace(0, 80, 41)
+    survival = np.exp(-((grid / (10 * np.exp(-0.6 * x[:, None]))) ** 1.4))
+    return y, sg.SurvivalCurves(grid, survival)
+
+
+def train():
+    return data(120, seed=2)[0]
+
+
+def compute(name, y, curves, **settings):
+    problem = Problem.of(y, train(), time=6.0, **settings)
+    return REGISTRY[name].compute(problem, Prediction.of(curves, len(y), "m"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("whole", [False, True])
+def test_value_lies_in_its_range_and_says_how_it_was_made(name, whole):
+    y, curves = data(whole=whole)
+    found = compute(name, y, curves)
+    low, high = REGISTRY[name].range
+    assert low <= found.value <= high
+    assert found.convention
+    assert found.support
+    if REGISTRY[name].inference == "analytic":
+        assert found.psi.shape == (len(y),)
+        assert 0 < found.stderr < np.inf
+        # Contributions are deviations: they add up to nothing.
+        assert abs(found.psi.sum()) < 0.02 * np.abs(found.psi).sum() + 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order_of_subjects_never_matters(name):
+    y, curves = data(whole=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    a, b = compute(name, y, curves), compute(name, y[order], curves[order])
+    assert b.value == pytest.approx(a.value, rel=1e-9)
+    if a.psi is not None:
+        np.testing.assert_allclose(b.psi, a.psi[order], rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_integer_weights_equal_replicated_rows(name):
+    y, curves = data(whole=True)
+    counts = np.random.default_rng(0).integers(0, 4, len(y))
+    weighted = compute(name, sg.Outcomes(y.time, y.event, counts), curves)
+    rows = np.repeat(np.arange(len(y)), counts)
+    repeated = compute(name, y[rows], curves[rows])
+    assert weighted.value == pytest.approx(repeated.value, rel=1e-8)
+    if repeated.psi is not None:
+        assert weighted.stderr == pytest.approx(repeated.stderr, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if REGISTRY[n].inference == "analytic"])
+def test_contributions_are_what_leaving_one_out_takes_away(name):
+    y, curves = data(60)
+    problem = Problem.of(y, train(), time=6.0)
+    prediction = Prediction.of(curves, len(y), "m")
+    whole = REGISTRY[name].compute(problem, prediction)
+    keep = ~np.eye(len(y), dtype=bool)
+    without = np.array([
+        REGISTRY[name].compute(problem.subset(np.flatnonzero(k)), prediction[np.flatnonzero(k)]).value
+        for k in keep
+    ])  # fmt: skip
+    taken = whole.value - without
+    assert np.corrcoef(taken, whole.psi)[0, 1] > 0.98
+    spread = np.sqrt((taken - taken.mean()) @ (taken - taken.mean()) * (len(y) - 1) / len(y))
+    assert whole.stderr == pytest.approx(spread, rel=0.12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scorers_have_the_right_sign(name):
+    y, curves = data()
+
+    class Model:
+        def predict_curves(self, X):
+            return curves
+
+    got = sg.scorer(name, y_train=train(), time=6.0)(Model(), np.zeros((len(y), 1)), y)
+    sign = 1 if REGISTRY[name].direction == "higher" else -1
+    assert got == pytest.approx(sign * compute(name, y, curves).value)
+
+
+def test_the_page_of_metrics_is_up_to_date():
+    path = ROOT / "docs" / "scripts" / "metrics_table.py"
+    if not path.exists():
+        pytest.skip("no docs beside these tests")
+    spec = importlib.util.spec_from_file_location("metrics_table", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text(encoding="utf-8") == module.page()
