@@ -35,7 +35,7 @@ class SurvivalForest(SurvivalModel):
         Depth of a tree, at most.
     memory : float or None
         Gigabytes that the curves kept in the trees' leaves may take, about; they grow with rows
-        times distinct times. Where they would need more, times are rounded up to as many quantiles
+        times distinct times. Where they would need more, times are rounded to as many quantiles
         as fit, which `notes_` tells. None: no limit.
     n_jobs : int or None
         Processes' worth of work at once; -1: one a core.
@@ -92,7 +92,7 @@ class SurvivalForest(SurvivalModel):
         self.columns_ = np.searchsorted(self.forest_.unique_times_, self.times_)
 
     def _rounded(self, y: Outcomes) -> Outcomes:
-        """Round times up to quantiles if the forest would not fit into memory with all of them."""
+        """Round times to quantiles if the forest would not fit into memory with all of them."""
         if self.memory is None:
             return y
         if not self.memory > 0:
@@ -102,10 +102,12 @@ class SurvivalForest(SurvivalModel):
         distinct = np.unique(y.time).size
         if distinct <= allowed:
             return y
-        levels = np.linspace(0, 1, allowed + 1)[1:]
-        grid = np.unique(np.quantile(y.time, levels, method="higher"))
-        self._note(f"{distinct} distinct times rounded up to {grid.size} quantiles to save memory")
-        return Outcomes(grid[grid.searchsorted(y.time)], y.event)
+        levels = np.linspace(0, 1, allowed)
+        grid = np.unique(np.quantile(y.time, levels, method="nearest"))
+        self._note(f"{distinct} distinct times rounded to {grid.size} quantiles to save memory")
+        # To the nearest: rounding up would lengthen every predicted time.
+        between = (grid[1:] + grid[:-1]) / 2
+        return Outcomes(grid[between.searchsorted(y.time)], y.event)
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         survival = np.empty((X.shape[0], self.times_.size))
