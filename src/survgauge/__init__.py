@@ -60,6 +60,7 @@ _HOMES = {
         "martingale_residuals",
         "residual_details",
     ),
+    "metrics.skill": ("brier_skill", "reference_curves", "skill", "skill_details"),
     "metrics.smooth_calibration": ("ICIResult", "integrated_calibration_index"),
     "metrics.time_errors": (
         "TimeErrorDetails",

@@ -24,6 +24,7 @@ from .inference import (
 from .metrics.details import standard_error
 from .metrics.problem import Problem
 from .metrics.registry import DEFAULT_METRICS, REGISTRY, Measured, Metric
+from .metrics.skill import reference_curves
 from .outcomes import Outcomes
 from .predictions import Prediction
 from .reference import Reference
@@ -47,6 +48,8 @@ class Score:
     low: float = NAN
     high: float = NAN
     replicates: Floats | None = None
+    #: The same loss of Kaplan-Meier of the reference set, predicted for everybody.
+    baseline: float = NAN
 
     @property
     def value(self) -> float:
@@ -63,6 +66,7 @@ class Score:
             "low": self.low,
             "high": self.high,
             "stderr": self.stderr,
+            "skill": 1.0 - self.value / self.baseline if self.baseline > 0 else NAN,
             "direction": self.metric.direction,
             "unit": self.metric.unit,
         }
@@ -98,7 +102,11 @@ class Evaluation:
 
     @property
     def table(self) -> Any:
-        """Frame: model, metric, value, low, high, stderr, direction, unit, convention columns."""
+        """Frame with a row per model and metric.
+
+        Columns: model, metric, value, low, high, stderr, skill (1 - loss / loss of the reference
+        set's Kaplan-Meier), direction, unit, and what the convention holds.
+        """
         rows = []
         for row in self.rows():
             convention = row.pop("convention")
@@ -300,8 +308,12 @@ def _evaluate_group(
             if prediction.has(metric.needs):
                 measured = _measure(metric, problem, prediction, model, warnings)
                 cells.append((model, metric, measured))
+    baseline = _baselines(problem, metrics)
     if confidence is None:
-        return [Score(model, metric, group, measured) for model, metric, measured in cells]
+        return [
+            Score(model, metric, group, measured, baseline=baseline.get(metric.name, NAN))
+            for model, metric, measured in cells
+        ]
     drawn = [cell for cell in cells if redrawn or _needs_bootstrap(*cell[1:], len(problem.y))]
     replicates = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
     scores = []
@@ -314,7 +326,17 @@ def _evaluate_group(
         value = NAN if measured is None else float(measured.value)
         interval = normal_interval(value, stderr, confidence, log_scale=log_scale)
         scores.append(
-            Score(model, metric, group, measured, stderr, interval.low, interval.high, known)
+            Score(
+                model,
+                metric,
+                group,
+                measured,
+                stderr,
+                interval.low,
+                interval.high,
+                known,
+                baseline.get(metric.name, NAN),
+            )
         )
     return scores
 
@@ -334,6 +356,20 @@ def _measure(
         return None
     warnings += check_measured(metric, measured, model)
     return measured
+
+
+def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, float]:
+    """Losses of the reference set's Kaplan-Meier, for skill scores; undefined ones are left out."""
+    reference = Reference(problem.y) if problem.reference is None else problem.reference
+    curves = Prediction(reference_curves(reference, len(problem.y)), None, None)
+    losses = {}
+    for metric in metrics:
+        if metric.direction == "lower" and metric.inference == "analytic":
+            try:
+                losses[metric.name] = float(metric.compute(problem, curves).value)
+            except (UndefinedMetricError, InputError):
+                continue
+    return losses
 
 
 def _needs_bootstrap(metric: Metric, measured: Measured | None, n: int) -> bool:

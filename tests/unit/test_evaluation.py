@@ -76,6 +76,17 @@ def test_values_are_those_of_the_plain_functions(result):
     assert value["good", "brier"] == pytest.approx(brier.values[0])
 
 
+def test_skill_is_what_a_model_saves_of_the_loss_of_kaplan_meier(result):
+    y, good, _, _ = data()
+    row = {(r["model"], r["metric"]): r for r in result.rows()}
+    for name in ("mae", "crps"):
+        metric = "mae_po" if name == "mae" else name
+        want = sg.skill(name, y[120:], good[120:], y_train=y[:120])
+        assert row["good", metric]["skill"] == pytest.approx(want)
+    assert row["good", "ibs"]["skill"] > row["flat", "ibs"]["skill"]
+    assert np.isnan(row["good", "harrell"]["skill"])
+
+
 def test_support_and_dictionary(result):
     assert result.support["horizon"] == result.problem.horizon
     assert result.support["subjects_past_horizon"] >= 0
