@@ -156,8 +156,9 @@ def hold_out(y: Outcomes, fraction: float, rng: np.random.Generator) -> Bools | 
     >>> int(chosen.sum()), int(y.event[chosen].sum())
     (2, 1)
     """
-    if not 0 < fraction < 1:
-        raise InputError(f"validation_fraction must lie between 0 and 1; got {fraction!r}")
+    positive("validation_fraction", fraction)
+    if fraction >= 1:
+        raise InputError(f"validation_fraction must be below 1; got {fraction!r}")
     chosen = np.zeros(len(y), dtype=bool)
     for group in (y.event, ~y.event):
         rows = np.flatnonzero(group)
@@ -185,24 +186,36 @@ def generator(rng: np.random.Generator) -> torch.Generator:
     return torch.Generator().manual_seed(int(rng.integers(2**62)))
 
 
-def linear(inputs: int, outputs: int, draw: torch.Generator, bias: Any = 0.0) -> nn.Linear:
-    """Make a layer with weights in +-1/sqrt(inputs), drawn from `draw` and nothing else."""
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs, device="cpu", dtype=torch.float32)
-    bound = 1.0 / math.sqrt(max(inputs, 1))
+def linear(
+    inputs: int, outputs: int, draw: torch.Generator, bias: Any = 0.0, scale: float = 1.0
+) -> nn.Linear:
+    """Make a layer with weights in +-scale/sqrt(inputs), drawn from `draw` and nothing else."""
+    # Made without memory first: torch fills new layers from its global generator otherwise.
+    layer = nn.Linear(inputs, outputs, device="meta", dtype=torch.float32).to_empty(device="cpu")
+    bound = scale / math.sqrt(max(inputs, 1))
     with torch.no_grad():
         layer.weight.uniform_(-bound, bound, generator=draw)
-        layer.bias.copy_(torch.as_tensor(bias, dtype=torch.float32))
+        layer.bias.copy_(torch.as_tensor(bias, dtype=torch.float32, device="cpu"))
     return layer
 
 
-def uniform(shape: tuple[int, ...], draw: torch.Generator, like: Tensor) -> Tensor:
-    """Draw numbers in [0, 1) on the device of `like`."""
-    return torch.rand(shape, generator=draw, dtype=torch.float32, device="cpu").to(like.device)
+def drop(values: Tensor, keep: float, draw: torch.Generator, shared: int | None = None) -> Tensor:
+    """Dropout: keep each value with probability `keep`, scaled so that means stay.
+
+    Along the dimension `shared` the same values are dropped.
+    """
+    if keep >= 1:
+        return values
+    shape = _common(values, shared)
+    number = torch.rand(shape, generator=draw, dtype=torch.float32, device="cpu")
+    return values * (number < keep).to(values.device) / keep
 
 
-def drop(values: Tensor, keep: float, draw: torch.Generator) -> Tensor:
-    """Dropout: keep each value with probability `keep`, scaled so that means stay."""
-    return values * (uniform(tuple(values.shape), draw, values) < keep) / keep
+def add_noise(values: Tensor, draw: torch.Generator, shared: int | None = None) -> Tensor:
+    """Append as many standard normal columns as there are; the same along `shared`."""
+    shape = _common(values, shared)
+    number = torch.randn(shape, generator=draw, dtype=torch.float32, device="cpu")
+    return torch.cat([values, number.to(values.device).expand(values.shape)], dim=-1)
 
 
 def to_device(device: str) -> torch.device:
@@ -264,6 +277,10 @@ class Scaling:
         return (X - self.mean) / self.spread
 
 
+def _common(values: Tensor, shared: int | None) -> tuple[int, ...]:
+    return tuple(1 if axis == shared else size for axis, size in enumerate(values.shape))
+
+
 def _parts(data: Batch, held_out: Bools | None) -> tuple[Batch, Batch]:
     if held_out is None:
         return data, data
@@ -308,10 +325,11 @@ def _epoch(
     n = _size(data)
     order = torch.randperm(n, generator=shuffle, device="cpu")
     total = 0.0
-    for rows in order.split(settings.batch_size):
+    for start in range(0, n, settings.batch_size):
+        rows = order[start : start + settings.batch_size]
         optimizer.zero_grad(set_to_none=True)
         value = loss(_rows(data, rows.to(next(net.parameters()).device)), noise, True)
-        value.backward()
+        torch.autograd.backward(value)
         nn.utils.clip_grad_norm_(net.parameters(), settings.clip)
         optimizer.step()
         total += float(value.detach()) * rows.numel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..._arrays import Floats
+from ...errors import InputError
 from ...outcomes import Outcomes
 from .._training import (
     BLOCK_ROWS,
@@ -17,8 +18,10 @@ from .._training import (
     History,
     Scaling,
     Settings,
+    drop,
     generator,
     hold_out,
+    linear,
     one_thread,
     positive,
     tensor,
@@ -121,26 +124,46 @@ class TorchModel(SurvivalModel):
             self.net_ = net.cpu()
         self._report(f"kept epoch {self.best_epoch_} of {len(self.history_.training)}")
 
-    def _blocks(self, X: Floats, rows: int = BLOCK_ROWS) -> Iterator[tuple[slice, Tensor]]:
-        """Standardised rows, a block at a time, without gradients and on one thread."""
+    def _apply(
+        self, X: Floats, compute: Callable[[Tensor], Tensor], rows: int = BLOCK_ROWS
+    ) -> Floats:
+        """Compute from standardised rows, a block at a time; on the CPU, without gradients."""
+        parts = []
         with one_thread(), torch.no_grad():
             for start in range(0, X.shape[0], rows):
-                where = slice(start, min(start + rows, X.shape[0]))
-                yield where, tensor(self._scaling.apply(X[where]), torch.device("cpu"))
+                x = self._scaling.apply(X[start : start + rows])
+                parts.append(compute(tensor(x, torch.device("cpu"))).numpy())
+        return np.concatenate(parts).astype(np.float64)
 
 
 def share(name: str, value: Any) -> None:
     """Refuse anything outside (0, 1]."""
     positive(name, value)
     if value > 1:
-        from ...errors import InputError
-
         raise InputError(f"{name} must be at most 1; got {value!r}")
 
 
 def sizes(name: str, value: Any) -> tuple[int, ...]:
-    """Read the widths of hidden layers."""
+    """Read the widths of hidden layers, at least one."""
     widths = tuple(np.atleast_1d(value).tolist())
+    if not widths:
+        raise InputError(f"{name} must name at least one layer; got {value!r}")
     for width in widths:
         whole(name, width)
     return widths
+
+
+def chain(widths: Sequence[int], draw: torch.Generator) -> list[nn.Linear]:
+    """Layers that lead from each width to the next."""
+    return [linear(a, b, draw) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+
+
+def through(
+    layers: Iterable[nn.Module], x: Tensor, keep: float = 1.0, draw: torch.Generator | None = None
+) -> Tensor:
+    """Hidden layers one after the other, with dropout if there is a generator for it."""
+    for layer in layers:
+        x = torch.relu(layer(x))
+        if draw is not None:
+            x = drop(x, keep, draw)
+    return x

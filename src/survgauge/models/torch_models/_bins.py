@@ -129,10 +129,7 @@ class BinnedModel(TorchModel):
         return self.bins_.curves(self._scores(X))
 
     def _scores(self, X: Floats) -> Floats:
-        out = np.empty((X.shape[0], len(self.bins_)))
-        for rows, x in self._blocks(X):
-            out[rows] = self._logits(x).numpy()
-        return out
+        return self._apply(X, self._logits)
 
 
 def _number(y: Outcomes, count: int | None) -> int:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from ...outcomes import Outcomes
-from .._training import Batch, drop, linear, positive, whole
+from .._training import Batch, linear, positive, whole
 from ..facts import FACTS
-from ._base import share, sizes
+from ._base import chain, share, sizes, through
 from ._bins import BinnedModel, Bins, negative_log_likelihood, passed
 
 
@@ -109,15 +109,13 @@ class DeepHit(BinnedModel):
 
     def _network(self, inputs: int, y: Outcomes, draw: torch.Generator) -> nn.Module:
         widths = (inputs, *sizes("hidden", self.hidden))
-        layers = [linear(a, b, draw) for a, b in zip(widths[:-1], widths[1:], strict=True)]
-        last = linear(widths[-1] + inputs, len(self.bins_), draw, bias=self.bins_.marginal(y))
-        # Start close to the Kaplan-Meier curve for everybody.
-        with torch.no_grad():
-            last.weight.mul_(0.1)
-        return nn.ModuleList([*layers, last])
+        # Small weights at the end: everybody starts close to the Kaplan-Meier curve.
+        start = self.bins_.marginal(y)
+        last = linear(widths[-1] + inputs, len(self.bins_), draw, bias=start, scale=0.1)
+        return nn.ModuleList([*chain(widths, draw), last])
 
     def _loss(self, net: nn.Module, batch: Batch, draw: torch.Generator, learning: bool) -> Tensor:
-        logits = scores(net, batch["x"], self.keep if learning else 1.0, draw)
+        logits = scores(net, batch["x"], self.keep, draw if learning else None)
         loss = negative_log_likelihood(logits, batch)
         return loss + self.alpha * ranking_loss(logits, batch, self.sigma)
 
@@ -128,14 +126,9 @@ class DeepHit(BinnedModel):
 def scores(
     net: nn.Module, x: Tensor, keep: float = 1.0, draw: torch.Generator | None = None
 ) -> Tensor:
-    """Scores of the bins, with dropout where `keep` is below one."""
+    """Scores of the bins, with dropout if there is a generator for it."""
     *layers, last = net.children()
-    h = x
-    for layer in layers:
-        h = torch.relu(layer(h))
-        if draw is not None and keep < 1:
-            h = drop(h, keep, draw)
-    return last(torch.cat([h, x], dim=1))
+    return last(torch.cat([through(layers, x, keep, draw), x], dim=1))
 
 
 def ranking_loss(logits: Tensor, batch: Batch, sigma: float) -> Tensor:

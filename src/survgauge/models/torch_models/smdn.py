@@ -54,7 +54,8 @@ class SurvivalMDN(TorchModel):
     Notes
     -----
     `predict_time` is the median of the mixture itself, which lies between the least and the
-    largest mean. Curves are the closed form on a grid of training times and beyond
+    largest mean; means are held below 10 times the last observed time, so it is finite. Curves are
+    the closed form on a grid of training times and beyond, up to the same limit
     (`predict_survival` gives it at any times).
 
     References
@@ -112,43 +113,48 @@ class SurvivalMDN(TorchModel):
         above = y.time[y.time > 0]
         self._unit = float(y.time.mean()) if above.size else 1.0
         # Time zero has no inverse softplus; it counts as half of the first time after it.
-        self._least = 0.5 * float(above.min()) / self._unit if above.size else 0.5
+        self._least = 0.5 * float(above.min()) if above.size else 0.5
         self.grid_ = time_grid(y)
-        scaled = np.maximum(y.time / self._unit, self._least)
-        return {
-            "y": inverse_softplus(scaled),
-            # log of dy/dt, which carries no weights but makes losses comparable in time units.
-            "slope": -np.log(-np.expm1(-scaled)),
-            "event": y.event,
-        }
+        self._most = float(self._real(self.grid_[-1]))
+        scaled = np.maximum(y.time, self._least) / self._unit
+        # The slope dy/dt belongs to the density, though no weight depends on it.
+        return {"y": self._real(y.time), "slope": -np.log(-np.expm1(-scaled)), "event": y.event}
 
     def _network(self, inputs: int, y: Outcomes, draw: torch.Generator) -> nn.Module:
-        seen = self._targets(y)["y"][y.event]
-        k = self.components
-        spread = max(float(seen.std()), 2.0 * self.min_deviation)
+        seen = self._real(y.time[y.event])
+        k, h = self.components, self.hidden
+        # Components start along the quantiles of the events, half as wide as all of them.
         means = np.quantile(seen, (np.arange(k) + 0.5) / k)
-        # softplus(bias) + min_deviation is the deviation that components start with.
-        width = inverse_softplus(np.array(max(0.5 * spread - self.min_deviation, 1e-3)))
-        net = nn.ModuleDict(
+        width = max(0.5 * float(seen.std()) - self.min_deviation, 1e-3)
+        return nn.ModuleDict(
             {
-                "enter": linear(inputs, self.hidden, draw),
-                "residual": linear(self.hidden, self.hidden, draw),
-                "weight": linear(self.hidden, k, draw),
-                "mean": linear(self.hidden, k, draw, bias=means),
-                "deviation": linear(self.hidden, k, draw, bias=float(width)),
+                "enter": linear(inputs, h, draw),
+                "residual": linear(h, h, draw),
+                "weight": linear(h, k, draw, scale=0.1),
+                "mean": linear(h, k, draw, bias=means, scale=0.1),
+                "deviation": linear(h, k, draw, bias=inverse_softplus(width), scale=0.1),
             }
         )
-        with torch.no_grad():
-            for head in ("weight", "mean", "deviation"):
-                net[head].weight.mul_(0.1)
-        return net
 
     def _loss(self, net: nn.Module, batch: Batch, draw: torch.Generator, learning: bool) -> Tensor:
-        weight, mean, deviation = mixture(net, batch["x"], self.min_deviation)
+        weight, mean, deviation = self._heads(net, batch["x"])
         z = (batch["y"][:, None] - mean) / deviation
         density = (weight - 0.5 * z.square() - _HALF_LOG_2PI - deviation.log()).logsumexp(1)
         surviving = (weight + torch.special.log_ndtr(-z)).logsumexp(1)
         return -torch.where(batch["event"], density + batch["slope"], surviving).mean()
+
+    def _heads(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Log weights, means and deviations of the components."""
+        layers = dict(net.named_children())
+        h = layers["enter"](x)
+        h = h + torch.relu(layers["residual"](h))
+        deviation = nn.functional.softplus(layers["deviation"](h)) + self.min_deviation
+        mean = layers["mean"](h).clamp(max=self._most)
+        return layers["weight"](h).log_softmax(1), mean, deviation
+
+    def _real(self, times: Any) -> Floats:
+        """Times on the real line."""
+        return inverse_softplus(np.maximum(times, self._least) / self._unit)
 
     def predict_survival(self, X: Any, times: Any) -> Floats:
         """Survival at `times`, (n, m), in closed form."""
@@ -168,31 +174,20 @@ class SurvivalMDN(TorchModel):
 
     def _survival(self, X: Floats, times: Floats) -> Floats:
         weight, mean, deviation = self._mixture(X)
-        scaled = np.maximum(times / self._unit, np.finfo(np.float64).tiny)
         out = np.empty((X.shape[0], times.size))
-        for j, point in enumerate(inverse_softplus(scaled)):
-            out[:, j] = (weight * ndtr((mean - point) / deviation)).sum(axis=1)
+        # A column at a time, so that no array has rows, times and components at once.
+        for j, point in enumerate(times):
+            y = inverse_softplus(max(point, np.finfo(np.float64).tiny) / self._unit)
+            out[:, j] = (weight * ndtr((mean - y) / deviation)).sum(axis=1)
         out[:, times <= 0] = 1.0
         return np.minimum(out, 1.0)
 
     def _mixture(self, X: Floats) -> tuple[Floats, Floats, Floats]:
         """Weights, means and deviations, (n, components) each."""
-        out = np.empty((3, X.shape[0], self.components))
-        for rows, x in self._blocks(X):
-            for part, values in zip(out, mixture(self.net_, x, self.min_deviation), strict=True):
-                part[rows] = values.numpy()
-        return np.exp(log_softmax(out[0], axis=1)), out[1], out[2]
+        heads = self._apply(X, lambda x: torch.stack(self._heads(self.net_, x), dim=1))
+        return np.exp(log_softmax(heads[:, 0], axis=1)), heads[:, 1], heads[:, 2]
 
 
-def mixture(net: nn.Module, x: Tensor, least: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Log weights, means and deviations of the components."""
-    layers = dict(net.named_children())
-    h = layers["enter"](x)
-    h = h + torch.relu(layers["residual"](h))
-    deviation = nn.functional.softplus(layers["deviation"](h)) + least
-    return layers["weight"](h).log_softmax(1), layers["mean"](h), deviation
-
-
-def inverse_softplus(t: Floats) -> Floats:
+def inverse_softplus(t: Any) -> Any:
     """Return log(exp(t) - 1), without overflow for large `t`."""
     return t + np.log(-np.expm1(-t))
