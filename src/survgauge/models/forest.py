@@ -38,7 +38,7 @@ class SurvivalForest(SurvivalModel):
         times distinct times. Where they would need more, times are rounded to as many quantiles
         as fit, which `notes_` tells. None: no limit.
     n_jobs : int or None
-        Processes' worth of work at once; -1: one a core.
+        Trees grown at once; -1: one a core. Does not change the result.
     random_state : int or None
         Of bootstrap and splits.
     verbose : bool
@@ -88,6 +88,9 @@ class SurvivalForest(SurvivalModel):
         self._report(f"{self.n_estimators} trees on {len(y)} rows")
         with self._noting_warnings():
             self.forest_.fit(X, structured(y))
+        # Threads add up the trees' curves in any order, and a rounding error at one half moves a
+        # median by a step: predictions are added up by one thread.
+        self.forest_.set_params(n_jobs=1)
         self.times_ = step_times(y)
         self.columns_ = np.searchsorted(self.forest_.unique_times_, self.times_)
 
