@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ._writing import write_atomically
 from .errors import InputError, MissingExtraError
 from .files import read_outcomes
 
@@ -124,9 +122,9 @@ def _write(features: Any, data: Any, path: str) -> None:
             import pyarrow  # noqa: F401
         except ImportError as error:
             raise MissingExtraError("writing Parquet", "parquet") from error
-        _replace(path, lambda place: table.to_parquet(place, index=False))
+        write_atomically(path, lambda place: table.to_parquet(place, index=False))
     else:
-        _replace(path, lambda place: table.to_csv(place, index=False))
+        write_atomically(path, lambda place: table.to_csv(place, index=False))
 
 
 def _draw(data: Any, path: str) -> None:
@@ -134,33 +132,6 @@ def _draw(data: Any, path: str) -> None:
 
     figure = SemiSyntheticDisplay(data).plot()
     try:
-        _replace(path, lambda place: figure.savefig(place, dpi=150))
+        write_atomically(path, lambda place: figure.savefig(place, dpi=150))
     except ValueError as error:  # matplotlib names the formats that it knows
         raise InputError(f"--plot {path}: {error}") from error
-
-
-def _replace(path: str, write: Callable[[str], object]) -> None:
-    """Let `write` fill a file beside the target, then put it in the target's place."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: folder {target.parent} does not exist")
-    if target.is_dir():
-        raise InputError(f"cannot write {target}: it is a folder")
-    place = ""
-    try:
-        # The suffix stays at the end: writers choose the format by it.
-        handle, place = tempfile.mkstemp(
-            dir=target.parent, prefix=".survgauge-", suffix=target.suffix
-        )
-        os.close(handle)
-        write(place)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(place, 0o666 & ~mask)  # mkstemp is stricter than a new file
-        os.replace(place, target)
-    except BaseException as error:
-        if place:
-            Path(place).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write {target}: {error}") from error
-        raise

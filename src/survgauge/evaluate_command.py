@@ -6,8 +6,9 @@ import argparse
 import json
 from typing import Any
 
+from ._writing import write_atomically
 from .errors import InputError
-from .files import read_outcomes, read_predictions, write_atomically
+from .files import read_outcomes, read_predictions
 
 
 def add_commands(commands: Any) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,30 +17,14 @@ from .outcomes import Outcomes
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 
 
-def write_atomically(path: str | Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: folder {target.parent} does not exist")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp is stricter than a new file
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 class Table:
     """Columns of a file, as text (CSV) or typed (Parquet)."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
+        if self.path.is_dir():
+            raise InputError(f"{self.path}: is a folder, not a file")
+        if not self.path.exists():
             raise InputError(f"{self.path}: no such file")
         if self.path.suffix.lower() in (".parquet", ".pq"):
             self.names, self._columns = _read_parquet(self.path)
@@ -58,6 +40,11 @@ class Table:
     def numbers(self, name: str) -> Floats:
         """Return a column as numbers; a gap or text is refused with its line."""
         column = self._columns[self._index(name)]
+        if getattr(column, "dtype", None) is not None and column.dtype.kind in "mM":
+            raise InputError(
+                f"{self.path}: column {name!r} must be numbers; it holds dates or durations "
+                f"({column.dtype}): choose a unit"
+            )
         try:
             values = np.asarray(column, dtype=np.float64)
         except (TypeError, ValueError):
@@ -140,7 +127,12 @@ def _read_csv(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
             reader = csv.reader(stream)
             names = [name.strip() for name in next(reader, [])]
             rows = [row for row in reader if row]
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: cannot be read as CSV: not UTF-8 text (byte {error.start}); "
+            "unpack a compressed file first"
+        ) from error
+    except (csv.Error, OSError) as error:
         raise InputError(f"{path}: cannot be read as CSV ({error})") from error
     if not names:
         raise InputError(f"{path}: empty file; expected a header line and a row per subject")

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from survgauge import InputError, KaplanMeier, Outcomes, UndefinedMetricError
-from survgauge.censoring import KINDS, PARAMETRIC, log_rank, semisynthetic
+from survgauge import InputError, KaplanMeier, Outcomes
+from survgauge.censoring import KINDS, PARAMETRIC, semisynthetic
 from survgauge.censoring.copulas import parameter, second_given_first, survival_ranks
 from survgauge.censoring.features import design_matrix
 from survgauge.censoring.laws import LAWS, Source
+from survgauge.metrics.logrank import log_rank_test
 
 
 def make(n=300, seed=0, whole=True):
@@ -420,25 +421,12 @@ def test_ties_take_random_places():
 # -- comparison ----------------------------------------------------------------------------
 
 
-def test_log_rank_equals_r():
-    # R 4.2.2, survival 3.5-3: survdiff(Surv(time, event) ~ b, d), i = 1..30,
-    # time = 1 + (7 i) %% 11, event = (5 i) %% 7 > 1, b = i %% 3 == 0.
-    i = np.arange(1, 31)
-    y, b = Outcomes(1 + (7 * i) % 11, (5 * i) % 7 > 1), i % 3 == 0
-    assert log_rank(y[b], y[~b]) == pytest.approx((0.1513711616986004, 0.6972284558358216))
-    assert log_rank(y[~b], y[b]) == pytest.approx(log_rank(y[b], y[~b]))
-
-
-def test_log_rank_without_common_follow_up_is_undefined():
-    with pytest.raises(UndefinedMetricError):
-        log_rank(([1, 2], [0, 0]), ([5, 6], [1, 1]))
-
-
 def test_comparison():
     X, y = make()
     ss = draw("uniform", X, y)
     compared = ss.comparison
-    assert (compared.statistic, compared.p_value) == log_rank(y, ss.y)
+    test = log_rank_test(y, ss.y)
+    assert (compared.statistic, compared.p_value) == (test.statistic, test.p_value)
     assert compared.curves["truth"].at(50) == pytest.approx(np.mean(y.time[y.event] > 50))
     grid = np.arange(0, min(y.time.max(), ss.y.time.max()) + 1)
     a, b, truth = KaplanMeier.fit(y), KaplanMeier.fit(ss.y), KaplanMeier.fit(y[y.event])

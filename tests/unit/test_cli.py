@@ -171,12 +171,12 @@ def test_debug_shows_the_traceback(files):
 
 
 def test_nothing_is_half_written(files, monkeypatch):
-    from survgauge import files as module
+    from survgauge import _writing as module
 
     target = files["folder"] / "out.json"
     target.write_text("old")
     monkeypatch.setattr(module.os, "replace", lambda *a: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(sg.InputError, match="full"):
         module.write_atomically(target, "new")
     assert target.read_text() == "old"
     assert sorted(p.name for p in files["folder"].iterdir() if p.name.startswith(".")) == []

@@ -169,7 +169,7 @@ def test_writing_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(storage.os, "replace", broken)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match="disk full"):
         storage.write_atomically(target, b"new")
     assert target.read_bytes() == b"old"
     assert list(target.parent.iterdir()) == [target]

@@ -97,3 +97,15 @@ def test_refusals():
         log_rank(([1, 2], [1, 0]), [1.0])
     with pytest.raises(UndefinedMetricError, match="event"):
         log_rank(([1, 2], [0, 0]), [np.inf, np.inf])
+
+
+def test_equals_r():
+    # R 4.2.2, survival 3.5-3: survdiff(Surv(time, event) ~ b, d), i = 1..30,
+    # time = 1 + (7 i) %% 11, event = (5 i) %% 7 > 1, b = i %% 3 == 0.
+    i = np.arange(1, 31)
+    y, b = Outcomes(1 + (7 * i) % 11, (5 * i) % 7 > 1), i % 3 == 0
+    result = log_rank_test(y[b], y[~b])
+    assert result.statistic == pytest.approx(0.1513711616986004)
+    assert result.p_value == pytest.approx(0.6972284558358216)
+    with pytest.raises(UndefinedMetricError):
+        log_rank_test(([1, 2], [0, 0]), ([5, 6], [1, 1]))

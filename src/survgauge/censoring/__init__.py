@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .comparison import Comparison, log_rank
+from .comparison import Comparison
 from .copulas import COPULAS
 from .generate import SemiSynthetic, semisynthetic
 from .laws import KINDS, PARAMETRIC
@@ -13,6 +13,5 @@ __all__ = [
     "PARAMETRIC",
     "Comparison",
     "SemiSynthetic",
-    "log_rank",
     "semisynthetic",
 ]

@@ -4,42 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 
-from ..errors import UndefinedMetricError
-from ..nonparametric import KaplanMeier, RiskTable
+from ..metrics.logrank import log_rank_test
+from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
-
-
-def log_rank(y_a: Any, y_b: Any) -> tuple[float, float]:
-    r"""Log-rank test of two groups: the chi-squared statistic (one degree of freedom), p-value.
-
-    :math:`(\sum_t d_a - d n_a / n)^2 / \sum_t d \frac{n_a n_b (n - d)}{n^2 (n - 1)}` over the
-    distinct event times of both groups.
-
-    >>> statistic, p_value = log_rank(([1, 2, 3], [1, 1, 1]), ([4, 5, 6], [1, 1, 0]))
-    >>> round(statistic, 3), round(p_value, 3)
-    (5.052, 0.025)
-    """
-    tables = [RiskTable.of(Outcomes.of(y_a, "y_a")), RiskTable.of(Outcomes.of(y_b, "y_b"))]
-    times = np.unique(np.concatenate([table.times[table.events > 0] for table in tables]))
-    died, at_risk = np.zeros((2, times.size)), np.zeros((2, times.size))
-    for group, table in enumerate(tables):
-        k = table.times.searchsorted(times)
-        at_risk[group] = np.append(table.at_risk, 0.0)[k]
-        same = np.append(table.times, np.inf)[k] == times
-        died[group] = np.where(same, np.append(table.events, 0.0)[k], 0.0)
-    d, n = died.sum(axis=0), at_risk.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = d * at_risk[0] * at_risk[1] * (n - d) / (n**2 * (n - 1))
-    variance = float(np.sum(spread[n > 1]))
-    if not variance > 0:
-        raise UndefinedMetricError("the groups are never at risk together when an event happens")
-    statistic = float(np.sum(died[0] - d * at_risk[0] / n)) ** 2 / variance
-    return statistic, float(chdtrc(1, statistic))
 
 
 @dataclass(frozen=True)
@@ -68,7 +38,8 @@ class Comparison:
 
     @cached_property
     def _test(self) -> tuple[float, float]:
-        return log_rank(self.original, self.synthetic)
+        result = log_rank_test(self.original, self.synthetic)
+        return result.statistic, result.p_value
 
     @property
     def statistic(self) -> float:

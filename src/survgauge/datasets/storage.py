@@ -6,11 +6,11 @@ import hashlib
 import os
 import sys
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from .. import _writing
 from ..errors import InputError
 
 DATA_VARIABLE = "SURVGAUGE_DATA"
@@ -52,17 +52,9 @@ def first_file(folder: Path | None, names: Iterable[str]) -> Path | None:
 
 
 def write_atomically(target: Path, content: bytes) -> Path:
-    """Write under a temporary name and rename, so that no half-written file is ever found."""
+    """Write a file whole or not at all, into a folder that is made where it is missing."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
+    return _writing.write_atomically(target, content)
 
 
 def check_sha256(content: bytes, expected: str | None, where: str) -> None:

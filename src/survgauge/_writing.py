@@ -1,0 +1,45 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import InputError
+
+
+def write_atomically(path: str | Path, content: str | bytes | Callable[[str], object]) -> Path:
+    """Write under a temporary name beside the target, then put it in the target's place.
+
+    `content` is text, bytes, or a function that fills the file whose name it is given.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: folder {target.parent} does not exist")
+    if target.is_dir():
+        raise InputError(f"cannot write {target}: it is a folder")
+    place = ""
+    try:
+        # The suffix stays at the end: writers choose the format by it.
+        handle, place = tempfile.mkstemp(
+            dir=target.parent, prefix=".survgauge-", suffix=target.suffix
+        )
+        os.close(handle)
+        if callable(content):
+            content(place)
+        else:
+            data = content.encode() if isinstance(content, str) else content
+            Path(place).write_bytes(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(place, 0o666 & ~mask)  # mkstemp is stricter than a new file
+        os.replace(place, target)
+    except BaseException as error:
+        if place:
+            Path(place).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot write {target}: {error}") from error
+        raise
+    return target
