@@ -1,1 +1,1 @@
-"""Experiments on data whose truth is known: does a metric rank models, and is it close?"""
+"""Experiments on data whose truth is known: which metric ranks models, and which is close."""

@@ -8,7 +8,9 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from hashlib import sha256
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,21 @@ from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
 NUMBERS_VERSION = 1
 _SHIPPED = Path(__file__).with_name("plans")
 _AXES = ("dataset", "censoring", "model")
+
+
+@dataclass(frozen=True)
+class Common:
+    """What all cells of a plan share."""
+
+    metrics: tuple[MetricSpec, ...]
+    folds: int
+    seed: int
+    external: DatasetSpec | None = None
+
+    @cached_property
+    def metrics_digest(self) -> str:
+        """What the choice of metrics adds to the identity of a result."""
+        return _digest([metric.identity() for metric in self.metrics])
 
 
 @dataclass(frozen=True)
@@ -37,14 +54,11 @@ class Cell:
     repeat: int
     fold: int
     model: ModelSpec
-    metrics: tuple[MetricSpec, ...]
-    folds: int
-    seed: int
-    external: DatasetSpec | None = None
+    common: Common
 
     def _seed(self, purpose: str, *names: str | int) -> int:
         path = (self.dataset.label, self.censoring.label, self.repeat, *names)
-        return int(stream(self.seed, "experiment", purpose, *path).integers(2**63 - 1))
+        return int(stream(self.common.seed, "experiment", purpose, *path).integers(2**63 - 1))
 
     @property
     def censoring_seed(self) -> int:
@@ -61,39 +75,47 @@ class Cell:
         """Of the model; below 2^31, which every library takes."""
         return self._seed("model", self.fold, self.model.label) % (2**31 - 1)
 
+    @property
+    def external(self) -> DatasetSpec | None:
+        """Data set whose censoring is drawn from, for the kind ``external``."""
+        return self.common.external if self.censoring.kind == "external" else None
+
+    @cached_property
     def data_key(self) -> str:
         """What the censored data set depends on."""
-        external = self.external.identity() if self.censoring.kind == "external" else None  # type: ignore[union-attr]
+        external = None if self.external is None else self.external.identity()
         parts = [self.dataset.identity(), self.censoring.identity(), self.repeat, external]
-        return _digest([NUMBERS_VERSION, self.seed, *parts])
+        return _digest([NUMBERS_VERSION, self.common.seed, *parts])
 
+    @cached_property
     def fold_key(self) -> str:
         """What the training and test rows depend on."""
-        return _digest([self.data_key(), self.folds, self.fold])
+        return _digest([self.data_key, self.common.folds, self.fold])
 
+    @cached_property
     def fit_digest(self) -> str:
         """What the predictions depend on."""
-        return _digest([self.fold_key(), self.model.identity()])
+        return _digest([self.fold_key, self.model.identity()])
 
+    @cached_property
     def digest(self) -> str:
         """What the result depends on."""
-        return _digest([self.fit_digest(), [metric.identity() for metric in self.metrics]])
+        return _digest([self.fit_digest, self.common.metrics_digest])
 
-    @property
-    def folder(self) -> str:
-        """Folder of the cell inside a store."""
-        return f"{_slug(self.dataset.label)}/{_slug(self.censoring.label)}"
-
+    @cached_property
     def path(self) -> str:
         """Name of the cell's file inside a store, without its ending."""
-        return f"{self.folder}/{self._stem()}-{self.digest()}"
+        return f"{self._stem}-{self.digest}"
 
+    @property
     def prediction_path(self) -> str:
         """Name of the file with its predictions: metrics do not change it."""
-        return f"{self.folder}/{self._stem()}-{self.fit_digest()}"
+        return f"{self._stem}-{self.fit_digest}"
 
+    @property
     def _stem(self) -> str:
-        return f"r{self.repeat}-f{self.fold}-{_slug(self.model.label)}"
+        folder = f"{_slug(self.dataset.label)}/{_slug(self.censoring.label)}"
+        return f"{folder}/r{self.repeat}-f{self.fold}-{_slug(self.model.label)}"
 
     def names(self) -> dict[str, Any]:
         """Axes of the plan on which the cell lies."""
@@ -190,19 +212,19 @@ class Plan:
 
     def cells(self) -> list[Cell]:
         """Expand: models vary fastest, so that neighbours share their data."""
+        common = Common(self.metrics, self.folds, self.seed, self.external)
         runs = product(self.datasets, self.censoring, range(self.repeats), range(self.folds))
         return [
-            Cell(dataset, kind, repeat, fold, model, self.metrics, self.folds, self.seed,
-                 self.external if kind.kind == "external" else None)
+            Cell(dataset, kind, repeat, fold, model, common)
             for dataset, kind, repeat, fold in runs
             for model in self.models
             if not self._skipped(dataset, kind, model)
-        ]  # fmt: skip
+        ]
 
     def _skipped(self, dataset: DatasetSpec, kind: CensoringSpec, model: ModelSpec) -> bool:
-        if kind.kind == "external" and self.external is not None:
-            if self.external.identity() == dataset.identity():
-                return True
+        own = self.external is not None and self.external.identity() == dataset.identity()
+        if kind.kind == "external" and own:
+            return True
         names = dict(zip(_AXES, (dataset.label, kind.label, model.label), strict=True))
         return any(all(names[axis] == value for axis, value in rule.items()) for rule in self.skip)
 
@@ -305,23 +327,21 @@ def _check(plan: Plan) -> None:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib
-        except ImportError as error:
-            raise MissingExtraError("reading plans", "experiment") from error
     try:
-        with path.open("rb") as stream_:
-            return tomllib.load(stream_)
+        toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    except ImportError as error:
+        raise MissingExtraError("reading plans", "experiment") from error
+    try:
+        with path.open("rb") as file:
+            table: dict[str, Any] = toml.load(file)
     except FileNotFoundError as error:
         plans = ", ".join(shipped_plans())
         raise InputError(f"no such plan: {path}; shipped plans are {plans}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a TOML file: {error}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
+    return table
 
 
 def _digest(parts: Any) -> str:

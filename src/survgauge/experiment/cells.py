@@ -1,0 +1,338 @@
+"""One cell: draw the censoring, split, fit, predict, measure. Nothing here knows of stores."""
+
+from __future__ import annotations
+
+import io
+import time
+import traceback
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, Ints
+from ..censoring import SemiSynthetic, semisynthetic
+from ..curves import SurvivalCurves
+from ..datasets import Dataset, load
+from ..errors import InputError
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ..reference import Reference
+from ..scorers import SurvivalKFold, predict
+from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
+from .plan import Cell
+from .scoring import Questions, number, score
+from .specs import DatasetSpec
+
+_LONGEST_TEXT = 400
+_MOST_WARNINGS = 10
+
+
+class Recent:
+    """The last few things that were built, so that memory stays bounded.
+
+    >>> recent = Recent(1)
+    >>> recent.get("a", lambda: 1), recent.get("a", lambda: 2), recent.get("b", lambda: 3)
+    (1, 1, 3)
+    >>> recent.get("a", lambda: 4)
+    4
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.items: OrderedDict[Any, Any] = OrderedDict()
+
+    def get(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Return what was built for a key, or build it."""
+        if key not in self.items:
+            # Room first: the new thing and the old one need not fit into memory together.
+            while len(self.items) >= self.size:
+                self.items.popitem(last=False)
+            self.items[key] = build()
+        self.items.move_to_end(key)
+        return self.items[key]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A data set and the checksum of its content."""
+
+    data: Dataset
+    checksum: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A semi-synthetic data set and the fold of each subject."""
+
+    data: SemiSynthetic
+    fold: Ints
+    prepare: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training and test part, filled, encoded and standardised from training rows alone."""
+
+    X_train: Floats
+    y_train: Outcomes
+    X_test: Floats
+    questions: Questions
+    facts: dict[str, Any]
+
+
+@dataclass
+class Memory:
+    """What a process keeps between cells."""
+
+    datasets: Recent = field(default_factory=lambda: Recent(2))
+    outcomes: Recent = field(default_factory=lambda: Recent(2))
+    drawn: Recent = field(default_factory=lambda: Recent(1))
+    folds: Recent = field(default_factory=lambda: Recent(1))
+
+
+#: Of this process. Every entry is a pure function of its key.
+MEMORY = Memory()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell with what a worker has to know besides.
+
+    Attributes
+    ----------
+    checksums : mapping
+        Content that the data sets must have, by name, so that all machines work on the same data.
+    fit : bool
+        False: measure stored predictions only.
+    """
+
+    cell: Cell
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    keep_predictions: bool = False
+    timeout: float | None = None
+    threads: int = 1
+    fit: bool = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell: status is ok, failed or missing (nothing to measure)."""
+
+    status: str
+    record: dict[str, Any]
+    predictions: bytes | None = None
+
+
+def execute(task: Task, stored: bytes | None = None) -> Outcome:
+    """Run a cell; whatever goes wrong becomes a record with its traceback.
+
+    Parameters
+    ----------
+    stored : bytes, optional
+        Predictions of an earlier run, see `pack`; then nothing is fitted.
+    """
+    if stored is None and not task.fit:
+        return Outcome("missing", _heading(task.cell))
+    start = time.perf_counter()
+    with one_cell(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with time_limit(task.timeout):
+                record, predictions = _run(task, stored)
+        except (Exception, CellTimeoutError) as error:
+            return Outcome("failed", _failure(task.cell, error, start))
+    texts = dict.fromkeys(_short(f"{w.category.__name__}: {w.message}") for w in caught)
+    record["warnings"] = list(texts)[:_MOST_WARNINGS]
+    record["seconds"]["total"] = time.perf_counter() - start
+    return Outcome("ok", record, predictions)
+
+
+def _run(task: Task, stored: bytes | None) -> tuple[dict[str, Any], bytes | None]:
+    cell, clock = task.cell, _Clock()
+    limit_threads(task.threads)
+    fold = fold_of(cell, task.checksums)
+    clock.lap("prepare")
+    notes: tuple[str, ...] = ()
+    if stored is None:
+        model = cell.model.build(cell.model_seed)
+        # Building imports libraries, which come with thread pools of their own.
+        limit_threads(task.threads)
+        clock.lap("build")
+        model.fit(fold.X_train, fold.y_train)
+        clock.lap("fit")
+        prediction = predict(model, fold.X_test)
+        clock.lap("predict")
+        notes = tuple(getattr(model, "notes_", ()))
+    else:
+        prediction = unpack(stored)
+        clock.lap("read")
+    rows = score(fold.questions, prediction, cell.common.metrics)
+    clock.lap("metrics")
+    record = {
+        **_heading(cell),
+        "data": {**fold.facts, "tail_share": _tail_share(prediction)},
+        "seconds": clock.laps,
+        "notes": [_short(note) for note in notes],
+        "metrics": rows,
+    }
+    keep = task.keep_predictions and stored is None
+    return record, pack(prediction) if keep else None
+
+
+def loaded(spec: DatasetSpec) -> Loaded:
+    """Load a data set, or take it from memory."""
+
+    def build() -> Loaded:
+        data = load(spec.label, spec.path, **spec.settings)
+        return Loaded(data, content_checksum(data))
+
+    return MEMORY.datasets.get((spec.label, spec.path, str(spec.settings)), build)
+
+
+def fold_of(cell: Cell, checksums: Mapping[str, str] | None = None) -> Fold:
+    """Training and test part of a cell; the same for all models."""
+    return MEMORY.folds.get(cell.fold_key, lambda: _fold(cell, checksums or {}))
+
+
+def _fold(cell: Cell, checksums: Mapping[str, str]) -> Fold:
+    key = (cell.data_key, cell.common.folds)
+    drawn: Drawn = MEMORY.drawn.get(key, lambda: _draw(cell, checksums))
+    ss = drawn.data
+    train, test = np.flatnonzero(drawn.fold != cell.fold), np.flatnonzero(drawn.fold == cell.fold)
+    y_train, y_test = ss.y[train], ss.y[test]
+    # A level that is missing from a fold would leave a constant column, which some models refuse.
+    prepare = drawn.prepare().fit(ss.X.iloc[train])
+    X_train, X_test = (_with_column(prepare.transform(ss.X.iloc[rows])) for rows in (train, test))
+    facts = {
+        "subjects": len(ss),
+        "censored": ss.censoring_rate,
+        "dropped": ss.dropped,
+        "train": len(y_train),
+        "test": len(y_test),
+        "test_events": int(y_test.event.sum()),
+        "past_reference": int((y_test.time > y_train.time.max()).sum()),
+        "features": int(X_train.shape[1]),
+    }
+    questions = Questions(y_test, Reference(y_train), ss.true_time[test])
+    return Fold(X_train, y_train, X_test, questions, facts)
+
+
+def _draw(cell: Cell, checksums: Mapping[str, str]) -> Drawn:
+    external = None
+    if cell.external is not None:
+        other = cell.external
+        external = MEMORY.outcomes.get(other.label, lambda: _checked(other, checksums).data.y)
+    base = _checked(cell.dataset, checksums).data
+    ss = semisynthetic(
+        base.X,
+        base.y,
+        cell.censoring.kind,
+        cell.censoring_seed,
+        external,
+        fill=base.fill,
+        **cell.censoring.settings,
+    )
+    folds = SurvivalKFold(cell.common.folds, cell.split_seed).folds(ss.y)
+    return Drawn(ss, folds, lambda: base.preprocessor(drop_constant=True))
+
+
+def _checked(spec: DatasetSpec, checksums: Mapping[str, str]) -> Loaded:
+    found = loaded(spec)
+    expected = checksums.get(spec.label)
+    if expected is not None and found.checksum != expected:
+        raise InputError(
+            f"data set {spec.label!r} differs from the one that the run began with: its content "
+            f"has checksum {found.checksum}, expected {expected}"
+        )
+    return found
+
+
+def _with_column(X: Floats) -> Floats:
+    """Features that are all constant leave one column of zeros, so that every model can be fit."""
+    return X if X.shape[1] else np.zeros((X.shape[0], 1))
+
+
+def content_checksum(data: Dataset) -> str:
+    """SHA-256 of what a data set holds, whatever file or package it came from."""
+    digest = sha256()
+    for array in (data.y.time, data.y.event.astype(np.float64)):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    for name in data.X.columns:
+        column = data.X[name]
+        digest.update(f"|{name}|".encode())
+        if column.dtype.kind in "fiub":
+            digest.update(np.ascontiguousarray(column.to_numpy(), dtype="<f8").tobytes())
+        else:
+            digest.update("\x1f".join(map(str, column.tolist())).encode())
+    return digest.hexdigest()
+
+
+def pack(prediction: Prediction) -> bytes:
+    """Predictions as the bytes of a compressed NumPy file."""
+    file = io.BytesIO()
+    curves = prediction.curves
+    if curves is not None:
+        how = np.array([curves.interpolation, curves.tail])
+        np.savez_compressed(file, times=curves.times, survival=curves.survival, how=how)
+    elif prediction.kind == "times":
+        np.savez_compressed(file, predicted=prediction.times)
+    else:
+        np.savez_compressed(file, risk=prediction.risk)
+    return file.getvalue()
+
+
+def unpack(content: bytes) -> Prediction:
+    """Read what `pack` wrote.
+
+    >>> unpack(pack(Prediction.of([3.0, 4.0], 2, "m"))).times
+    array([3., 4.])
+    """
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        if "survival" in arrays:
+            how, tail = (str(word) for word in arrays["how"])
+            return Prediction(
+                SurvivalCurves(arrays["times"], arrays["survival"], how, tail), None, None
+            )
+        if "predicted" in arrays:
+            return Prediction(None, arrays["predicted"], None)
+        return Prediction(None, None, arrays["risk"])
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name], self._last = now - self._last, now
+
+
+def _heading(cell: Cell) -> dict[str, Any]:
+    return {"cell": cell.names(), "digest": cell.digest}
+
+
+def _failure(cell: Cell, error: BaseException, start: float) -> dict[str, Any]:
+    return {
+        **_heading(cell),
+        "error": type(error).__name__,
+        "message": _short(str(error)),
+        "traceback": "".join(traceback.format_exception(error)),
+        "seconds": {"total": time.perf_counter() - start},
+    }
+
+
+def _tail_share(prediction: Prediction) -> float | None:
+    if prediction.curves is None:
+        return None
+    return number(np.mean(~prediction.curves.reaches(0.5)))
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

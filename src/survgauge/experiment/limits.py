@@ -1,0 +1,123 @@
+"""What a cell may use: threads, and time."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+#: Packages whose thread pools exist only after they are imported.
+_WITH_POOLS = ("numpy", "scipy.linalg", "sklearn", "sksurv", "torch", "numexpr")
+_limited: dict[str, Any] = {}
+_one_at_a_time = threading.RLock()
+
+
+class CellTimeoutError(BaseException):
+    """A cell took longer than the plan allows.
+
+    Not an `Exception`, because libraries that try one thing after another would swallow it.
+    """
+
+
+@contextmanager
+def one_cell() -> Iterator[None]:
+    """One cell at a time in a process: thread limits and caught warnings belong to the process."""
+    with _one_at_a_time:
+        yield
+
+
+def limit_threads(threads: int) -> None:
+    """Limit linear algebra, OpenMP and torch in this process, again after new imports."""
+    loaded = tuple(name for name in _WITH_POOLS if name in sys.modules)
+    if _limited.get("state") == (threads, loaded):
+        return
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ImportError:
+        pass
+    else:
+        # Kept alive: an object that is thrown away may take its limits with it.
+        _limited["pools"] = threadpool_limits(limits=threads)
+    if "torch" in sys.modules:
+        import torch
+
+        _limited.setdefault("torch", torch.get_num_threads())
+        torch.set_num_threads(threads)
+    _limited["state"] = (threads, loaded)
+
+
+def restore_threads() -> None:
+    """Undo `limit_threads` in a process that goes on with something else."""
+    pools = _limited.pop("pools", None)
+    if pools is not None:
+        pools.restore_original_limits()
+    before = _limited.pop("torch", None)
+    if before is not None:
+        import torch
+
+        torch.set_num_threads(before)
+    _limited.clear()
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise `CellTimeoutError` in this thread after so many seconds.
+
+    It strikes when Python gets the word: a single call into compiled code ends first.
+    """
+    if seconds is None:
+        yield
+    elif threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
+        with _by_signal(seconds):
+            yield
+    else:
+        with _by_exception(seconds):
+            yield
+
+
+@contextmanager
+def _by_signal(seconds: float) -> Iterator[None]:
+    def strike(number: int, frame: Any) -> None:
+        raise CellTimeoutError(f"the cell took longer than {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _by_exception(seconds: float) -> Iterator[None]:
+    """For threads other than the main one, which signals do not reach."""
+    target = ctypes.c_ulong(threading.get_ident())
+    guard = threading.Lock()
+    state = {"done": False, "struck": False}
+
+    def strike() -> None:
+        with guard:
+            if not state["done"]:
+                state["struck"] = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    target, ctypes.py_object(CellTimeoutError)
+                )
+
+    timer = threading.Timer(seconds, strike)
+    timer.daemon = True
+    timer.start()
+    try:
+        try:
+            yield
+        finally:
+            with guard:
+                state["done"] = True
+            timer.cancel()
+    except CellTimeoutError as error:
+        # The interpreter raised it without a message.
+        raise CellTimeoutError(f"the cell took longer than {seconds:g} seconds") from error

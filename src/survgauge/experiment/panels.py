@@ -1,0 +1,156 @@
+"""A semi-synthetic data set as arrays: what metrics say of models, and what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats
+from .._random import stream
+from . import meta
+
+#: Bootstrap replicates behind intervals.
+REPLICATES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Models x metrics on one semi-synthetic data set, for metrics that share a truth.
+
+    Attributes
+    ----------
+    dataset, censoring, truth : str
+        Which data, and which truth.
+    models, metrics : tuple of str
+        Rows and columns.
+    values, true : ndarray of shape (runs, models, metrics)
+        What each metric says and what is true, in every run (a fold of a repeat).
+    repeat : ndarray of shape (runs,)
+        Which repeat a run belongs to.
+    lower : ndarray of bool, shape (metrics,)
+        Whether lower values are better.
+    left_out : tuple of str
+        Models that lack some of the runs, and so cannot be compared with the others.
+    """
+
+    dataset: str
+    censoring: str
+    truth: str
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: Floats
+    true: Floats
+    repeat: Any
+    lower: Bools
+    left_out: tuple[str, ...] = ()
+    seed: int = 0
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Columns that say which panel a row of a table belongs to."""
+        return {"dataset": self.dataset, "censoring": self.censoring, "truth": self.truth}
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Mean over runs, (models, metrics)."""
+        return np.asarray(self.values.mean(axis=0))
+
+    @cached_property
+    def true_mean(self) -> Floats:
+        """True mean over runs, (models, metrics)."""
+        return np.asarray(self.true.mean(axis=0))
+
+    @cached_property
+    def answers(self) -> Answers:
+        """How well the metrics do, on the means over runs."""
+        return Answers.of(self.mean, self.true_mean, self.lower)
+
+    @cached_property
+    def replicates(self) -> Answers:
+        """The same in bootstrap replicates of the runs: a leading axis."""
+        rng = stream(self.seed, "meta", self.dataset, self.censoring, self.truth)
+        weights = meta.resampled_runs(self.repeat, rng, REPLICATES)
+        values, true = (np.tensordot(weights, a, axes=1) for a in (self.values, self.true))
+        return Answers.of(values, true, self.lower)
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether there is more than one run to resample."""
+        return self.values.shape[0] > 1
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The paper's two questions answered, a number a metric (and replicate)."""
+
+    proximity: Floats
+    relative: Floats
+    bias: Floats
+    tau: Floats
+    overlap: Floats
+    in_order: Floats
+    winner: Bools
+
+    @classmethod
+    def of(cls, values: Floats, true: Floats, lower: Bools) -> Answers:
+        """Compute all of them."""
+        near, overlap = meta.proximity(values, true), meta.top_overlap(values, true, lower)
+        return cls(
+            near,
+            meta.proximity(values, true, relative=True),
+            meta.bias(values, true),
+            meta.kendall_tau(values, true),
+            overlap,
+            meta.top_order(values, true, lower),
+            meta.winners(overlap, near),
+        )
+
+
+def panels_of(table: Any, seed: int = 0) -> Iterator[Panel]:
+    """Cut a long table into panels, in the order of its rows."""
+    known = table[table["true_value"].notna()]
+    for (dataset, censoring), block in table.groupby(["dataset", "censoring"], sort=False):
+        runs = block[["repeat", "fold"]].drop_duplicates().sort_values(["repeat", "fold"])
+        index = {run: k for k, run in enumerate(runs.itertuples(index=False, name=None))}
+        here = known.loc[known.index.intersection(block.index)]
+        for truth, family in here.groupby("truth", sort=False):
+            if truth:
+                where = (str(dataset), str(censoring), str(truth))
+                panel = _panel(where, family, index, runs["repeat"].to_numpy(), seed)
+                if panel is not None:
+                    yield panel
+
+
+def _panel(
+    where: tuple[str, str, str], rows: Any, runs: dict[Any, int], repeat: Any, seed: int
+) -> Panel | None:
+    models, metrics = (list(dict.fromkeys(rows[axis])) for axis in ("model", "metric"))
+    shape = (len(runs), len(models), len(metrics))
+    values, true = np.full(shape, np.nan), np.full(shape, np.nan)
+    present = np.zeros(shape[:2], dtype=bool)
+    cells = zip(rows["repeat"], rows["fold"], strict=True)
+    run = np.array([runs[cell] for cell in cells], dtype=np.intp)
+    model = rows["model"].map({name: k for k, name in enumerate(models)}).to_numpy()
+    metric = rows["metric"].map({name: k for k, name in enumerate(metrics)}).to_numpy()
+    values[run, model, metric] = rows["value"].to_numpy(dtype=np.float64)
+    true[run, model, metric] = rows["true_value"].to_numpy(dtype=np.float64)
+    present[run, model] = True
+    whole: Bools = np.asarray(present.all(axis=0))
+    if whole.sum() < 2:
+        return None
+    direction = dict(zip(rows["metric"], rows["direction"], strict=True))
+    return Panel(
+        *where,
+        tuple(name for name, kept in zip(models, whole, strict=True) if kept),
+        tuple(metrics),
+        values[:, whole],
+        true[:, whole],
+        repeat,
+        np.array([direction[name] == "lower" for name in metrics]),
+        tuple(name for name, kept in zip(models, whole, strict=True) if not kept),
+        seed,
+    )

@@ -1,0 +1,349 @@
+"""What an experiment says about metrics: do they rank models as the truth does, are they close."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..datasets.extras import need
+from ..errors import InputError, one_of
+from . import meta
+from .comparisons import CriticalDifference, compare, next_best, paired_t
+from .panels import Answers, Panel, panels_of
+from .plan import Plan
+from .store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NEEDED = ("dataset", "censoring", "model", "metric", "value", "true_value")
+_AXES = {"datasets": "dataset", "censoring": "censoring", "models": "model", "metrics": "metric"}
+#: Measures to compare metrics by, and whether lower is better.
+MEASURES = {"relative": True, "proximity": True, "tau": False, "overlap": False}
+
+
+class Results:
+    """Results of an experiment, and what follows from them.
+
+    Metrics are compared within a *truth*: all mean absolute errors with the true one, and so on.
+    Statistics are those of the means over runs (folds and repeats), as in the paper; intervals
+    come from redrawing repeats and folds.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Long format: dataset, censoring, model, metric, value, true_value; optional repeat, fold,
+        truth ("mae"), direction ("lower").
+    failures : list of dict
+        Records of the cells that failed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("d", "uniform", m, metric, v, t) for m, t, by in
+    ...         [("a", 10.0, (9.0, 4.0)), ("b", 12.0, (11.0, 6.0)), ("c", 15.0, (13.0, 5.0))]
+    ...         for metric, v in zip(("po", "hinge"), by)]
+    >>> results = Results(pd.DataFrame(rows, columns=["dataset", "censoring", "model", "metric",
+    ...                                               "value", "true_value"]))
+    >>> results.winners["metric"].tolist()
+    ['po']
+    >>> results.ranking[["metric", "tau"]].round(2).values.tolist()
+    [['po', 1.0], ['hinge', 0.33]]
+    """
+
+    def __init__(
+        self, table: pd.DataFrame, failures: Iterable[dict[str, Any]] = (), name: str = ""
+    ) -> None:
+        self._pd = need("pandas", "tables of results", "experiment")
+        missing = [column for column in _NEEDED if column not in table.columns]
+        if missing:
+            raise InputError(f"table must have columns {', '.join(_NEEDED)}; {missing[0]!r} lacks")
+        defaults = {"repeat": 0, "fold": 0, "truth": "mae", "direction": "lower"}
+        added = {key: value for key, value in defaults.items() if key not in table.columns}
+        self.metrics: pd.DataFrame = table.assign(**added).reset_index(drop=True)
+        self.failures = list(failures)
+        self.name = name
+
+    @classmethod
+    def load(cls, store: str | os.PathLike[str]) -> Results:
+        """Read the finished cells of a store."""
+        place = Store(store)
+        plan: Plan | None = place.plan() if place.is_used() else None
+        table = place.table() if plan is None or not place.finished() else place.consolidate(plan)
+        return cls(table, place.failures(plan) if plan else (), plan.name if plan else "")
+
+    def __repr__(self) -> str:
+        return (
+            f"Results({self.name!r}: {len(self.sets)} semi-synthetic data sets, "
+            f"{self.metrics['model'].nunique()} models, {self.metrics['metric'].nunique()} "
+            f"metrics, {len(self.failures)} failed cells)"
+        )
+
+    def select(self, truth: str | None = None, **chosen: Iterable[str] | None) -> Results:
+        """Keep some datasets, censoring, models, metrics, or one truth.
+
+        >>> # results.select(truth="mae", metrics=["mae_margin", "mae_po"]).winners
+        """
+        table = self.metrics
+        if truth is not None:
+            one_of("truth", truth, self.truths)
+            table = table[table["truth"] == truth]
+        for axis, labels in chosen.items():
+            one_of("select", axis, _AXES)
+            if labels is None:
+                continue
+            column, wanted = _AXES[axis], [labels] if isinstance(labels, str) else list(labels)
+            for label in wanted:
+                one_of(axis, label, table[column].unique())
+            table = table[table[column].isin(wanted)]
+        return Results(table, self.failures, self.name)
+
+    # -- what there is -----------------------------------------------------------------------
+
+    @cached_property
+    def panels(self) -> list[Panel]:
+        """One for each semi-synthetic data set and truth."""
+        return list(panels_of(self.metrics))
+
+    @property
+    def truths(self) -> list[str]:
+        """Truths that metrics were compared with, in the order of the plan."""
+        return [truth for truth in dict.fromkeys(self.metrics["truth"]) if truth]
+
+    @property
+    def sets(self) -> list[tuple[str, str]]:
+        """Semi-synthetic data sets: (dataset, censoring)."""
+        pairs = zip(self.metrics["dataset"], self.metrics["censoring"], strict=True)
+        return list(dict.fromkeys(pairs))
+
+    @property
+    def left_out(self) -> pd.DataFrame:
+        """Models that lack runs on a data set and were left out there."""
+        rows = [{**p.names, "model": model} for p in self.panels for model in p.left_out]
+        return self._pd.DataFrame(rows, columns=["dataset", "censoring", "truth", "model"])
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """Means and spread over runs: what the paper's spreadsheet holds."""
+        groups = self.metrics.groupby(
+            ["dataset", "censoring", "truth", "model", "metric"], sort=False
+        )
+        columns = {"value": "value", "true_value": "true_value"}
+        table = groups.agg(
+            **{column: (column, "mean") for column in columns},
+            **{f"{column}_sd": (column, "std") for column in columns},
+            runs=("value", "size"),
+        )
+        return table.reset_index()
+
+    # -- the two questions -------------------------------------------------------------------
+
+    @cached_property
+    def proximity(self) -> pd.DataFrame:
+        """How close each metric is to the truth on each data set.
+
+        Columns: proximity (mean over models of |metric - truth|), low and high (interval over
+        runs), relative, spread (standard deviation over models), bias (mean of metric - truth),
+        next_best (the metric that follows in proximity) and p_value (paired t-test over models
+        against it).
+        """
+        rows = []
+        for panel in self.panels:
+            gaps = meta.distances(panel.mean, panel.true_mean)
+            spread = gaps.std(axis=0, ddof=1)
+            following = next_best(panel.answers.proximity)
+            for k, row in self._rows(panel, ("proximity", "relative", "bias"), "proximity"):
+                j = following[k]
+                row |= {
+                    "spread": spread[k],
+                    "next_best": None if j is None else panel.metrics[j],
+                    "p_value": np.nan if j is None else paired_t(gaps[:, k], gaps[:, j]),
+                }
+                rows.append(row)
+        return self._pd.DataFrame(rows)
+
+    @cached_property
+    def by_model(self) -> pd.DataFrame:
+        """Difference of each metric from the truth, model by model, with its spread over runs."""
+        rows = []
+        for panel in self.panels:
+            gap = panel.values - panel.true
+            mean = gap.mean(axis=0)
+            sd = gap.std(axis=0, ddof=1) if panel.has_spread else np.full(mean.shape, np.nan)
+            for i, model in enumerate(panel.models):
+                for k, metric in enumerate(panel.metrics):
+                    true = panel.true_mean[i, k]
+                    rows.append(
+                        {
+                            **panel.names,
+                            "model": model,
+                            "metric": metric,
+                            "true_value": true,
+                            "difference": mean[i, k],
+                            "difference_sd": sd[i, k],
+                            "relative": mean[i, k] / true if true else np.nan,
+                        }
+                    )
+        return self._pd.DataFrame(rows)
+
+    @cached_property
+    def ranking(self) -> pd.DataFrame:
+        """How well each metric ranks the models on each data set.
+
+        Columns: tau (Kendall's tau-b with the true order), low and high (interval over runs),
+        overlap (how many of the best three are right), in_order (how many of the first three
+        places), best (what the metric thinks the best model is).
+        """
+        rows = []
+        for panel in self.panels:
+            signed = np.where(panel.lower, panel.mean, -panel.mean)
+            for k, row in self._rows(panel, ("tau", "overlap", "in_order"), "tau"):
+                known = not np.isnan(signed[:, k]).any()
+                row["best"] = panel.models[int(np.argmin(signed[:, k]))] if known else None
+                rows.append(row)
+        return self._pd.DataFrame(rows)
+
+    def _rows(self, panel: Panel, columns: tuple[str, ...], main: str) -> Any:
+        """Rows of a table, a metric each, with an interval of the main column."""
+        low = high = np.full(len(panel.metrics), np.nan)
+        if panel.has_spread:
+            low, high = meta.interval(getattr(panel.replicates, main))
+        for k, metric in enumerate(panel.metrics):
+            numbers = {name: float(getattr(panel.answers, name)[k]) for name in columns}
+            first = {main: numbers.pop(main), "low": float(low[k]), "high": float(high[k])}
+            yield k, {**panel.names, "metric": metric, **first, **numbers}
+
+    @cached_property
+    def winners(self) -> pd.DataFrame:
+        """Best metrics of each data set: most of the best three right, then closest; ties share.
+
+        `share` is the share of bootstrap replicates of the runs in which the metric wins.
+        """
+        rows = []
+        for panel in self.panels:
+            found: Answers = panel.answers
+            share = panel.replicates.winner.mean(axis=0) if panel.has_spread else None
+            for k in np.flatnonzero(found.winner):
+                rows.append(
+                    {
+                        **panel.names,
+                        "metric": panel.metrics[k],
+                        "overlap": float(found.overlap[k]),
+                        "proximity": float(found.proximity[k]),
+                        "tau": float(found.tau[k]),
+                        "share": np.nan if share is None else float(share[k]),
+                    }
+                )
+        columns = [
+            "dataset",
+            "censoring",
+            "truth",
+            "metric",
+            "overlap",
+            "proximity",
+            "tau",
+            "share",
+        ]
+        return self._pd.DataFrame(rows, columns=columns)
+
+    # -- over data sets ----------------------------------------------------------------------
+
+    def summary(self, truth: str | None = None) -> pd.DataFrame:
+        """Wins of each metric by kind of censoring, as in the paper's table, and its means.
+
+        Columns: a kind of censoring each, total, tau, overlap and relative (means over data sets,
+        the first with an interval over runs).
+        """
+        panels = self._of(truth)
+        kinds = list(dict.fromkeys(panel.censoring for panel in panels))
+        metrics = list(dict.fromkeys(m for panel in panels for m in panel.metrics))
+        wins = self._pd.DataFrame(0, index=metrics, columns=kinds)
+        for panel in panels:
+            for k in np.flatnonzero(panel.answers.winner):
+                wins.loc[panel.metrics[k], panel.censoring] += 1
+        wins["total"] = wins.sum(axis=1)
+        for measure in ("tau", "overlap", "relative"):
+            wins[measure] = self._matrix(panels, metrics, measure).mean(axis=0)
+        low, high = self._mean_interval(panels, metrics, "tau")
+        wins["tau_low"], wins["tau_high"] = low, high
+        return wins.rename_axis("metric")
+
+    def critical_difference(
+        self, measure: str = "relative", truth: str | None = None, alpha: float = 0.05
+    ) -> CriticalDifference:
+        """Compare metrics over data sets: Friedman, Nemenyi, and Wilcoxon pairs with Holm.
+
+        Parameters
+        ----------
+        measure : {"relative", "proximity", "tau", "overlap"}
+            By what.
+        """
+        one_of("measure", measure, MEASURES)
+        panels = self._of(truth)
+        metrics = list(dict.fromkeys(m for panel in panels for m in panel.metrics))
+        matrix = self._matrix(panels, metrics, measure)
+        matrix = matrix if MEASURES[measure] else -matrix
+        never = np.isnan(matrix).all(axis=0)
+        kept = tuple(name for name, gone in zip(metrics, never, strict=True) if not gone)
+        return compare(matrix[:, ~never], kept, alpha)
+
+    def advice(self, truth: str | None = None) -> pd.DataFrame:
+        """The paper's advice, margin under exponential censoring and po elsewhere, with evidence.
+
+        One row a kind of situation: what is recommended, wins of it and of the other, data sets,
+        mean tau and mean relative proximity of both, and the p-value of a signed-rank test of the
+        relative proximities over data sets.
+        """
+        from .advice import advice_rows
+
+        return self._pd.DataFrame(advice_rows(self._of(truth)))
+
+    def _of(self, truth: str | None) -> list[Panel]:
+        if not self.truths:
+            raise InputError("no metric of these results has a true counterpart")
+        chosen = truth or self.truths[0]
+        one_of("truth", chosen, self.truths)
+        return [panel for panel in self.panels if panel.truth == chosen]
+
+    @staticmethod
+    def _matrix(panels: list[Panel], metrics: list[str], measure: str) -> Any:
+        """(data sets, metrics); NaN where a data set lacks the metric."""
+        matrix = np.full((len(panels), len(metrics)), np.nan)
+        for i, panel in enumerate(panels):
+            columns = [metrics.index(name) for name in panel.metrics]
+            matrix[i, columns] = getattr(panel.answers, measure)
+        return matrix
+
+    @staticmethod
+    def _mean_interval(panels: list[Panel], metrics: list[str], measure: str) -> Any:
+        if not all(panel.has_spread and len(panel.metrics) == len(metrics) for panel in panels):
+            nothing = np.full(len(metrics), np.nan)
+            return nothing, nothing
+        stacked = [
+            getattr(p.replicates, measure)[:, [p.metrics.index(name) for name in metrics]]
+            for p in panels
+        ]
+        return meta.interval(np.mean(stacked, axis=0))
+
+    # -- figures -----------------------------------------------------------------------------
+
+    def plot(self, kind: str = "grid", **options: Any) -> Any:
+        """Draw; returns a matplotlib figure.
+
+        Parameters
+        ----------
+        kind : {"grid", "panel", "summary", "critical"}
+            The paper's figure for all data sets or for one (`dataset`, `censoring`), the table of
+            winners, the critical-difference diagram.
+        **options
+            truth, metrics (columns, by default those without settings), and what the display
+            takes; see `survgauge.experiment.figures`.
+        """
+        from .figures import DISPLAYS
+
+        one_of("kind", kind, DISPLAYS)
+        return DISPLAYS[kind](self, **options).plot()

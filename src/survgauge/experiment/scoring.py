@@ -1,0 +1,105 @@
+"""Metrics of one fold with their true counterparts, computed with the real event times."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..errors import UndefinedMetricError
+from ..metrics.problem import Problem
+from ..metrics.registry import REGISTRY
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ..reference import Reference
+from .specs import HORIZON, LOSS_OF, MetricSpec, imported
+
+
+@dataclass
+class Questions:
+    """What all models of a fold are asked: test and training outcomes, and the hidden truth.
+
+    Horizons and Kaplan-Meier estimates are made once for all models.
+    """
+
+    y: Outcomes
+    reference: Reference
+    true_time: Floats
+    _problems: dict[str, Problem] = field(default_factory=dict)
+
+    def problem(self, settings: dict[str, Any]) -> Problem:
+        """Test outcomes against the training outcomes; no model and no metric sees the truth."""
+        key = json.dumps(settings, sort_keys=True)
+        if key not in self._problems:
+            given = {k: v for k, v in settings.items() if not (k == "tau" and v == HORIZON)}
+            problem = Problem.of(self.y, self.reference, **given)
+            if settings.get("tau") == HORIZON:
+                problem = replace(problem, tau=problem.horizon)
+            self._problems[key] = problem
+        return self._problems[key]
+
+    def true_problem(self, settings: dict[str, Any]) -> Problem:
+        """Ask the same question, same horizon and time of interest, with every event known."""
+        seen = self.problem(settings)
+        known = Outcomes(self.true_time, np.ones(len(self.y), dtype=bool))
+        return replace(seen, y=known, reference=None)
+
+
+def score(
+    questions: Questions, prediction: Prediction, metrics: tuple[MetricSpec, ...]
+) -> list[dict[str, Any]]:
+    """Compute all metrics that the prediction allows, each with its truth.
+
+    Returns
+    -------
+    list of dict
+        metric, value, stderr, truth, true_value, true_stderr and, where a metric is undefined on
+        the fold, a note; numbers are None where they do not exist.
+    """
+    rows = []
+    truths: dict[str, dict[str, Any]] = {}
+    for spec in metrics:
+        if spec.function is None and not prediction.has(REGISTRY[spec.name].needs):
+            continue
+        measured = _measure(spec, questions.problem(spec.settings), prediction)
+        label = spec.truth_label
+        if label and label not in truths:
+            truths[label] = _true(spec, questions, prediction)
+        row = {"metric": spec.label, **measured, "truth": label}
+        rows.append({**row, **truths.get(label, {"true_value": None, "true_stderr": None})})
+    return rows
+
+
+def _measure(spec: MetricSpec, problem: Problem, prediction: Prediction) -> dict[str, Any]:
+    try:
+        if spec.function is not None:
+            result = imported(spec.function, f"metric {spec.name!r}: function")(problem, prediction)
+        else:
+            result = REGISTRY[spec.name].compute(problem, prediction)
+    except UndefinedMetricError as error:
+        return {"value": None, "stderr": None, "note": str(error)}
+    stderr = getattr(result, "stderr", None)
+    return {"value": number(float(result)), "stderr": None if stderr is None else number(stderr)}
+
+
+def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> dict[str, Any]:
+    """Without censoring every time error of a family is the plain error."""
+    name = f"{spec.truth}_uncensored" if spec.truth in LOSS_OF else spec.truth
+    if not prediction.has(REGISTRY[name].needs):
+        return {"true_value": None, "true_stderr": None}
+    plain = MetricSpec(spec.truth, name)
+    found = _measure(plain, questions.true_problem(spec.truth_settings), prediction)
+    return {"true_value": found["value"], "true_stderr": found["stderr"]}
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, or None, which JSON has a word for.
+
+    >>> number(float("nan")), number(np.float64(2))
+    (None, 2.0)
+    """
+    number_ = float(value)
+    return number_ if np.isfinite(number_) else None
