@@ -114,26 +114,25 @@ def train(
     optimizer = _optimizer(net, settings)
     losses: tuple[list[float], list[float]] = ([], [])
     best, best_epoch, kept = math.inf, 0, _weights(net)
-    with torch.inference_mode(False), torch.enable_grad():
-        for epoch in range(1, settings.epochs + 1):
-            losses[0].append(_epoch(net, loss, training, optimizer, settings, shuffle, noise))
-            frozen = torch.Generator().manual_seed(validation_seed)
-            losses[1].append(_mean_loss(loss, validation, frozen))
-            if not (math.isfinite(losses[0][-1]) and math.isfinite(losses[1][-1])):
-                raise FitError(
-                    name,
-                    f"the loss became {losses[0][-1]:g} (training), {losses[1][-1]:g} "
-                    f"(validation) in epoch {epoch}; scale the features or lower learning_rate",
-                )
-            if losses[1][-1] < best:
-                best, best_epoch, kept = losses[1][-1], epoch, _weights(net)
-            if epoch % 10 == 0:
-                report(
-                    f"epoch {epoch}: loss {losses[0][-1]:.4f}, validation {losses[1][-1]:.4f}, "
-                    f"best {best:.4f} in epoch {best_epoch}"
-                )
-            if epoch - best_epoch >= settings.patience:
-                break
+    for epoch in range(1, settings.epochs + 1):
+        losses[0].append(_epoch(net, loss, training, optimizer, settings, shuffle, noise))
+        frozen = torch.Generator().manual_seed(validation_seed)
+        losses[1].append(_mean_loss(loss, validation, frozen))
+        if not (math.isfinite(losses[0][-1]) and math.isfinite(losses[1][-1])):
+            raise FitError(
+                name,
+                f"the loss became {losses[0][-1]:g} (training), {losses[1][-1]:g} "
+                f"(validation) in epoch {epoch}; scale the features or lower learning_rate",
+            )
+        if losses[1][-1] < best:
+            best, best_epoch, kept = losses[1][-1], epoch, _weights(net)
+        if epoch % 10 == 0:
+            report(
+                f"epoch {epoch}: loss {losses[0][-1]:.4f}, validation {losses[1][-1]:.4f}, "
+                f"best {best:.4f} in epoch {best_epoch}"
+            )
+        if epoch - best_epoch >= settings.patience:
+            break
     net.load_state_dict(kept)
     return History(tuple(losses[0]), tuple(losses[1]), best_epoch)
 
@@ -171,12 +170,16 @@ def hold_out(y: Outcomes, fraction: float, rng: np.random.Generator) -> Bools | 
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute on one thread: sums keep their order, and small networks are faster so."""
+def workshop(learning: bool) -> Iterator[None]:
+    """Compute on one thread, with or without gradients, whatever the caller had set.
+
+    On one thread sums keep their order, and small networks are faster.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with torch.inference_mode(False), torch.set_grad_enabled(learning):
+            yield
     finally:
         torch.set_num_threads(before)
 
@@ -273,7 +276,9 @@ class Scaling:
         return cls(mean, np.where(constant, 1.0, deviation))
 
     def apply(self, X: Floats) -> Floats:
-        """Standardise rows."""
+        """Standardise rows; without any column, one of zeros, so that there is a network."""
+        if X.shape[1] == 0:
+            return np.zeros((X.shape[0], 1))
         return (X - self.mean) / self.spread
 
 

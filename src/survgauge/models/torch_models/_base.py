@@ -22,12 +22,12 @@ from .._training import (
     generator,
     hold_out,
     linear,
-    one_thread,
     positive,
     tensor,
     to_device,
     train,
     whole,
+    workshop,
 )
 from ..base import SurvivalModel
 
@@ -108,9 +108,10 @@ class TorchModel(SurvivalModel):
                 warn=True,
             )
         self._scaling = Scaling.of(X)
-        with one_thread():
+        with workshop(learning=True):
             columns = {"x": self._scaling.apply(X), **self._targets(y)}
-            net = self._network(X.shape[1], y, generator(self._stream("weights"))).to(device)
+            draw = generator(self._stream("weights"))
+            net = self._network(columns["x"].shape[1], y, draw).to(device)
             self.history_ = train(
                 self.facts.name,
                 net,
@@ -129,7 +130,7 @@ class TorchModel(SurvivalModel):
     ) -> Floats:
         """Compute from standardised rows, a block at a time; on the CPU, without gradients."""
         parts = []
-        with one_thread(), torch.no_grad():
+        with workshop(learning=False):
             for start in range(0, X.shape[0], rows):
                 x = self._scaling.apply(X[start : start + rows])
                 parts.append(compute(tensor(x, torch.device("cpu"))).numpy())

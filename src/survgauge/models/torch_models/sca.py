@@ -276,7 +276,8 @@ def decode(
     h = z.expand(copies, *z.shape)
     for layer in layers:
         h = drop(torch.relu(layer(add_noise(h, draw, shared))), keep, draw, shared)
-    return last(h).sigmoid().squeeze(2)
+    # Held where a sigmoid in float32 is not yet zero: drawn times are positive.
+    return last(h).clamp(min=-20.0).sigmoid().squeeze(2)
 
 
 def kernels(net: nn.Module, z: Tensor) -> tuple[Tensor, Tensor]:
