@@ -391,6 +391,25 @@ def test_gaps_in_frames_go_by_name():
         models.build("km").fit(pandas.DataFrame({"a": ["x", "y"]}), ([1, 2], [1, 1]))
 
 
+def test_raw_frames_through_the_preprocessor():
+    pandas = pytest.importorskip("pandas", reason="frames are pandas'")
+    from sklearn.model_selection import cross_validate
+
+    from survgauge.preprocessing import Preprocessor
+    from survgauge.scorers import SurvivalKFold, scorer
+
+    X, y = example(n=90)
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    frame.loc[::9, "a"] = np.nan
+    frame["arm"] = pandas.Categorical(np.where(X[:, 2] > -1, "new", "old"))
+    pipe = make_pipeline(Preprocessor(), models.build("coxph"))
+    table = pandas.DataFrame({"time": y.time, "event": y.event})
+    scoring = {"mae": scorer("mae_po"), "c": scorer("harrell")}
+    scores = cross_validate(pipe, frame, table, cv=SurvivalKFold(3), scoring=scoring)
+    assert (scores["test_mae"] < 0).all()
+    assert (scores["test_c"] > 0.55).all()
+
+
 # -- wrappers -----------------------------------------------------------------------------
 
 
