@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by colour-blind readers; numbers say the same in print.
 _TOP = ("#0072B2", "#E69F00", "#009E73")
 _BAR, _BOX, _OPEN = "#D0D0D0", "#B2182B", "#6B6B6B"
+_MEASURED = {
+    "relative": "relative distance from the truth",
+    "proximity": "distance from the truth",
+    "tau": "Kendall's tau",
+    "overlap": "agreement on the best three",
+}
 #: More columns than this need a choice; those without settings are shown.
 _MOST_COLUMNS = 12
 
@@ -212,7 +218,7 @@ def _draw_model(ax: Any, x: int, place: float, true_rank: int) -> None:
 def _draw_box(ax: Any, width: int, top: int) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    corner, size = (-0.32, 0.72), (width + 0.64, top - 0.44)
+    corner, size = (-0.44, 0.56), (width + 0.88, top - 0.12)
     style = "round,pad=0,rounding_size=0.25"
     box = FancyBboxPatch(corner, *size, boxstyle=style, fill=False, edgecolor=_BOX, linewidth=1.6,
                          zorder=1)  # fmt: skip
@@ -360,7 +366,9 @@ class CriticalDisplay:
             ax.plot([x, x], [place[group[0]], place[group[-1]]], color="black", linewidth=2.5)
         ax.set_yticks(range(len(table)), table["metric"], fontsize=9)
         ax.invert_yaxis()
-        ax.set_xlabel(f"mean rank by {self.measure} over {found.blocks} data sets (1: best)")
+        ax.set_xlabel(
+            f"mean rank by {_MEASURED[self.measure]} over {found.blocks} data sets (1: best)"
+        )
         ax.set_title(
             f"Friedman p {'< 0.001' if found.p_value < 0.001 else number(found.p_value, 2)}; "
             f"critical difference {found.distance:.2f} at level {found.alpha:g}: "

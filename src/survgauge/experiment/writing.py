@@ -1,0 +1,164 @@
+"""Results as text: tables for the terminal, Markdown and CSV files, figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..datasets.storage import write_atomically
+from ..errors import MissingExtraError
+from ..tables import columns, number, p_text
+from .results import Results
+
+#: A table: heading, header, rows.
+Section = tuple[str, list[str], list[list[str]]]
+
+
+def sections(results: Results) -> list[Section]:
+    """What to say about an experiment, as tables of text."""
+    found: list[Section] = []
+    for truth in results.truths:
+        if not any(panel.truth == truth for panel in results.panels):
+            continue
+        found += [_summary(results, truth), _winners(results, truth)]
+        if truth == "mae":
+            found += _advice(results)
+    if len(results.left_out):
+        rows = results.left_out.drop_duplicates(["dataset", "censoring", "model"])
+        body = [[r.dataset, r.censoring, r.model] for r in rows.itertuples()]
+        found.append(
+            ("Models left out: some cells are missing", ["data", "censoring", "model"], body)
+        )
+    if results.failures:
+        body = [
+            [*(str(f["cell"][k]) for k in ("dataset", "censoring", "model", "repeat", "fold")),
+             f"{f['error']}: {f['message']}"[:100]]
+            for f in results.failures
+        ]  # fmt: skip
+        head = ["data", "censoring", "model", "repeat", "fold", "error"]
+        found.append((f"Failed cells: {len(body)}", head, body))
+    return found
+
+
+def _summary(results: Results, truth: str) -> Section:
+    table = results.summary(truth)
+    kinds = list(table.columns[: table.columns.get_loc("total") + 1])
+    header = ["metric", *kinds, "mean tau", "interval", "mean overlap", "mean distance"]
+    rows = []
+    for name, row in table.iterrows():
+        interval = "-"
+        if not math.isnan(row["tau_low"]):
+            interval = f"[{row['tau_low']:.2f}, {row['tau_high']:.2f}]"
+        means = [f"{row['tau']:.2f}", interval, f"{row['overlap']:.2f}", f"{row['relative']:.1%}"]
+        rows.append([str(name), *(str(int(row[kind])) for kind in kinds), *means])
+    count = sum(panel.truth == truth for panel in results.panels)
+    return (f"Wins over {count} data sets; truth: {truth}", header, rows)
+
+
+def _winners(results: Results, truth: str) -> Section:
+    table = results.winners
+    rows = [
+        [r.dataset, r.censoring, r.metric, number(r.overlap, 2), number(r.proximity),
+         number(r.tau, 2), "-" if math.isnan(r.share) else f"{r.share:.0%}"]
+        for r in table[table["truth"] == truth].itertuples()
+    ]  # fmt: skip
+    header = ["data", "censoring", "winner", "top 3", "distance", "tau", "wins in replicates"]
+    return (f"Winners; truth: {truth}", header, rows)
+
+
+def _advice(results: Results) -> list[Section]:
+    table = results.advice("mae")
+    if not len(table):
+        return []
+    rows = [
+        [r.situation, f"{r.recommended} over {r.other}", str(r.data_sets),
+         f"{r.recommended_wins} : {r.other_wins}", f"{r.recommended_tau:.2f} : {r.other_tau:.2f}",
+         f"{r.recommended_relative:.1%} : {r.other_relative:.1%}", f"{r.closer} of {r.data_sets}",
+         p_text(r.p_value), r.verdict]
+        for r in table.itertuples()
+    ]  # fmt: skip
+    header = ["situation", "advice", "data sets", "wins", "mean tau", "mean distance", "closer",
+              "p", "verdict"]  # fmt: skip
+    return [("The paper's advice", header, rows)]
+
+
+def text(results: Results) -> str:
+    """Tables for the terminal."""
+    return "\n\n".join(
+        f"{heading}\n{columns(header, rows, left=_left(header))}"
+        for heading, header, rows in sections(results)
+    )
+
+
+def markdown(results: Results) -> str:
+    """Tables as a Markdown page."""
+    lines = [f"# Results of the plan {results.name}", "", f"{results!r}"]
+    for heading, header, rows in sections(results):
+        left = _left(header)
+        rule = [":--" if k < left else "--:" for k in range(len(header))]
+        lines += ["", f"## {heading}", "", _row(header), _row(rule), *map(_row, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _left(header: list[str]) -> int:
+    return {"metric": 1, "situation": 2}.get(header[0], 3)
+
+
+def write_all(results: Results, folder: str | Path, *, figures: bool = True) -> list[Path]:
+    """Write the page, the tables behind it and the figures; return what was written."""
+    place = Path(folder)
+    written = [write_atomically(place / "summary.md", markdown(results).encode())]
+    for name in ("scores", "proximity", "ranking", "winners", "by_model"):
+        frame = getattr(results, name)
+        content = frame.to_csv(index=False).encode()
+        written.append(write_atomically(place / "tables" / f"{name}.csv", content))
+    for truth in results.truths:
+        if any(panel.truth == truth for panel in results.panels):
+            content = results.summary(truth).to_csv().encode()
+            name = f"summary-{_safe(truth)}.csv"
+            written.append(write_atomically(place / "tables" / name, content))
+    if figures:
+        with suppress(MissingExtraError):  # tables are worth having without matplotlib
+            written += _write_figures(results, place / "figures")
+    return written
+
+
+def _write_figures(results: Results, folder: Path) -> list[Path]:
+    written = []
+    for truth in results.truths:
+        panels = [panel for panel in results.panels if panel.truth == truth]
+        if not panels or len(panels[0].metrics) < 2:
+            continue
+        drawn: dict[str, Callable[[], Any]] = {
+            f"grid-{_safe(truth)}": lambda truth=truth: results.plot("grid", truth=truth),  # type: ignore[misc]
+            f"summary-{_safe(truth)}": lambda truth=truth: results.plot("summary", truth=truth),  # type: ignore[misc]
+        }
+        if len(panels) > 1:
+            drawn[f"critical-{_safe(truth)}"] = lambda truth=truth: results.plot(  # type: ignore[misc]
+                "critical", truth=truth
+            )
+        for panel in panels:
+            name = f"panel-{_safe(truth)}-{_safe(panel.dataset)}-{_safe(panel.censoring)}"
+            drawn[name] = lambda panel=panel: results.plot("panel", **panel.names)  # type: ignore[misc]
+        for name, draw in drawn.items():
+            written.append(_save(draw(), folder / f"{name}.png"))
+    return written
+
+
+def _save(figure: Any, path: Path) -> Path:
+    import io
+
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=130)
+    return write_atomically(path, content.getvalue())
+
+
+def _safe(label: str) -> str:
+    return "".join(c if c.isalnum() or c in "_-." else "_" for c in label).strip("_")
