@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DATA := $(or $(SURVGAUGE_DATA),$(wildcard $(CURDIR)/../shared/data))
+ifneq ($(DATA),)
 export SURVGAUGE_DATA := $(DATA)
+endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test lint test-fast test-slow test-peer bench clean

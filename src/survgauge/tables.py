@@ -52,16 +52,61 @@ def p_text(p: float) -> str:
     return "-" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def _relation(p: float) -> str:
+    text = p_text(p)
+    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
+
+
 def evaluation_text(result: Evaluation) -> str:
-    """Render values with intervals, comparisons, support and warnings."""
-    parts = [_values(result)]
+    """Render the verdict, values with intervals, comparisons, support and warnings."""
+    parts = [_verdict(result), _values(result)]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result))
-    parts.append(_support(result))
-    if result.warnings:
-        lines = dict.fromkeys(str(warning) for warning in result.warnings)
-        parts.append("Warnings\n" + "\n".join(f"  {line}" for line in lines))
+    parts += [_support(result), _warnings(result)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _verdict(result: Evaluation) -> str:
+    """Say in a sentence how far off the best model is, and whether it beats the others."""
+    best = _best_models(result).get((None, "mae_po"))
+    if best is None or result.confidence is None:
+        return ""
+    row = next(r for r in result.rows() if (r["model"], r["metric"]) == (best, "mae_po"))
+    level = f"{result.confidence:.0%} interval"
+    lines = [
+        f"{best} is off by {number(row['value'])} on average "
+        f"({level} {number(row['low'])} to {number(row['high'])}; mae_po)."
+    ]
+    for pair in result.comparisons():
+        if pair["metric"] != "mae_po" or best not in (pair["model_a"], pair["model_b"]):
+            continue
+        first = pair["model_a"] == best
+        other = pair["model_b"] if first else pair["model_a"]
+        low, high = (-pair["high"], -pair["low"]) if first else (pair["low"], pair["high"])
+        lines.append(
+            f"  {number(abs(pair['difference']))} better than {other} "
+            f"({number(low)} to {number(high)}; p {_relation(pair['p_holm'])}, Holm)"
+        )
+    if any(warning.code == "tail-decides" for warning in result.warnings):
+        lines.append(
+            "  But see [tail-decides] below: without a horizon the data do not settle this."
+        )
+    return "\n".join(lines)
+
+
+def _warnings(result: Evaluation) -> str:
+    """List remarks; one that several models share is said once."""
+    shared: dict[tuple[str, str, str], list[str]] = {}
+    for w in result.warnings:
+        names = shared.setdefault((w.code, w.metric or "", w.message), [])
+        if w.model and w.model not in names:
+            names.append(w.model)
+    lines = []
+    for (code, metric, message), models in shared.items():
+        whose = "all models" if len(models) == len(result.models) > 1 else ", ".join(models)
+        where = " ".join(part for part in (whose, metric) if part)
+        lines.append(f"  [{code}] {where + ': ' if where else ''}{message}")
+    return "Warnings\n" + "\n".join(lines) if lines else ""
 
 
 def _values(result: Evaluation) -> str:
@@ -119,7 +164,7 @@ def _comparisons(result: Evaluation) -> str:
     grouped = len(rows[0]) > len(header)
     header = ["group", *header] if grouped else header
     more = " (all pairs: --json)" if len(result.models) > 2 else ""
-    title = f"Best model of each metric against the others, on the same subjects{more}"
+    title = f"Differences a - b of the best model from the others, on the same subjects{more}"
     return title + "\n" + columns(header, rows, left=3 if grouped else 2)
 
 

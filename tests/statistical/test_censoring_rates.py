@@ -24,7 +24,7 @@ SUPPORT = {
     "external": 10.47,
 }
 needs_data = pytest.mark.skipif(
-    "SURVGAUGE_DATA" not in os.environ,
+    not os.environ.get("SURVGAUGE_DATA"),
     reason="set SURVGAUGE_DATA to the folder with the data files",
 )
 

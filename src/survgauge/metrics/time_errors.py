@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, all_finite, vector
+from .._arrays import LARGEST, Bools, Floats, all_finite, vector
+from ..adapters import as_curves, is_flat
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..losses import LOSSES, Loss
@@ -53,6 +56,10 @@ class TimeErrorDetails:
     def __float__(self) -> float:
         return self.value
 
+    def __repr__(self) -> str:
+        how = {k: v for k, v in self.convention.items() if v is not None}
+        return f"TimeErrorDetails(value={self.value:.6g}, stderr={self.stderr:.3g}, {how})"
+
     @property
     def psi(self) -> Floats:
         """First-order contribution of a subject: (weight loss - value share) / normalizer."""
@@ -79,21 +86,21 @@ def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tu
             # The mean under a horizon is the restricted mean, so that E[min(T, tau)] is predicted.
             times = predicted.mean() if tau is None else predicted.rmst(tau)
             tail = ~predicted.reaches(1.0)
-            if tau is not None:
-                tail &= predicted.last_time < tau
+        if tau is not None:  # past tau nothing is read off a tail
+            tail &= predicted.last_time < tau
     else:
         times, tail = vector(predicted, "predicted", length=n, like="y_true", finite=False), None
     if tau is not None:
         times = np.minimum(times, tau)
     if not all_finite(times):
         _refuse_unusable(times, tail is not None, point)
-    return times, tail
+    return vector(times, "predicted", largest=LARGEST), tail
 
 
 def _refuse_unusable(times: Floats, from_curves: bool, point: str) -> None:
     bad = np.flatnonzero(~np.isfinite(times))
     if from_curves:
-        raise InputError(
+        raise UndefinedMetricError(
             f"predicted: the {point} of {bad.size} curve(s) is not a finite time (subjects "
             f"{name_some(bad)}): they end above it and their tail does not come down; choose "
             "another tail for the curves (e.g. tail='hold') or give a horizon tau"
@@ -156,6 +163,8 @@ def time_errors(
         censoring=censoring,
         true_time=true_time,
     )
+    if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
+        predicted = as_curves(predicted)
     rule = LOSSES[loss]
     times, from_tail = predicted_times(predicted, len(setting.y), rule.point, tau)
     average = _average_weight(setting, sample_weight)
@@ -218,6 +227,10 @@ def _combine(
     value = float((weight * loss).sum()) / normalizer
     support["notes"] = excluded
     support["largest_weight"] = float(surrogates.weight.max())
+    if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
+        reached = surrogates.time[setting.censored]
+        known = surrogates.defined[setting.censored]
+        support["largest_surrogate"] = float(reached[known].max()) if known.any() else None
     if setting.past.size and convention["method"] not in ("uncensored", "ipcw_d", "true"):
         rows = setting.censored[setting.past]
         total = value * normalizer
@@ -305,6 +318,7 @@ def _support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[s
         "censored": int(setting.censored.size),
         "reference_subjects": len(setting.reference.y),
         "last_reference_time": last,
+        "reference_survival_at_end": setting.reference.km.last_survival,
         "censored_past_reference": int(setting.past.size),
         "events_past_reference": int((y.time > last).sum()) - int(setting.past.size),
         "tail_share": None if from_tail is None else float(np.mean(from_tail)),
@@ -396,34 +410,56 @@ def time_error(
     ).value
 
 
-def mae(y_true: Any, predicted: Any, **options: Any) -> float:
+def _like_time_error(loss: str) -> Callable[[Callable[..., float]], Callable[..., float]]:
+    """Give a function of (details) the signature of `time_error`, its loss fixed."""
+
+    def decorate(summary: Callable[[float], float]) -> Callable[..., float]:
+        @wraps(summary)
+        def error(y_true: Any, predicted: Any, **options: Any) -> float:
+            if "loss" in options:
+                name = summary.__name__
+                raise TypeError(f"{name}() has its own loss; use time_error(..., loss=...)")
+            return summary(time_error(y_true, predicted, loss=loss, **options))
+
+        whole = signature(time_error)
+        kept = [p for p in whole.parameters.values() if p.name != "loss"]
+        error.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
+        return error
+
+    return decorate
+
+
+@_like_time_error("absolute")
+def mae(mean: float) -> float:
     """Mean absolute error under censoring: `time_error` with the absolute loss.
+
+    Takes the arguments of `time_error` but `loss`.
 
     >>> mae(([2, 5, 7], [1, 1, 1]), [3, 5, 6])
     0.6666666666666666
     """
-    return time_error(y_true, predicted, **_with_loss("mae", "absolute", options))
+    return mean
 
 
-def mse(y_true: Any, predicted: Any, **options: Any) -> float:
+@_like_time_error("squared")
+def mse(mean: float) -> float:
     """Mean squared error under censoring: `time_error` with the squared loss.
+
+    Takes the arguments of `time_error` but `loss`; of curves the mean is the prediction.
 
     >>> mse(([2, 5, 7], [1, 1, 1]), [3, 5, 5])
     1.6666666666666667
     """
-    return time_error(y_true, predicted, **_with_loss("mse", "squared", options))
+    return mean
 
 
-def rmse(y_true: Any, predicted: Any, **options: Any) -> float:
+@_like_time_error("squared")
+def rmse(mean: float) -> float:
     """Root of the mean squared error under censoring, in the unit of time.
+
+    Takes the arguments of `time_error` but `loss`; of curves the mean is the prediction.
 
     >>> rmse(([2, 5, 7, 9], [1, 1, 1, 1]), [4, 5, 7, 7])
     1.4142135623730951
     """
-    return float(np.sqrt(time_error(y_true, predicted, **_with_loss("rmse", "squared", options))))
-
-
-def _with_loss(name: str, loss: str, options: dict[str, Any]) -> dict[str, Any]:
-    if "loss" in options:
-        raise TypeError(f"{name}() has its own loss; use time_error(..., loss=...) for others")
-    return {**options, "loss": loss}
+    return float(np.sqrt(mean))
