@@ -14,7 +14,7 @@ _HOMES = {
     "adapters": ("as_curves", "curves_from_aft", "curves_from_quantiles"),
     "censoring": ("SemiSynthetic", "semisynthetic"),
     "curves": ("SurvivalCurves",),
-    "errors": ("InputError", "MissingExtraError", "UndefinedMetricError"),
+    "errors": ("InputError", "MissingExtraError", "SurvgaugeError", "UndefinedMetricError"),
     "evaluation": ("Evaluation", "evaluate"),
     "inference": ("compare_folds", "holm"),
     "metrics.brier_decomposition": ("brier_decomposition",),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from . import __version__
-from .errors import InputError, MissingExtraError, UndefinedMetricError
+from .errors import SurvgaugeError
 
 #: Modules with an `add_commands(subparsers)` function.
 _COMMANDS = ("evaluate_command", "censor_command", "datasets.command", "models.command")
@@ -34,10 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     # --debug is welcome before and after the command.
     debug = "--debug" in arguments
     arguments = [word for word in arguments if word != "--debug"]
-    args = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return int(args.run(args))
-    except (InputError, UndefinedMetricError, MissingExtraError) as error:
+        args = _parser().parse_args(arguments)
+        status = int(args.run(args))
+        sys.stdout.flush()
+        return status
+    except SurvgaugeError as error:
         if debug:
             raise
         print(f"survgauge: {' '.join(str(error).split())}", file=sys.stderr)
@@ -46,6 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone: not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if debug:
+            raise
+        print(f"survgauge: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("survgauge: interrupted", file=sys.stderr)
         return 130

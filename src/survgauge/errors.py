@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 
-class InputError(ValueError):
+
+class SurvgaugeError(Exception):
+    """An error that a person can mend; the command line shows it in one line."""
+
+
+class InputError(SurvgaugeError, ValueError):
     """An argument is not what the function needs."""
 
 
-class UndefinedMetricError(ValueError):
+class UndefinedMetricError(SurvgaugeError, ValueError):
     """The input is valid, but the metric has no value on it (for example: no comparable pair)."""
 
 
-class MissingExtraError(ImportError):
+class MissingExtraError(SurvgaugeError, ImportError):
     """A feature needs a package that the base install leaves out."""
 
     def __init__(self, feature: str, extra: str) -> None:
@@ -32,7 +38,11 @@ def name_some(indices: object, limit: int = 5) -> str:
 
 
 def one_of(argument: str, value: object, allowed: object) -> None:
-    """Refuse a value outside a list of names, saying which names there are."""
+    """Refuse a value outside a list of names, saying which names there are and which is close."""
     names = list(allowed)  # type: ignore[call-overload]
-    if not isinstance(value, str) or value not in names:
-        raise InputError(f"{argument} must be one of {', '.join(map(repr, names))}; got {value!r}")
+    if isinstance(value, str) and value in names:
+        return
+    close = get_close_matches(value, names, n=3) if isinstance(value, str) else []
+    hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+    listed = ", ".join(map(repr, names))
+    raise InputError(f"{argument} must be one of {listed}; got {value!r}{hint}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..errors import SurvgaugeError
 
-class ModelError(ValueError):
+
+class ModelError(SurvgaugeError, ValueError):
     """A model failed; `model` is its name, `cause` says why."""
 
     doing = "failed"
