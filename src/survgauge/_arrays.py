@@ -13,6 +13,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
+#: Times and weights above this are refused, so that squares and cubes of times stay finite.
+LARGEST = 1e100
+
 
 def to_numpy(values: Any, argument: str) -> NDArray[Any]:
     """Read lists, NumPy arrays, pandas or polars columns and torch tensors, by duck typing."""
@@ -34,18 +37,49 @@ def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
     """Return a real-valued array with that many dimensions; text and objects are refused."""
     array = to_numpy(values, argument)
     if array.dtype == object:
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"{argument} must be numbers; got objects such as {array.flat[0]!r}"
-            ) from error
+        odd = next((item for item in array.flat if not _is_numeric(item)), None)
+        if odd is not None:
+            raise InputError(f"{argument} must be numbers; got {type(odd).__name__} {odd!r}")
+        array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{argument} must be numbers; got dtype {array.dtype}")
     if array.ndim != ndim:
         plural = "s" if ndim > 1 else ""
         raise InputError(f"{argument} must have {ndim} dimension{plural}; got shape {array.shape}")
     return array
+
+
+def _is_numeric(item: Any) -> bool:
+    """Whether an object is a number; None passes as NaN, text that looks like a number fails."""
+    if isinstance(item, str | bytes):
+        return False
+    try:
+        float(np.nan if item is None else item)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def positive(value: Any, argument: str) -> float:
+    """Return one finite number above zero."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, str) or not (np.isfinite(number) and number > 0):
+        raise InputError(f"{argument} must be finite and positive; got {value}")
+    return number
+
+
+def probability(value: Any, argument: str) -> float:
+    """Return one number strictly between 0 and 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, str) or not 0 < number < 1:
+        raise InputError(f"{argument} must lie strictly between 0 and 1; got {value}")
+    return number
 
 
 def vector(
@@ -55,10 +89,12 @@ def vector(
     length: int | None = None,
     like: str = "the outcomes",
     minimum: float | None = None,
+    largest: float | None = None,
     finite: bool = True,
 ) -> Floats:
-    """Return a float64 vector, checked for length, NaN, infinity and sign."""
-    array = numbers(values, argument).astype(np.float64, copy=False)
+    """Return a float64 vector, checked for length, NaN, infinity, sign and size."""
+    with np.errstate(over="ignore"):
+        array = numbers(values, argument).astype(np.float64, copy=False)
     if length is not None and array.size != length:
         raise InputError(
             f"{argument} must have one entry per subject: {like} have {length}, "
@@ -74,6 +110,12 @@ def vector(
         raise InputError(
             f"{argument} must be at least {minimum:g}; "
             f"got {array[bad[0]]:g} for subject(s) {name_some(bad)}"
+        )
+    if largest is not None and array.size and max(array.max(), -array.min()) > largest:
+        bad = np.flatnonzero(np.abs(array) > largest)
+        raise InputError(
+            f"{argument} must be at most {largest:g}, or squares overflow; got {array[bad[0]]:g} "
+            f"for subject(s) {name_some(bad)}; change the unit"
         )
     return array
 
@@ -101,6 +143,18 @@ def flags(values: Any, argument: str) -> Bools:
             f"got {array[bad[0]]} for subject(s) {name_some(bad)}"
         )
     return result
+
+
+def subject_index(rows: Any) -> Any:
+    """Return what selects subjects: a slice, or a vector of row numbers or of booleans."""
+    if isinstance(rows, slice):
+        return rows
+    index = np.atleast_1d(rows)
+    if index.size == 0:
+        index = index.astype(np.intp)
+    if index.ndim != 1:
+        raise InputError(f"a selection of subjects must have 1 dimension; got shape {index.shape}")
+    return index
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

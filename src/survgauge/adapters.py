@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from scipy.special import expit, ndtr
 
 from ._arrays import numbers, to_numpy, vector
@@ -55,6 +54,26 @@ def as_curves(obj: Any, *, tail: str = "linear", repair: str | None = None) -> S
         f"functions, or a pair (times, survival); got {type(obj).__name__}"
         + (f" of shape {obj.shape}" if isinstance(obj, np.ndarray) else "")
     )
+
+
+def is_flat(obj: Any) -> bool:
+    """Whether this is one number a subject rather than curves."""
+    if hasattr(obj, "columns") and hasattr(obj, "index"):
+        return False
+    if isinstance(obj, np.ndarray):
+        # scikit-survival gives an object array of step functions.
+        return obj.ndim == 1 and not (obj.size and hasattr(obj[0], "x") and hasattr(obj[0], "y"))
+    if isinstance(obj, list | tuple) and obj and hasattr(obj[0], "x") and hasattr(obj[0], "y"):
+        return False
+    shape = getattr(obj, "shape", None)
+    if shape is not None:
+        return len(shape) == 1
+    try:
+        if isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2:
+            return False
+        return np.ndim(obj) == 1
+    except ValueError:  # ragged: neither times nor a matrix
+        return False
 
 
 def _from_frame(frame: Any, tail: str, repair: str | None) -> SurvivalCurves:

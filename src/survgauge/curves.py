@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from . import _interpolation as kernel
-from ._arrays import Bools, Floats, numbers, vector
+from ._arrays import (
+    LARGEST,
+    Bools,
+    Floats,
+    numbers,
+    positive,
+    probability,
+    subject_index,
+    to_numpy,
+    vector,
+)
 from ._interpolation import Curves
 from .errors import InputError, name_some, one_of
 from .tails import check_tail, tail_area, tail_survival, tail_time
@@ -83,7 +93,7 @@ class SurvivalCurves:
         return int(self.survival.shape[0])
 
     def __getitem__(self, rows: Any) -> SurvivalCurves:
-        index = rows if isinstance(rows, slice) else np.atleast_1d(rows)
+        index = subject_index(rows)
         times = self.times if self.shared_grid else self.times[index]
         return self._trusted(times, self.survival[index], self.interpolation, self.tail)
 
@@ -118,9 +128,9 @@ class SurvivalCurves:
 
     def at(self, t: Any) -> Floats:
         """Survival probability at `t`: (n,) for a scalar, (n, k) for k times."""
-        points = np.asarray(t)
+        points = to_numpy(t, "t")
         if points.ndim == 0:
-            return self.at_own(np.full(len(self), float(_times(points, "t"))))
+            return self.at_own(np.full(len(self), float(_times(points.reshape(1), "t")[0])))
         points = _times(numbers(points, "t"), "t")
         out = np.empty((len(self), points.size))
         for rows in self.blocks(points.size + self.survival.shape[1]):
@@ -183,7 +193,8 @@ class SurvivalCurves:
             t1, s1 = kernel.node(self.times, self.survival, rows, np.minimum(k + 1, last))
             inside = (k < last) & (points > t0)
             gap = np.where(inside, t1 - t0, 1.0)
-            s0 = np.where(inside, s0 + (s1 - s0) * ((points - t0) / gap), s0)
+            share = np.where(inside, (points - t0) / gap, 0.0)
+            s0 = s0 + (s1 - s0) * share
         past = points > self.last_time
         if past.any():
             ends = self.last_survival[past]
@@ -194,9 +205,7 @@ class SurvivalCurves:
 
     def quantile(self, q: float) -> Floats:
         """First time with S(t) <= 1 - q; read off the tail where the grid ends above that."""
-        if not 0 < float(q) < 1:
-            raise InputError(f"q must lie strictly between 0 and 1; got {q}")
-        p = 1.0 - float(q)
+        p = 1.0 - probability(q, "q")
         k = kernel.first_at_or_below(self.survival, p)
         m = self.survival.shape[1]
         found = k < m
@@ -228,9 +237,7 @@ class SurvivalCurves:
 
     def rmst(self, tau: float) -> Floats:
         """Restricted mean survival time: the area up to `tau`."""
-        if not (np.isfinite(tau) and tau > 0):
-            raise InputError(f"tau must be finite and positive; got {tau}")
-        return self._area(float(tau))
+        return self._area(positive(tau, "tau"))
 
     def reaches(self, q: float) -> Bools:
         """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
@@ -314,16 +321,17 @@ class _PchipBlock:
 
 def _times(values: Any, argument: str) -> Any:
     """Refuse NaN and negative points of time."""
-    points = np.asarray(values, dtype=np.float64)
-    if np.isnan(points).any() or (points < 0).any():
-        raise InputError(f"{argument} must be times, not negative and not NaN; got {values!r}")
+    points = numbers(values, argument).astype(np.float64, copy=False)
+    bad = points[~(points >= 0)]
+    if bad.size:
+        raise InputError(f"{argument} must be times, not negative and not NaN; got {bad[0]:g}")
     return points
 
 
 def _grid(times: Any, shape: tuple[int, ...]) -> Floats:
     """Check the grid of times against the shape of the survival matrix."""
-    array = np.asarray(times)
-    grid = numbers(times, "times", ndim=2 if array.ndim == 2 else 1).astype(np.float64)
+    array = to_numpy(times, "times")
+    grid = numbers(array, "times", ndim=2 if array.ndim == 2 else 1).astype(np.float64)
     n, m = shape
     if n == 0 or m == 0:
         raise InputError(f"survival must have at least one subject and one time; got shape {shape}")
@@ -336,7 +344,10 @@ def _grid(times: Any, shape: tuple[int, ...]) -> Floats:
             f"got {grid.shape}{hint}"
         )
     if not np.isfinite(grid).all() or grid.min() < 0:
-        raise InputError("times must be finite and not negative")
+        bad = grid[~(np.isfinite(grid) & (grid >= 0))]
+        raise InputError(f"times must be finite and not negative; got {bad[0]:g}")
+    if grid.max() > LARGEST:
+        raise InputError(f"times must be at most {LARGEST:g}; got {grid.max():g}; change the unit")
     return grid
 
 

@@ -18,7 +18,8 @@ def add_commands(commands: Any) -> None:
         help="evaluate predictions against outcomes",
         description="Evaluate one or more models' predictions on the same test subjects.",
         epilog="Outcome files are CSV or Parquet with columns time and event (1: event, 0:"
-        " censored). Prediction files have one column 'time', or curves: header = times, a row per subject.",
+        " censored). Prediction files have one column 'time' or 'risk' (higher: sooner), or"
+        " curves: header = times, a row per subject.",
     )
     command.add_argument("--test", required=True, metavar="FILE", help="test outcomes")
     command.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
@@ -85,9 +86,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.json:
         write_atomically(args.json, text + "\n")
-    from .tables import evaluation_text
-
-    print(evaluation_text(result))
+    print(result)
     return 0
 
 
@@ -99,12 +98,20 @@ def _groups(path: str, column: str) -> Any:
 
 def list_metrics(args: argparse.Namespace) -> int:
     """Print the registry."""
-    from .metrics.registry import available_metrics
+    from .metrics.registry import DEFAULT_METRICS, available_metrics
     from .tables import columns
 
     rows = [
-        [m["name"], m["direction"], m["needs"], m["inference"], m["title"]]
+        [
+            m["name"],
+            "yes" if m["name"] in DEFAULT_METRICS else "",
+            m["direction"],
+            m["needs"],
+            m["inference"],
+            m["title"],
+        ]
         for m in available_metrics()
     ]
-    print(columns(["metric", "better", "needs", "interval", "what it is"], rows, left=5))
+    header = ["metric", "default", "better", "needs", "interval", "what it is"]
+    print(columns(header, rows, left=6))
     return 0

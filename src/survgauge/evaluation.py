@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Floats, to_numpy
+from ._arrays import Floats, probability, to_numpy
 from ._random import check_seed
-from .errors import InputError, MissingExtraError, UndefinedMetricError, one_of
-from .evaluation_warnings import EvaluationWarning, check_measured, check_problem
+from .errors import InputError, MissingExtraError, UndefinedMetricError, name_some, one_of
+from .evaluation_warnings import EvaluationWarning, check_measured, check_problem, check_tails
 from .inference import (
+    FEWEST_REPLICATES,
     bootstrap_counts,
     bootstrap_stderr,
     compare_values,
@@ -28,6 +29,7 @@ from .metrics.skill import reference_curves
 from .outcomes import Outcomes
 from .predictions import Prediction
 from .reference import Reference
+from .tables import evaluation_text
 
 #: Above this many subjects antolini leaves the default set.
 ANTOLINI_LIMIT = 100_000
@@ -172,6 +174,9 @@ class Evaluation:
             "warnings": [warning.to_dict() for warning in self.warnings],
         }
 
+    def __str__(self) -> str:
+        return evaluation_text(self)
+
     def __repr__(self) -> str:
         return (
             f"Evaluation({len(self.models)} models x "
@@ -241,6 +246,12 @@ def evaluate(
     if not named:
         raise InputError("predictions must hold at least one model; got an empty mapping")
     parsed = {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+    if len(parsed) < len(named):
+        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+    if confidence is not None:
+        probability(confidence, "confidence")
+    if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
+        raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
     problem = Problem.of(y, y_train, **settings)
     seed = check_seed(random_state)
     chosen, warnings = _chosen(metrics, len(y))
@@ -259,6 +270,8 @@ def evaluate(
         part = problem if rows is None else problem.subset(rows)
         members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
         scores += run(part, members, group)
+    if any(metric.name == "mae_po" for metric in chosen):
+        warnings += check_tails(problem, parsed, confidence)
     support = _support(problem, scores)
     return Evaluation(scores, problem, confidence, support, warnings, seed, tuple(parsed))
 
@@ -275,9 +288,14 @@ def _chosen(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], 
             )
             return [REGISTRY[m] for m in names], [EvaluationWarning("antolini-skipped", message)]
     else:
+        if not isinstance(metrics, Iterable):
+            raise InputError(f"metrics must be a list of names; got {metrics!r}")
         names = [metrics] if isinstance(metrics, str) else list(metrics)
         for name in names:
             one_of("metrics", name, REGISTRY)
+        if not names:
+            raise InputError("metrics must name at least one metric; got an empty list")
+        names = list(dict.fromkeys(names))
     return [REGISTRY[name] for name in names], []
 
 
@@ -287,7 +305,19 @@ def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
     labels = to_numpy(by, "by")
     if labels.shape != (n,):
         raise InputError(f"by must have one label per subject: {n}; got shape {labels.shape}")
-    return [(label.item(), np.flatnonzero(labels == label)) for label in np.unique(labels)]
+    missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
+    if missing.size:
+        raise InputError(
+            f"by must have a label for every subject; it is missing for {name_some(missing)}"
+        )
+    try:
+        found = np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"by must have labels of one kind; {error}") from error
+    plain = found.tolist()
+    return [
+        (name, np.flatnonzero(labels == label)) for name, label in zip(plain, found, strict=True)
+    ]
 
 
 def _evaluate_group(
@@ -306,7 +336,8 @@ def _evaluate_group(
     for model, prediction in predictions.items():
         for metric in metrics:
             if prediction.has(metric.needs):
-                measured = _measure(metric, problem, prediction, model, warnings)
+                measured, remarks = _measure(metric, problem, prediction, model)
+                warnings += [replace(remark, group=group) for remark in remarks]
                 cells.append((model, metric, measured))
     baseline = _baselines(problem, metrics)
     if confidence is None:
@@ -315,6 +346,11 @@ def _evaluate_group(
             for model, metric, measured in cells
         ]
     drawn = [cell for cell in cells if redrawn or _needs_bootstrap(*cell[1:], len(problem.y))]
+    if problem.y.weight.sum() < 2:  # one subject says nothing about the spread
+        drawn = []
+    if drawn and n_boot < FEWEST_REPLICATES:
+        message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
+        warnings.append(EvaluationWarning("few-replicates", message, group=group))
     replicates = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
     scores = []
     for model, metric, measured in cells:
@@ -346,16 +382,13 @@ def _measure(
     problem: Problem,
     prediction: Prediction,
     model: str,
-    warnings: list[EvaluationWarning],
-) -> Measured | None:
+) -> tuple[Measured | None, list[EvaluationWarning]]:
     """Compute one cell; an undefined metric becomes NaN and a warning."""
     try:
         measured = metric.compute(problem, prediction)
     except UndefinedMetricError as error:
-        warnings.append(EvaluationWarning("undefined-metric", str(error), model, metric.name))
-        return None
-    warnings += check_measured(metric, measured, model)
-    return measured
+        return None, [EvaluationWarning("undefined-metric", str(error), model, metric.name)]
+    return measured, check_measured(metric, measured, model)
 
 
 def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, float]:
@@ -392,12 +425,10 @@ def _replicates(
 ) -> dict[tuple[str, str], Floats]:
     """Bootstrap replicates of the cells named, all on the same draws."""
     values = np.full((n_boot, len(drawn)), NAN)
-    frequency = problem.y.weight
+    frequency = problem.y.weight if problem.y.weighted else None
     for b in range(n_boot if drawn else 0):
-        counts = bootstrap_counts(len(problem.y), b, seed) * frequency
+        counts = bootstrap_counts(len(problem.y), b, seed, frequency=frequency)
         rows = np.flatnonzero(counts > 0)
-        if rows.size == 0:
-            continue
         reference = problem.reference
         if redrawn and reference is not None:
             reference = _redraw(reference, b, seed)
@@ -421,8 +452,9 @@ def _replicates(
 
 def _redraw(reference: Reference, replicate: int, seed: int) -> Reference:
     y = reference.y
-    counts = bootstrap_counts(len(y), replicate, seed, "reference")
-    return Reference(Outcomes(y.time, y.event, counts * y.weight))
+    frequency = y.weight if y.weighted else None
+    counts = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
+    return Reference(Outcomes(y.time, y.event, counts))
 
 
 def _support(problem: Problem, scores: list[Score]) -> dict[str, Any]:
@@ -451,15 +483,20 @@ def _support(problem: Problem, scores: list[Score]) -> dict[str, Any]:
         "reference": "test outcomes, in sample"
         if problem.reference is None
         else "training outcomes",
-        "metrics": {
-            s.model: {
-                t.metric.name: dict(t.measured.support)
-                for t in scores
-                if t.model == s.model and t.measured is not None and t.group == s.group
-            }
-            for s in scores
-        },
+        "metrics": _support_by_cell(scores),
     }
+
+
+def _support_by_cell(scores: list[Score]) -> dict[str, Any]:
+    """What each cell left out: model, group (where there are groups), metric."""
+    found: dict[str, Any] = {}
+    for score in scores:
+        if score.measured is not None:
+            cells = found.setdefault(score.model, {})
+            if score.group is not None:
+                cells = cells.setdefault(score.group, {})
+            cells[score.metric.name] = dict(score.measured.support)
+    return found
 
 
 def _clean(value: Any) -> Any:
@@ -474,7 +511,7 @@ def _clean(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
         return None if np.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from .curves import SurvivalCurves
+from .errors import InputError, UndefinedMetricError
+from .inference import compare_values
 from .metrics.details import standard_error
 from .metrics.problem import Problem
-from .metrics.registry import Measured, Metric
+from .metrics.registry import REGISTRY, Measured, Metric
+from .predictions import Prediction
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
 #: Largest weight above which a handful of subjects may decide.
 LARGE_WEIGHT = 20.0
+#: Surrogates this many times past the follow-up hang on the tail.
+FAR_SURROGATE = 2.0
+#: Share of the reference without event at its end above which IPCW misses much.
+UNSEEN_SHARE = 0.10
 _C_INDICES = ("harrell", "uno", "antolini", "auc")
 
 
@@ -26,13 +36,16 @@ class EvaluationWarning:
     message: str
     model: str | None = None
     metric: str | None = None
+    group: Any = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return asdict(self)
+        group = None if self.group is None else str(self.group)
+        return {**asdict(self), "group": group}
 
     def __str__(self) -> str:
-        where = " ".join(part for part in (self.model, self.metric) if part)
+        group = None if self.group is None else f"group {self.group}"
+        where = " ".join(part for part in (group, self.model, self.metric) if part)
         return f"[{self.code}] {where + ': ' if where else ''}{self.message}"
 
 
@@ -48,7 +61,7 @@ def check_problem(problem: Problem) -> list[EvaluationWarning]:
         )
     last = float(y.time.max())
     past = int((y.time > problem.horizon).sum())
-    if past:
+    if past and last > problem.horizon * (1 + 1e-9):
         found.append(
             EvaluationWarning(
                 "horizon",
@@ -80,18 +93,14 @@ def check_measured(metric: Metric, measured: Measured, model: str) -> list[Evalu
     def remark(code: str, message: str) -> None:
         found.append(EvaluationWarning(code, message, model, metric.name))
 
-    share = support.get("tail_share")
-    if metric.name == "mae_po" and share is not None and share > TAIL_SHARE:
-        remark("tail-times", f"{share:.0%} of the predicted times are read off the curves' tail")
-    past = support.get("censored_past_reference")
-    if metric.name.endswith("_po") and not metric.name.endswith("pop_po") and past:
-        remark(
-            "past-reference",
-            f"{past} subjects are censored after the last reference time; their "
-            "pseudo-observations multiply an arbitrary tail by the reference size: give tau",
-        )
+    if np.isnan(measured.value):
+        remark("undefined-metric", "has no value on these data; the support says what was left out")
     for note, count in (support.get("notes") or {}).items():
-        remark("excluded", f"{note} ({count})")
+        remark("excluded" if note.startswith("excluded") else "changed", f"{note} ({count})")
+    if metric.name == "mae_po":
+        _check_predicted_times(support, remark)
+    if metric.name in ("mae_po", "mae_ipcw_d", "mae_ipcw_t"):
+        _check_reference(metric.name, measured, remark)
     if np.isinf(measured.value):
         remark(
             "infinite",
@@ -110,3 +119,88 @@ def check_measured(metric: Metric, measured: Measured, model: str) -> list[Evalu
                 "(higher must mean earlier)?",
             )
     return found
+
+
+def check_tails(
+    problem: Problem, predictions: dict[str, Prediction], confidence: float | None
+) -> list[EvaluationWarning]:
+    """Remarks on pairs of models whose comparison in days is decided by the curves' tails.
+
+    `mae_po` is computed again with every curve held at its last time: where that makes or undoes
+    significance, or turns the sign, the data do not tell the two models apart.
+    """
+    curves = {name: p.curves for name, p in predictions.items() if p.curves is not None}
+    if confidence is None or problem.tau is not None or len(curves) < 2:
+        return []
+    shares = {name: float(np.mean(~c.reaches(0.5))) for name, c in curves.items()}
+    if max(shares.values()) <= TAIL_SHARE / 2:
+        return []
+    given, held = {}, {}
+    try:
+        for name, c in curves.items():
+            stopped = SurvivalCurves._trusted(c.times, c.survival, c.interpolation, "hold")
+            given[name] = REGISTRY["mae_po"].compute(problem, Prediction(c, None, None))
+            held[name] = REGISTRY["mae_po"].compute(problem, Prediction(stopped, None, None))
+    except (InputError, UndefinedMetricError):
+        return []
+    found = []
+    for a, b in combinations(curves, 2):
+        verdicts = []
+        for details in (given, held):
+            gap = details[a].value - details[b].value
+            psi = np.asarray(details[a].psi) - np.asarray(details[b].psi)
+            stderr = standard_error(psi, details[a].frequency)
+            result = compare_values(gap, stderr, confidence)
+            verdicts.append((result.p_value < 1 - confidence) * np.sign(gap))
+        if verdicts[0] != verdicts[1]:
+            message = (
+                f"{a} and {b} compare differently in mae_po when no time is read past the curves' "
+                "last: the tail decides, not the data; give tau"
+            )
+            found.append(EvaluationWarning("tail-decides", message, metric="mae_po"))
+    return found
+
+
+def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str], None]) -> None:
+    """Remarks on where the predicted times came from; the same for all time errors."""
+    share = support.get("tail_share")
+    if share is not None and share > TAIL_SHARE:
+        remark(
+            "tail-times",
+            f"for {share:.0%} of the subjects the curve ends above one half, so their times are "
+            "extrapolated; differences in mae_* may come from the tail alone: give tau, or compare "
+            "with tail='hold'",
+        )
+    if support.get("negative_predictions"):
+        remark(
+            "negative-times",
+            f"{support['negative_predictions']} of the predicted times are below zero; if these "
+            "are risk scores, wrap them in RiskScores",
+        )
+
+
+def _check_reference(name: str, measured: Measured, remark: Callable[[str, str], None]) -> None:
+    """Remarks on what the reference set leaves open, unless a horizon closes it."""
+    support, last = measured.support, measured.support["last_reference_time"]
+    if measured.convention.get("tau") is not None:
+        return
+    past, left = support["censored_past_reference"], support["reference_survival_at_end"]
+    reach = support.get("largest_surrogate") or 0.0
+    if name == "mae_po" and past:
+        remark(
+            "past-reference",
+            f"{past} subjects are censored after the last reference time {last:g}; their "
+            "pseudo-observations multiply an arbitrary tail by the reference size: give tau",
+        )
+    elif name == "mae_po" and reach > FAR_SURROGATE * last:
+        remark(
+            "far-surrogates",
+            f"pseudo-observations reach {reach:g}, where follow-up ends at {last:g}: they hang on "
+            "the tail of Kaplan-Meier; give tau, or look at mae_margin and mae_expected too",
+        )
+    if name != "mae_po" and left > UNSEEN_SHARE:
+        remark(
+            "unseen-times",
+            f"{left:.0%} of the reference are event-free when follow-up ends at {last:g}; {name} "
+            "cannot see errors past that time and understates the whole: give tau",
+        )

@@ -13,6 +13,7 @@ from ._arrays import Floats
 from .curves import SurvivalCurves
 from .errors import InputError, MissingExtraError
 from .outcomes import Outcomes
+from .predictions import RiskScores
 
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 
@@ -96,16 +97,18 @@ def read_outcomes(path: str | Path, time: str = "time", event: str = "event") ->
 
 def read_predictions(
     path: str | Path, *, interpolation: str = "linear", tail: str = "linear"
-) -> Floats | SurvivalCurves:
-    """Read one column `time`, or curves: header = times, a row per subject."""
+) -> Floats | SurvivalCurves | RiskScores:
+    """Read one column `time` or `risk`, or curves: header = times, a row per subject."""
     table = Table(path)
     if table.names == ["time"]:
         return table.numbers("time")
+    if table.names == ["risk"]:
+        return RiskScores(table.numbers("risk"))
     not_times = [name for name in table.names if not _is_number(name)]
     if not_times:
         raise InputError(
-            f"{table.path}: predictions must have one column 'time', or curves with times as "
-            f"column names; got {', '.join(map(repr, not_times[:5]))}"
+            f"{table.path}: predictions must have one column 'time' or 'risk', or curves with "
+            f"times as column names; got {', '.join(map(repr, not_times[:5]))}"
         )
     survival = np.column_stack([table.numbers(name) for name in table.names])
     try:

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from ._arrays import Floats, vector
+from ._arrays import Floats, positive, probability, vector
 from .errors import InputError
+
+#: Fewer bootstrap draws than this give no standard error.
+FEWEST_REPLICATES = 10
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,7 @@ def critical(confidence: float) -> float:
     >>> round(critical(0.95), 4)
     1.96
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie strictly between 0 and 1; got {confidence}")
-    return float(ndtri(0.5 + confidence / 2))
+    return float(ndtri(0.5 + probability(confidence, "confidence") / 2))
 
 
 def normal_interval(
@@ -85,6 +86,8 @@ def holm(p_values: Sequence[float]) -> Floats:
     array([0.03, 0.06, 0.06])
     """
     p = vector(p_values, "p_values", finite=False)
+    if (p < 0).any() or (p > 1).any():
+        raise InputError(f"p_values must lie in [0, 1]; got {p[(p < 0) | (p > 1)][0]:g}")
     adjusted = np.full(p.size, np.nan)
     known = np.flatnonzero(~np.isnan(p))
     order = known[np.argsort(p[known], kind="stable")]
@@ -124,25 +127,34 @@ def compare_folds(
     b = vector(scores_b, "scores_b", length=a.size, like="scores_a")
     if a.size < 2:
         raise InputError(f"scores_a must have at least two folds; got {a.size}")
-    if not (n_train > 0 and n_test > 0):
-        raise InputError(f"n_train and n_test must be positive; got {n_train} and {n_test}")
+    share = positive(n_test, "n_test") / positive(n_train, "n_train")
+    level = probability(confidence, "confidence")
     difference = float(np.mean(a - b))
-    stderr = float(np.sqrt(np.var(a - b, ddof=1) * (1 / a.size + n_test / n_train)))
+    stderr = float(np.sqrt(np.var(a - b, ddof=1) * (1 / a.size + share)))
     freedom = a.size - 1
     from scipy.special import stdtrit
 
-    t = float(stdtrit(freedom, 0.5 + confidence / 2))
+    t = float(stdtrit(freedom, 0.5 + level / 2))
     p = float(2 * stdtr(freedom, -abs(difference) / stderr)) if stderr > 0 else float("nan")
     if stderr == 0 and difference == 0:
         p = 1.0
     return Comparison(difference, stderr, difference - t * stderr, difference + t * stderr, p)
 
 
-def bootstrap_counts(n: int, replicate: int, seed: int, name: str = "test") -> Floats:
-    """How often each of n subjects is drawn in a replicate: the same for every model and metric."""
+def bootstrap_counts(
+    n: int, replicate: int, seed: int, name: str = "test", frequency: Floats | None = None
+) -> Floats:
+    """How often each of n subjects is drawn in a replicate: the same for every model and metric.
+
+    A row of frequency w stands for w subjects, each of whom is drawn by itself.
+    """
     from ._random import stream
 
     rng = stream(seed, "bootstrap", name, str(replicate))
+    if frequency is not None:
+        total = float(frequency.sum())
+        drawn = rng.multinomial(max(1, round(total)), frequency / total)
+        return drawn.astype(np.float64)
     return np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
 
 
@@ -158,6 +170,6 @@ def bootstrap(
 
 
 def bootstrap_stderr(replicates: Floats) -> float:
-    """Spread of the replicates that are defined; NaN with fewer than ten of them."""
+    """Spread of the replicates that are defined; NaN with too few of them."""
     known = replicates[np.isfinite(replicates)]
-    return float(np.std(known, ddof=1)) if known.size >= 10 else float("nan")
+    return float(np.std(known, ddof=1)) if known.size >= FEWEST_REPLICATES else float("nan")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Floats, look_up
+from ._arrays import Floats, look_up, numbers, positive, probability, to_numpy
 from .errors import InputError, one_of
 from .outcomes import Outcomes
 from .tails import check_tail, tail_area, tail_time
@@ -111,7 +111,10 @@ class KaplanMeier:
     def at(self, t: Any, side: str = "right") -> Floats:
         """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""
         one_of("side", side, ("right", "left"))
-        points = np.asarray(t, dtype=np.float64)
+        points = to_numpy(t, "t")
+        points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
+        if np.isnan(points).any():
+            raise InputError("t must be times; got NaN")
         found = look_up(self.times, points.ravel(), side).reshape(points.shape)
         return self._padded[found]
 
@@ -132,9 +135,7 @@ class KaplanMeier:
         """
         one_of("area", area, AREAS)
         check_tail(tail)
-        stop = np.inf if tau is None else float(tau)
-        if tau is not None and not stop > 0:
-            raise InputError(f"tau must be positive; got {tau}")
+        stop = np.inf if tau is None else positive(tau, "tau")
         known = self.times < stop
         nodes = self.times[known] if area == "step" else self.times[known & (self._jumps > 0)]
         end = min(self.last_time, stop)
@@ -156,12 +157,11 @@ class KaplanMeier:
     def quantile(self, q: float, tail: str = "linear") -> float:
         """First time with S <= 1 - q."""
         check_tail(tail)
-        if not 0 < q < 1:
-            raise InputError(f"q must lie strictly between 0 and 1; got {q}")
-        reached = np.flatnonzero(self.survival <= 1 - q)
+        p = 1 - probability(q, "q")
+        reached = np.flatnonzero(self.survival <= p)
         if reached.size:
             return float(self.times[reached[0]])
-        return float(tail_time(1 - q, np.float64(self.last_time), self.survival[-1], tail))
+        return float(tail_time(p, np.float64(self.last_time), self.survival[-1], tail))
 
     def __repr__(self) -> str:
         return (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Bools, Floats, flags, frozen, to_numpy, vector
+from ._arrays import LARGEST, Bools, Floats, flags, frozen, subject_index, to_numpy, vector
 from .errors import InputError
 
 
@@ -40,7 +40,7 @@ class Outcomes:
     _weight: Floats | None
 
     def __init__(self, time: Any, event: Any, weight: Any = None) -> None:
-        times = vector(time, "time", minimum=0.0)
+        times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
         events = flags(event, "event")
@@ -50,7 +50,7 @@ class Outcomes:
             )
         weights = None
         if weight is not None:
-            weights = vector(weight, "weight", length=times.size, minimum=0.0)
+            weights = vector(weight, "weight", length=times.size, minimum=0.0, largest=LARGEST)
             if not weights.sum() > 0:
                 raise InputError("weight must have a positive sum; got all zeros")
         self._set(frozen(times), frozen(events), None if weights is None else frozen(weights))
@@ -133,8 +133,15 @@ class Outcomes:
     def __len__(self) -> int:
         return int(self.time.size)
 
+    @property
+    def shape(self) -> tuple[int]:
+        """(n,): scikit-learn takes what has a shape for an array, and selects rows of it."""
+        return (len(self),)
+
     def __getitem__(self, rows: Any) -> Outcomes:
-        index = np.atleast_1d(rows) if not isinstance(rows, slice) else rows
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # as scikit-learn asks for rows of an array
+        index = subject_index(rows)
         time, event = self.time[index], self.event[index]
         if time.size == 0:
             raise InputError("this selection of outcomes is empty; at least one subject is needed")

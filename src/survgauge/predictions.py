@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Floats, Ints, vector
-from .adapters import as_curves
+from .adapters import as_curves, is_flat
 from .curves import SurvivalCurves
-from .errors import InputError
+from .errors import InputError, UndefinedMetricError
 
 
 class RiskScores:
@@ -42,7 +42,7 @@ class Prediction:
                 prediction = obj
             elif isinstance(obj, RiskScores):
                 prediction = cls(None, None, obj.values)
-            elif isinstance(obj, SurvivalCurves) or not _is_flat(obj):
+            elif isinstance(obj, SurvivalCurves) or not is_flat(obj):
                 prediction = cls(as_curves(obj), None, None)
             else:
                 prediction = cls(None, vector(obj, "predicted times"), None)
@@ -89,18 +89,12 @@ class Prediction:
         """Higher means earlier: the score itself, or minus the (median) time."""
         if self._risk is not None:
             return self._risk
-        return -(self.curves.median() if self.curves is not None else self._times)  # type: ignore[operator]
-
-
-def _is_flat(obj: Any) -> bool:
-    """Whether this is one number a subject rather than curves."""
-    if hasattr(obj, "columns") and hasattr(obj, "index"):
-        return False
-    if isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2:
-        return False
-    if isinstance(obj, list | tuple) and obj and hasattr(obj[0], "x") and hasattr(obj[0], "y"):
-        return False
-    shape = getattr(obj, "shape", None)
-    if shape is not None:
-        return len(shape) == 1 and str(getattr(obj, "dtype", "")) != "object"
-    return np.ndim(obj) == 1
+        if self.curves is None:
+            return -self._times  # type: ignore[operator]
+        times = self.curves.median()
+        if np.isnan(times).any():
+            raise UndefinedMetricError(
+                "the curves' tail 'nan' gives no median, so subjects cannot be ranked by it; "
+                "choose another tail for the curves"
+            )
+        return -times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from ._arrays import Ints
 from ._random import check_seed, stream
 from .errors import InputError, UndefinedMetricError, one_of
-from .metrics.problem import Problem
+from .metrics.problem import Problem, check_options
 from .metrics.registry import REGISTRY
 from .outcomes import Outcomes
 from .predictions import Prediction, RiskScores
@@ -30,6 +31,8 @@ class Scorer:
     def __init__(self, name: str, y_train: Any = None, settings: dict[str, Any] | None = None):
         one_of("name", name, REGISTRY)
         self.name, self.y_train, self.settings = name, y_train, settings or {}
+        accepted = inspect.signature(Problem.of).parameters
+        check_options({k: v for k, v in self.settings.items() if k not in accepted})
 
     def __repr__(self) -> str:
         return f"scorer({self.name!r})"
@@ -51,8 +54,17 @@ class Scorer:
                 f"{self.name} needs {metric.needs}, but {type(estimator).__name__} gives "
                 f"{prediction.kind} only"
             )
+        reference = self._reference(estimator)
+        if reference is None and _uses_reference(self.name):
+            warnings.warn(
+                f"scorer({self.name!r}): {type(estimator).__name__} does not keep the outcomes it "
+                "was trained on, so each test fold is its own reference; wrap it in "
+                "survgauge.models.from_sklearn(...), or give y_train to the scorer",
+                UserWarning,
+                stacklevel=2,
+            )
         try:
-            problem = Problem.of(outcomes, self._reference(estimator), **self.settings)
+            problem = Problem.of(outcomes, reference, **self.settings)
             return self.sign * float(metric.compute(problem, prediction).value)
         except UndefinedMetricError as error:
             message = f"{self.name} is undefined on this fold ({error}); its score is NaN"
@@ -72,6 +84,13 @@ class Scorer:
                 if getattr(part, name, None) is not None:
                     return getattr(part, name)
         return None
+
+
+def _uses_reference(name: str) -> bool:
+    """Whether a metric's value depends on a reference set."""
+    if name in ("uno", "auc", "brier", "ibs", "ibll"):
+        return True
+    return REGISTRY[name].needs == "times" and not name.endswith(("uncensored", "hinge"))
 
 
 def scorer(name: str, *, y_train: Any = None, **settings: Any) -> Scorer:
@@ -96,7 +115,7 @@ def scorer(name: str, *, y_train: Any = None, **settings: Any) -> Scorer:
     ...         return self
     ...     def predict_time(self, X):
     ...         return np.full(len(X), 4.0)
-    >>> scorer("mae_po")(Constant(), np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1]))
+    >>> scorer("mae_hinge")(Constant(), np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1]))
     -1.6666666666666667
     """
     return Scorer(name, y_train, settings)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Bools, Floats, Ints, look_up, vector
+from ._arrays import LARGEST, Bools, Floats, Ints, look_up, positive, vector
 from .errors import InputError, one_of
 from .nonparametric import AREAS, KaplanMeier
 from .outcomes import Outcomes
@@ -251,8 +251,7 @@ def make_setting(
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
     check_tail(tail)
-    if tau is not None and not (np.isfinite(tau) and tau > 0):
-        raise InputError(f"tau must be finite and positive; got {tau}")
+    tau = None if tau is None else positive(tau, "tau")
     y = Outcomes.of(y_true, "y_true")
     reference = Reference(y) if y_train is None else Reference.of(y_train)
     if censoring is not None and not callable(censoring) and not isinstance(censoring, KaplanMeier):
@@ -262,7 +261,7 @@ def make_setting(
         )
     truth = None
     if true_time is not None:
-        truth = vector(true_time, "true_time", length=len(y), minimum=0.0)
+        truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
         truth = truth if tau is None else np.minimum(truth, tau)
     return Setting(
         y.restricted(tau),

@@ -25,8 +25,8 @@ def tail_survival(t: Floats, last: Floats, s: Floats, tail: str) -> Floats:
     if tail == "hold":
         return np.broadcast_to(s, np.broadcast(t, s).shape)
     if tail == "nan":
-        return np.where(s > 0, np.nan, np.zeros_like(t * s))
-    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(s > 0, np.nan, np.zeros(np.broadcast(t, s).shape))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(last > 0, t / last, np.inf)
         if tail == "linear":
             value = np.maximum(0.0, 1.0 - ratio * (1.0 - s))
@@ -44,7 +44,7 @@ def tail_area(last: Floats, s: Floats, tail: str, stop: float = np.inf) -> Float
         return np.zeros(np.broadcast(last, s).shape)
     if tail == "nan":
         return np.where((s > 0) & (width > 0), np.nan, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if tail == "linear":
             end = last / (1.0 - s)
             whole = 0.5 * last * s * s / (1.0 - s)
@@ -66,6 +66,6 @@ def tail_time(p: float, last: Floats, s: Floats, tail: str) -> Floats:
         return np.broadcast_to(last, s.shape)
     if tail == "nan":
         return np.full(s.shape, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         time = last * (1.0 - p) / (1.0 - s) if tail == "linear" else last * np.log(p) / np.log(s)
     return np.where(s >= 1, np.inf, time)

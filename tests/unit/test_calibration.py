@@ -604,7 +604,7 @@ def test_arguments_are_checked():
         (lambda: d_calibration(y, curves, bins=1), "bins"),
         (lambda: d_calibration(y, curves, bins=2.5), "bins"),
         (lambda: d_calibration(y, curves, method="cvm"), "method"),
-        (lambda: d_calibration(y, curves.survival), "as_curves"),
+        (lambda: d_calibration(y, curves.survival), "curves must be SurvivalCurves"),
         (lambda: one_calibration(y, curves, 3.0, groups=1), "groups"),
         (lambda: one_calibration(y, curves, 3.0, groups=2, method="uncensored"), "groups"),
         (lambda: one_calibration(y, curves, [1.0, 2.0]), "time"),

@@ -151,7 +151,7 @@ def test_bad_files_are_named_with_the_row(case, files, capsys):
 def test_bad_predictions_are_named(files, capsys):
     path = files["folder"] / "pred.csv"
     for content, message in (
-        ("a,b\n1,2\n", "one column 'time', or curves with times as column names"),
+        ("a,b\n1,2\n", "one column 'time' or 'risk', or curves with times as"),
         ("1,2\n0.5,0.9\n", "must fall from 1 towards 0"),
         ("time\n3\n", "one entry per subject: y_test has 40, they have 1"),
     ):

@@ -470,7 +470,7 @@ def test_errors_say_what_to_do():
     curves = sg.SurvivalCurves([0, 5], [[1, 0.5]] * 3)
     with pytest.raises(InputError, match="concordance_td"):
         concordance_index(y, curves)
-    with pytest.raises(InputError, match="as_curves"):
+    with pytest.raises(InputError, match="curves must be SurvivalCurves"):
         concordance_td(y, [1, 2, 3])
     with pytest.raises(InputError, match="one row per subject"):
         concordance_td(y, curves[:2])

@@ -157,6 +157,40 @@ def test_warnings_are_coded():
     assert "few-events" in codes(few)
 
 
+def test_a_comparison_that_hangs_on_the_tail_is_flagged():
+    """Two models with the same order; one stops early, so its times are extrapolated."""
+    rng = np.random.default_rng(3)
+    n = 300
+    t, c = rng.exponential(10, n), rng.exponential(12, n)
+    y = sg.Outcomes(np.minimum(t, c), t <= c)
+    grid = np.linspace(0, 30, 31)
+    whole = sg.SurvivalCurves(grid, np.tile(np.exp(-grid / 10), (n, 1)))
+    high = sg.SurvivalCurves(grid[:8], np.tile(np.exp(-grid[:8] / 60), (n, 1)))
+    ev = sg.evaluate({"whole": whole, "high": high}, y, metrics=["mae_po"])
+    assert {"tail-decides", "tail-times"} <= codes(ev)
+    assert "But see [tail-decides]" in str(ev)
+    with_horizon = sg.evaluate({"whole": whole, "high": high}, y, metrics=["mae_po"], tau=7.0)
+    assert "tail-decides" not in codes(with_horizon)
+
+
+def test_what_the_reference_leaves_open_is_flagged():
+    y, good, _, x = data(200)
+    short = sg.Outcomes(np.minimum(y.time, 6.0), y.event & (y.time <= 6.0))
+    ev = sg.evaluate({"m": good}, short, metrics=["mae_ipcw_d", "mae_po"])
+    assert "unseen-times" in codes(ev)
+    below = sg.evaluate({"m": x}, y, metrics=["mae_po"])
+    assert "negative-times" in codes(below)
+    assert "RiskScores" in str(below)
+
+
+def test_text_leads_with_the_verdict(result):
+    text = str(result)
+    assert " is off by " in text.splitlines()[0]
+    assert "Holm)" in text
+    assert "Differences a - b" in text
+    assert repr(result).startswith("Evaluation(3 models")
+
+
 def test_awkward_data_give_answers_or_nan_with_a_warning():
     grid = np.linspace(0, 5, 6)
     curves = sg.SurvivalCurves(grid, np.tile([1, 0.8, 0.6, 0.4, 0.2, 0.0], (4, 1)))

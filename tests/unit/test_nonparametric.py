@@ -75,7 +75,7 @@ def test_bad_options_name_themselves():
         km.mean(tail="flat")
     with pytest.raises(sg.InputError, match="side"):
         km.at(1, side="up")
-    with pytest.raises(sg.InputError, match="tau must be positive"):
+    with pytest.raises(sg.InputError, match="tau must be finite and positive"):
         km.mean(tau=0)
     with pytest.raises(sg.InputError, match="q must lie"):
         km.quantile(1.5)

@@ -10,6 +10,7 @@ from .._arrays import Floats, numbers, vector
 from ..curves import ROUNDING, SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
+from ._checks import check_curves
 
 PROBABILITIES = ("survival", "event")
 CONVENTIONS = ("survgauge", "survivaleval")
@@ -17,23 +18,9 @@ CONVENTIONS = ("survgauge", "survivaleval")
 CERTAIN = 1e-10
 
 
-def checked_curves(y: Outcomes, curves: Any) -> SurvivalCurves:
-    """Refuse anything but one curve per subject."""
-    if not isinstance(curves, SurvivalCurves):
-        raise InputError(
-            f"curves must be SurvivalCurves (survgauge.as_curves makes them); got "
-            f"{type(curves).__name__}"
-        )
-    if len(curves) != len(y):
-        raise InputError(
-            f"curves must have one row per subject: y_true has {len(y)}, curves has {len(curves)}"
-        )
-    return curves
-
-
 def own_survival(y: Outcomes, curves: Any) -> Floats:
     """S_i(t_i), each subject's predicted probability of surviving its own observed time."""
-    s = checked_curves(y, curves).at_own(y.time)
+    s = check_curves(curves, y).at_own(y.time)
     refuse_unknown(s, "their own time")
     return s
 
@@ -42,7 +29,7 @@ def survival_at(y: Outcomes, predicted: Any, time: Any, probability: str) -> Flo
     """S_i(time) from curves, or from probabilities that the caller already has."""
     one_of("probability", probability, PROBABILITIES)
     if isinstance(predicted, SurvivalCurves):
-        s = checked_curves(y, predicted).at(checked_time(time))
+        s = check_curves(predicted, y).at(checked_time(time))
         refuse_unknown(s, f"time {time}")
         return s
     if np.ndim(predicted) != 1:

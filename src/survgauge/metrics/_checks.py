@@ -7,23 +7,20 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, numbers, vector
+from ..adapters import as_curves
 from ..curves import SurvivalCurves
 from ..errors import InputError
 from ..outcomes import Outcomes
 
 
 def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
-    """Refuse anything but one curve per subject."""
-    if not isinstance(curves, SurvivalCurves):
+    """Read one curve per subject from whatever `as_curves` takes."""
+    checked = as_curves(curves)
+    if len(checked) != len(y):
         raise InputError(
-            f"curves must be SurvivalCurves(times, survival); got {type(curves).__name__} "
-            "(survgauge.as_curves reads other libraries' predictions)"
+            f"curves must have one row per subject: y_true has {len(y)}, curves have {len(checked)}"
         )
-    if len(curves) != len(y):
-        raise InputError(
-            f"curves must have one row per subject: y_true has {len(y)}, curves have {len(curves)}"
-        )
-    return curves
+    return checked
 
 
 def check_times(times: Any) -> Floats:

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Floats, look_up
 from ..outcomes import Outcomes
 from ._auc_censoring import Censoring, censoring_table
 from .conventions import Convention
@@ -50,8 +50,8 @@ class EstimatedG:
         self._order = order
         # The first position whose own G has the factor at u, and per time how many factors count.
         limit = "right" if convention.event_limit == "left" else "left"
-        self._first = np.searchsorted(time, u, limit)
-        self._factors = np.searchsorted(u, times, convention.survivor_limit)
+        self._first = look_up(time, u, limit)
+        self._factors = look_up(u, times, convention.survivor_limit)
         self._moves = None if convention.g_floor <= 0 else (own > convention.g_floor)[order]
         self._survivors_move = common > convention.g_floor
 

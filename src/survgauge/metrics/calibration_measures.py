@@ -14,12 +14,12 @@ from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ._calibration_inputs import (
     CONVENTIONS,
-    checked_curves,
     description,
     log_log,
     own_survival,
     survival_at,
 )
+from ._checks import check_curves
 from ._cox import TIES, CoxRegression
 from ._mean_curve import Gap, Lines, gap_influence, mean_curve, squared_gap, trapezoid_gap
 from .details import Details
@@ -137,7 +137,7 @@ def _follow_up(y_true: Any, curves: Any, convention: str) -> tuple[Outcomes, Sur
     stop = float(y.present().time.max())
     if not stop > 0:
         raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
-    return y, checked_curves(y, curves), stop
+    return y, check_curves(curves, y), stop
 
 
 def coverage(y_true: Any, curves: Any, level: float = 0.9) -> float:

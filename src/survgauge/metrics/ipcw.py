@@ -103,7 +103,7 @@ class CensoringWeights:
         G drops to zero only at its last time, when the largest reference time is censored; then
         everything strictly before it is identified.
         """
-        end = float(self.y.time.max())
+        end = float(self.y.present().time.max())
         if self.km is None:
             return end
         end = min(end, self.km.last_time)

@@ -12,7 +12,7 @@ from .._arrays import Bools, Floats, vector
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some
 from ..outcomes import Outcomes
-from ._calibration_inputs import checked_curves
+from ._checks import check_curves
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def log_rank(y_true: Any, predicted: Any) -> LogRankResult:
     """
     y = Outcomes.of(y_true, "y_true")
     if isinstance(predicted, SurvivalCurves):
-        times, point = checked_curves(y, predicted).median(), "median"
+        times, point = check_curves(predicted, y).median(), "median"
     else:
         times, point = vector(predicted, "predicted", length=len(y), finite=False), "given times"
     unknown = np.flatnonzero(np.isnan(times) | (times == -np.inf))

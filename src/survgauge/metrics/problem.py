@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints
+from .._arrays import Floats, Ints, positive, to_numpy
 from ..errors import InputError
+from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ..reference import Reference
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
+
+#: Settings that only the time errors take.
+_TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize")
 
 
 @dataclass(frozen=True)
@@ -46,28 +50,40 @@ class Problem:
     ) -> Problem:
         """Resolve the horizon and the time of interest from the data."""
         check_policy(on_unsupported)
+        check_options(options)
         preset = convention_of(convention)
         reference = None if y_train is None else Reference.of(y_train)
         weights = CensoringWeights(y, reference, censoring, preset)
         horizon = supported_until(weights, min_g, min_at_risk)
         if time is None:
             known = (reference or Reference(y)).y
-            events = known.time[known.event]
-            time = float(np.median(events)) if events.size else float("nan")
-        elif not (np.isfinite(time) and time > 0):
-            raise InputError(f"time must be finite and positive; got {time}")
-        return cls(
-            y, reference, preset, horizon, float(time), on_unsupported, tau, censoring, options
-        )
+            time = _median(known.time[known.event], known.weight[known.event])
+        else:
+            time = positive(time, "time")
+        tau = None if tau is None else positive(tau, "tau")
+        return cls(y, reference, preset, horizon, time, on_unsupported, tau, censoring, options)
 
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
-        return replace(self, y=self.y[rows])
+        return replace(self, y=self.y[rows], censoring=self._censoring_of(rows))
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
         y = Outcomes(self.y.time[rows], self.y.event[rows], counts)
-        return replace(self, y=y, reference=reference)
+        return replace(self, y=y, reference=reference, censoring=self._censoring_of(rows))
+
+    def _censoring_of(self, rows: Ints) -> Any:
+        """Return G of some of the subjects: a function may depend on the subject."""
+        given, n = self.censoring, len(self.y)
+        if given is None or isinstance(given, KaplanMeier):
+            return given
+
+        def part(t: Floats, side: str) -> Any:
+            everybody = np.zeros(n)
+            everybody[rows] = t
+            return to_numpy(given(everybody, side), "censoring(t, side)")[rows]
+
+        return part
 
     @property
     def ipcw(self) -> dict[str, Any]:
@@ -79,19 +95,44 @@ class Problem:
         }
 
 
+def check_options(options: dict[str, Any]) -> None:
+    """Refuse settings that no metric takes."""
+    unknown = [name for name in options if name not in _TIME_ERROR_OPTIONS]
+    if unknown:
+        raise InputError(
+            f"unknown setting {unknown[0]!r}; settings are time, tau, convention, censoring, "
+            f"on_unsupported, min_g, min_at_risk, {', '.join(_TIME_ERROR_OPTIONS)}"
+        )
+
+
+def _median(times: Floats, weight: Floats) -> float:
+    """Median of times that stand for `weight` subjects each; NaN if there are none."""
+    if times.size == 0:
+        return float("nan")
+    order = np.argsort(times)
+    reached = np.cumsum(weight[order])
+    half = reached[-1] / 2
+    middle = reached.searchsorted(half, "left"), reached.searchsorted(half, "right")
+    return float(times[order][list(middle)].mean())
+
+
 def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -> float:
     """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
 
     Where no time qualifies, the range that is identified at all.
     """
-    y = weights.y
+    if not (isinstance(min_g, int | float) and 0 <= min_g < 1):
+        raise InputError(f"min_g must be a probability below 1; got {min_g!r}")
+    if not (isinstance(min_at_risk, int | float | np.integer) and min_at_risk >= 1):
+        raise InputError(f"min_at_risk must be a number of at least 1; got {min_at_risk!r}")
+    y = weights.y.present()
     order = np.sort(y.time)
     if y.weighted:
         by_time = np.argsort(y.time)
         at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
         enough = np.flatnonzero(at_risk >= min_at_risk)
     else:
-        enough = np.arange(max(order.size - min_at_risk + 1, 0))
+        enough = np.arange(max(order.size - int(np.ceil(min_at_risk)) + 1, 0))
     end = float(order[enough[-1]]) if enough.size else weights.identified_until
     end = min(end, weights.identified_until)
     if weights.km is None:

@@ -78,6 +78,10 @@ class Metric:
     unit: str
     compute: Callable[[Problem, Prediction], Measured]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By name: `compute` may be a closure, which cannot be pickled.
+        return registered, (self.name,)
+
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""
         shown = ("name", "title", "direction", "range", "needs", "proper", "inference", "unit")
@@ -238,6 +242,9 @@ class Resampled(Details):
     #: Value had subject i been drawn counts[i] times.
     resample: Callable[[Floats], float] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "resample": None}  # a closure, only needed while evaluating
+
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
     r = integrated_calibration_index(problem.y, prediction.curves, _supported_time(problem))
@@ -287,6 +294,11 @@ REGISTRY: dict[str, Metric] = {
 
 #: What `evaluate` computes unless told otherwise: all but the squared errors.
 DEFAULT_METRICS = tuple(name for name in REGISTRY if not name.startswith(("mse_", "rmse_")))
+
+
+def registered(name: str) -> Metric:
+    """Return the metric of that name."""
+    return REGISTRY[name]
 
 
 def available_metrics() -> list[dict[str, Any]]:
