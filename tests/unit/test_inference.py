@@ -26,7 +26,7 @@ def test_nadeau_bengio_by_hand():
     assert sg.compare_folds(a, a, n_train=75, n_test=25).p_value == 1.0
     with pytest.raises(sg.InputError, match="at least two folds"):
         sg.compare_folds([1.0], [2.0], n_train=1, n_test=1)
-    with pytest.raises(sg.InputError, match="must be positive"):
+    with pytest.raises(sg.InputError, match="must be finite and positive"):
         sg.compare_folds([1.0, 2.0], [2.0, 3.0], n_train=0, n_test=1)
 
 
