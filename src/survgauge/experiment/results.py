@@ -24,6 +24,7 @@ _NEEDED = ("dataset", "censoring", "model", "metric", "value", "true_value")
 _AXES = {"datasets": "dataset", "censoring": "censoring", "models": "model", "metrics": "metric"}
 #: Measures to compare metrics by, and whether lower is better.
 MEASURES = {"relative": True, "proximity": True, "tau": False, "overlap": False}
+_BOUNDS = {"tau": (-1.0, 1.0), "proximity": (0.0, np.inf)}
 
 
 class Results:
@@ -211,7 +212,8 @@ class Results:
         """Rows of a table, a metric each, with an interval of the main column."""
         low = high = np.full(len(panel.metrics), np.nan)
         if panel.has_spread:
-            low, high = meta.interval(getattr(panel.replicates, main))
+            found = getattr(panel.answers, main), getattr(panel.replicates, main)
+            low, high = meta.interval(*found, *_BOUNDS[main])
         for k, metric in enumerate(panel.metrics):
             numbers = {name: float(getattr(panel.answers, name)[k]) for name in columns}
             first = {main: numbers.pop(main), "low": float(low[k]), "high": float(high[k])}
@@ -327,7 +329,8 @@ class Results:
             getattr(p.replicates, measure)[:, [p.metrics.index(name) for name in metrics]]
             for p in panels
         ]
-        return meta.interval(np.mean(stacked, axis=0))
+        estimate = Results._matrix(panels, metrics, measure).mean(axis=0)
+        return meta.interval(estimate, np.mean(stacked, axis=0), *_BOUNDS[measure])
 
     # -- figures -----------------------------------------------------------------------------
 

@@ -21,9 +21,12 @@ def sections(results: Results) -> list[Section]:
     """What to say about an experiment, as tables of text."""
     found: list[Section] = []
     for truth in results.truths:
-        if not any(panel.truth == truth for panel in results.panels):
+        panels = [panel for panel in results.panels if panel.truth == truth]
+        if not panels:
             continue
-        found += [_summary(results, truth), _winners(results, truth)]
+        found.append(_summary(results, truth))
+        if len(panels[0].metrics) > 1:
+            found.append(_winners(results, truth))
         if truth == "mae":
             found += _advice(results)
     if len(results.left_out):
@@ -61,8 +64,8 @@ def _summary(results: Results, truth: str) -> Section:
 def _winners(results: Results, truth: str) -> Section:
     table = results.winners
     rows = [
-        [r.dataset, r.censoring, r.metric, number(r.overlap, 2), number(r.proximity),
-         number(r.tau, 2), "-" if math.isnan(r.share) else f"{r.share:.0%}"]
+        [r.dataset, r.censoring, r.metric, f"{r.overlap:g}", number(r.proximity),
+         f"{r.tau:.2f}", "-" if math.isnan(r.share) else f"{r.share:.0%}"]
         for r in table[table["truth"] == truth].itertuples()
     ]  # fmt: skip
     header = ["data", "censoring", "winner", "top 3", "distance", "tau", "wins in replicates"]

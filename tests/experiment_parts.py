@@ -1,0 +1,66 @@
+"""Models and metrics for tests of the experiment harness; worker processes import them by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from survgauge.metrics.details import Details
+from survgauge.metrics.time_errors import time_error_details
+
+
+class Constant:
+    """Predicts one time for everybody, and can be told to misbehave while it fits."""
+
+    def __init__(
+        self, value: float = 10.0, log: str = "", trouble: str = "", once: str = ""
+    ) -> None:
+        self.value, self.log, self.trouble, self.once = value, log, trouble, once
+
+    def fit(self, X: Any, y: Any) -> Constant:
+        if self.log:
+            # One file a fit, so that a test can count fits over all processes.
+            Path(self.log, f"{time.time_ns()}-{os.getpid()}").touch()
+        if self.trouble and not (self.once and Path(self.once).exists()):
+            if self.once:
+                Path(self.once).touch()
+            self._misbehave()
+        return self
+
+    def _misbehave(self) -> None:
+        if self.trouble == "raise":
+            raise ArithmeticError("on purpose")
+        if self.trouble == "swallow":
+            with suppress(Exception):
+                time.sleep(30)
+        if self.trouble == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.trouble == "slow":
+            time.sleep(0.15)
+        if self.trouble == "busy":
+            # Python code that never sleeps: only an exception from outside stops it.
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                sum(range(100))
+
+    def predict_time(self, X: Any) -> Any:
+        return np.full(len(X), float(self.value))
+
+
+class Shifted(Constant):
+    """Predicts times that depend on the first feature."""
+
+    def predict_time(self, X: Any) -> Any:
+        return np.maximum(self.value + 3.0 * np.asarray(X)[:, 0], 0.5)
+
+
+def truth_plus_one(problem: Any, prediction: Any) -> Details:
+    """A metric of one's own: the uncensored error plus one."""
+    details = time_error_details(problem.y, prediction.times, method="uncensored")
+    return Details(details.value + 1.0, psi=details.psi)
