@@ -25,6 +25,11 @@ LARGE_WEIGHT = 20.0
 FAR_SURROGATE = 2.0
 #: Share of the reference without event at its end above which IPCW misses much.
 UNSEEN_SHARE = 0.10
+_REASONS = {
+    "thin-risk-set": "too few test subjects are at risk",
+    "g-below-floor": "almost everybody is censored (G is below its floor)",
+    "past-follow-up": "one of the two sets has no follow-up",
+}
 _C_INDICES = ("harrell", "uno", "antolini", "auc")
 
 
@@ -64,9 +69,10 @@ def check_problem(problem: Problem) -> list[EvaluationWarning]:
     if past and last > problem.horizon * (1 + 1e-9):
         found.append(
             EvaluationWarning(
-                "horizon",
-                f"metrics that weight by 1/G stop at {problem.horizon:g}, where follow-up still "
-                f"supports them; {past} of {len(y)} subjects are observed longer (up to {last:g})",
+                problem.horizon_reason,
+                f"metrics that weight by 1/G stop at {problem.horizon:g}: past it "
+                f"{_REASONS[problem.horizon_reason]}; {past} of {len(y)} subjects are observed "
+                f"longer (up to {last:g})",
             )
         )
     if np.isfinite(problem.time) and problem.time > problem.horizon:

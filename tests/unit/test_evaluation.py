@@ -149,7 +149,7 @@ def test_warnings_are_coded():
     assert "undefined-metric" in codes(undefined)
     assert all(np.isnan(r["value"]) for r in undefined.rows())
     past = sg.evaluate({"m": good}, y, y_train=y[y.time < 8], metrics=["mae_po", "ibs"])
-    assert {"past-reference", "horizon"} <= codes(past)
+    assert {"past-reference", "past-follow-up"} <= codes(past)
     assert all("[" in str(w) for w in past.warnings)
     flat = sg.SurvivalCurves([0, 50, 51], np.tile([1.0, 1.0, 0.0], (160, 1)))
     assert "infinite" in codes(sg.evaluate({"m": flat}, y, metrics=["log_likelihood"]))
@@ -244,5 +244,7 @@ def test_horizon_rule():
     ev = sg.evaluate({"m": y.time}, y, y_train=heavy, metrics=["mae_po"])
     g = sg.KaplanMeier.fit_censoring(heavy)
     assert float(g.at(ev.problem.horizon, "left")) >= 0.05
+    assert "g-below-floor" in codes(ev)
+    assert "thin-risk-set" in codes(sg.evaluate({"m": y.time}, y, metrics=["mae_po"]))
     loose = sg.evaluate({"m": y.time}, y, metrics=["mae_po"], min_at_risk=1)
     assert loose.problem.horizon == 40.0

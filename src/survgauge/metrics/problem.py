@@ -32,6 +32,8 @@ class Problem:
     tau: float | None = None
     censoring: Any = None
     options: dict[str, Any] = field(default_factory=dict)
+    #: What ends the supported range; see `supported_until`.
+    horizon_reason: str = "past-follow-up"
 
     @classmethod
     def of(
@@ -54,14 +56,16 @@ class Problem:
         preset = convention_of(convention)
         reference = None if y_train is None else Reference.of(y_train)
         weights = CensoringWeights(y, reference, censoring, preset)
-        horizon = supported_until(weights, min_g, min_at_risk)
+        horizon, reason = supported_until(weights, min_g, min_at_risk)
         if time is None:
             known = (reference or Reference(y)).y
             time = _median(known.time[known.event], known.weight[known.event])
         else:
             time = positive(time, "time")
         tau = None if tau is None else positive(tau, "tau")
-        return cls(y, reference, preset, horizon, time, on_unsupported, tau, censoring, options)
+        return cls(
+            y, reference, preset, horizon, time, on_unsupported, tau, censoring, options, reason
+        )
 
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
@@ -116,10 +120,13 @@ def _median(times: Floats, weight: Floats) -> float:
     return float(times[order][list(middle)].mean())
 
 
-def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -> float:
+def supported_until(
+    weights: CensoringWeights, min_g: float, min_at_risk: int
+) -> tuple[float, str]:
     """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
 
-    Where no time qualifies, the range that is identified at all.
+    Where no time qualifies, the range that is identified at all. Also says what ends it:
+    "thin-risk-set", "g-below-floor" or "past-follow-up".
     """
     if not (isinstance(min_g, int | float) and 0 <= min_g < 1):
         raise InputError(f"min_g must be a probability below 1; got {min_g!r}")
@@ -133,10 +140,13 @@ def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -
         enough = np.flatnonzero(at_risk >= min_at_risk)
     else:
         enough = np.arange(max(order.size - int(np.ceil(min_at_risk)) + 1, 0))
-    end = float(order[enough[-1]]) if enough.size else weights.identified_until
-    end = min(end, weights.identified_until)
-    if weights.km is None:
-        return end
-    # G(t-) falls below the floor just after the first time at which G does.
-    low = np.flatnonzero(weights.km.survival < min_g)
-    return min(end, float(weights.km.times[low[0]])) if low.size else end
+    ends = {"past-follow-up": weights.identified_until}
+    if enough.size:
+        ends["thin-risk-set"] = float(order[enough[-1]])
+    if weights.km is not None:
+        # G(t-) falls below the floor just after the first time at which G does.
+        low = np.flatnonzero(weights.km.survival < min_g)
+        if low.size:
+            ends["g-below-floor"] = float(weights.km.times[low[0]])
+    reason = min(ends, key=lambda name: ends[name])
+    return ends[reason], reason
