@@ -16,10 +16,15 @@ def write_atomically(path: str | Path, content: str | bytes | Callable[[str], ob
     `content` is text, bytes, or a function that fills the file whose name it is given.
     """
     target = Path(path)
+    if target.is_symlink():
+        target = target.resolve()  # the link stays a link
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: folder {target.parent} does not exist")
     if target.is_dir():
         raise InputError(f"cannot write {target}: it is a folder")
+    if target.exists() and not target.is_file():
+        # Putting a file in its place would destroy, for one, the null device.
+        raise InputError(f"cannot write {target}: it is a device or a pipe, not a file")
     place = ""
     try:
         # The suffix stays at the end: writers choose the format by it.
