@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-#: Times and weights above this are refused, so that squares and cubes of times stay finite.
-LARGEST = 1e100
+#: Times and weights above this are refused: standard errors of squared errors take fourth powers.
+LARGEST = 1e60
 
 
 def to_numpy(values: Any, argument: str) -> NDArray[Any]:

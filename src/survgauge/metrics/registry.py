@@ -170,7 +170,13 @@ def _harrell(problem: Problem, prediction: Prediction) -> Measured:
     return concordance_index_details(problem.y, prediction.risk)
 
 
+def _check_horizon(problem: Problem) -> None:
+    if not problem.horizon > 0:
+        raise UndefinedMetricError("follow-up supports no time above 0: the horizon is 0")
+
+
 def _uno(problem: Problem, prediction: Prediction) -> Measured:
+    _check_horizon(problem)
     # Anchors lie strictly before tau; the horizon itself is still supported.
     tau = float(np.nextafter(problem.horizon, np.inf))
     return concordance_index_details(
@@ -186,6 +192,7 @@ def _supported_time(problem: Problem) -> float:
     if not np.isfinite(problem.time):
         raise UndefinedMetricError("there is no event in the reference to take the median time of")
     if problem.time > problem.horizon and problem.on_unsupported == "truncate":
+        _check_horizon(problem)
         return problem.horizon
     return problem.time
 
@@ -213,8 +220,7 @@ def _brier(problem: Problem, prediction: Prediction) -> Measured:
 
 def _integrated(details: Callable[..., Measured]) -> Compute:
     def compute(problem: Problem, prediction: Prediction) -> Measured:
-        if not problem.horizon > 0:
-            raise UndefinedMetricError("the horizon is 0: there is nothing to integrate over")
+        _check_horizon(problem)
         times = np.linspace(0.0, problem.horizon, 101)
         return details(problem.y, prediction.curves, times, **problem.ipcw)
 

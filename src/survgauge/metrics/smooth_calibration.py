@@ -249,8 +249,10 @@ class _Smooth:
         extra = drawn - self.weight
         step, rise = beta @ extra, max(self.hazard + float(hazard @ extra), 0.0)
         centre = (self.basis @ self.weight) / self.weight.sum()
-        relative = self.relative * np.exp(step @ (self.basis - centre[:, None]))
-        gap = np.abs(-np.expm1(-rise * relative) - (1 - self.s))
+        # With very few events a step may leave every bound; such a replicate counts as undefined.
+        with np.errstate(over="ignore", invalid="ignore"):
+            relative = self.relative * np.exp(step @ (self.basis - centre[:, None]))
+            gap = np.abs(-np.expm1(-rise * relative) - (1 - self.s))
         return float(gap @ drawn / drawn.sum())
 
 
