@@ -142,8 +142,7 @@ def execute(task: Task, stored: bytes | None = None) -> Outcome:
     with one_cell(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with time_limit(task.timeout):
-                record, predictions = _run(task, stored)
+            record, predictions = _run(task, stored)
         except (Exception, CellTimeoutError) as error:
             return Outcome("failed", _failure(task.cell, error, start))
     texts = dict.fromkeys(_short(f"{w.category.__name__}: {w.message}") for w in caught)
@@ -157,22 +156,25 @@ def _run(task: Task, stored: bytes | None) -> tuple[dict[str, Any], bytes | None
     limit_threads(task.threads)
     fold = fold_of(cell, task.checksums)
     clock.lap("prepare")
-    notes: tuple[str, ...] = ()
+    model = None
     if stored is None:
         model = cell.model.build(cell.model_seed)
         # Building imports libraries, which come with thread pools of their own.
         limit_threads(task.threads)
         clock.lap("build")
-        model.fit(fold.X_train, fold.y_train)
-        clock.lap("fit")
-        prediction = predict(model, fold.X_test)
-        clock.lap("predict")
-        notes = tuple(getattr(model, "notes_", ()))
-    else:
-        prediction = unpack(stored)
-        clock.lap("read")
-    rows = score(fold.questions, prediction, cell.common.metrics)
-    clock.lap("metrics")
+    # Only now: data are prepared and libraries imported for all cells of a process, not for one.
+    with time_limit(task.timeout):
+        if model is None:
+            prediction = unpack(stored or b"")
+            clock.lap("read")
+        else:
+            model.fit(fold.X_train, fold.y_train)
+            clock.lap("fit")
+            prediction = predict(model, fold.X_test)
+            clock.lap("predict")
+        rows = score(fold.questions, prediction, cell.common.metrics)
+        clock.lap("metrics")
+    notes = tuple(getattr(model, "notes_", ()))
     record = {
         **_heading(cell),
         "data": {**fold.facts, "tail_share": _tail_share(prediction)},
@@ -196,11 +198,14 @@ def loaded(spec: DatasetSpec) -> Loaded:
 
 def fold_of(cell: Cell, checksums: Mapping[str, str] | None = None) -> Fold:
     """Training and test part of a cell; the same for all models."""
-    return MEMORY.folds.get(cell.fold_key, lambda: _fold(cell, checksums or {}))
+    known = checksums or {}
+    # A worker may outlive a run, and a file change between two of them.
+    content = tuple(known.get(spec.label) for spec in (cell.dataset, cell.external) if spec)
+    return MEMORY.folds.get((cell.fold_key, content), lambda: _fold(cell, known, content))
 
 
-def _fold(cell: Cell, checksums: Mapping[str, str]) -> Fold:
-    key = (cell.data_key, cell.common.folds)
+def _fold(cell: Cell, checksums: Mapping[str, str], content: tuple[str | None, ...]) -> Fold:
+    key = (cell.data_key, cell.common.folds, content)
     drawn: Drawn = MEMORY.drawn.get(key, lambda: _draw(cell, checksums))
     ss = drawn.data
     train, test = np.flatnonzero(drawn.fold != cell.fold), np.flatnonzero(drawn.fold == cell.fold)
@@ -226,7 +231,8 @@ def _draw(cell: Cell, checksums: Mapping[str, str]) -> Drawn:
     external = None
     if cell.external is not None:
         other = cell.external
-        external = MEMORY.outcomes.get(other.label, lambda: _checked(other, checksums).data.y)
+        key = (other.label, checksums.get(other.label))
+        external = MEMORY.outcomes.get(key, lambda: _checked(other, checksums).data.y)
     base = _checked(cell.dataset, checksums).data
     ss = semisynthetic(
         base.X,
@@ -244,6 +250,9 @@ def _draw(cell: Cell, checksums: Mapping[str, str]) -> Drawn:
 def _checked(spec: DatasetSpec, checksums: Mapping[str, str]) -> Loaded:
     found = loaded(spec)
     expected = checksums.get(spec.label)
+    if expected is not None and found.checksum != expected:
+        MEMORY.datasets.items.clear()  # perhaps read before the file changed
+        found = loaded(spec)
     if expected is not None and found.checksum != expected:
         raise InputError(
             f"data set {spec.label!r} differs from the one that the run began with: its content "

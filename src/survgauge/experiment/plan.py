@@ -153,7 +153,7 @@ class Plan:
     keep_predictions : bool
         Whether predictions are stored, so that metrics can be added without fitting again.
     timeout : float or None
-        Seconds after which a cell is given up.
+        Seconds after which a cell is given up: fitting, predicting and measuring.
     threads : int
         Threads of linear algebra inside a process; more than one can change the last digits.
 

@@ -157,6 +157,7 @@ def describe_data(cells: Iterable[Cell]) -> dict[str, dict[str, Any]]:
             if spec is not None:
                 specs[spec.label] = spec
     facts = {}
+    MEMORY.datasets.items.clear()  # an earlier run of this process may have read other content
     for label, spec in specs.items():
         found = loaded(spec)
         facts[label] = {
