@@ -34,7 +34,9 @@ def columns(header: list[str], rows: list[list[str]], left: int = 1) -> str:
     x   10
     yy   7
     """
-    table = [header, *rows]
+    # A name with a line break must not break the table.
+    table = [[" ".join(cell.split()) or cell for cell in row] for row in [header, *rows]]
+    header, rows = table[0], table[1:]
     width = [max(len(row[k]) for row in table) for k in range(len(header))]
 
     def line(row: list[str]) -> str:

@@ -167,10 +167,10 @@ def test_curves_that_never_fall_or_never_last():
 def test_a_tail_that_refuses_names_the_subjects_it_is_needed_for():
     curves = SurvivalCurves([5.0], [[0.5]] * 4 + [[0.0]], tail="nan")
     y = Outcomes([3.0, 4.0, 9.0, 3.0, 9.0], [1, 0, 0, 1, 1], [1, 1, 1, 0, 1])
-    with pytest.raises(InputError, match="subject\\(s\\) 0, 2;"):
+    with pytest.raises(UndefinedMetricError, match="subject\\(s\\) 0, 2;"):
         crps(y, curves)
     assert np.isfinite(crps(y[[1, 4]], curves[[1, 4]]))
-    with pytest.raises(InputError, match="subject\\(s\\) 2;"):
+    with pytest.raises(UndefinedMetricError, match="subject\\(s\\) 2;"):
         log_likelihood(y, curves)
     assert np.isfinite(log_likelihood(y[[0, 1]], curves[[0, 1]]))
 

@@ -401,7 +401,7 @@ def test_past_the_curves_the_tail_decides_or_refuses():
     assert details.value == pytest.approx(2 / 3)
     assert details.support["events_past_curves"] == 2
     open_end = sg.SurvivalCurves([0, 4], survival, tail="nan")
-    with pytest.raises(InputError, match="curves say nothing past 4"):
+    with pytest.raises(UndefinedMetricError, match="curves say nothing past 4"):
         concordance_td(y, open_end)
     assert concordance_td(y, open_end, tau=4.5) == 1.0
     # Curves at zero have nothing left to say.

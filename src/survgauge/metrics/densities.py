@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import Bools, Floats
 from ..curves import SurvivalCurves
-from ..errors import InputError, name_some
+from ..errors import UndefinedMetricError, name_some
 from ..outcomes import Outcomes
 from ._checks import check_curves, subject_mass
 from ._crps import Pieces, log_tail, node_blocks, tail_squares
@@ -163,7 +163,7 @@ def _refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
         return
     bad = np.flatnonzero(needed & (curves.last_survival > 0))
     if bad.size:
-        raise InputError(
+        raise UndefinedMetricError(
             "curves: this score needs them past their last grid time, where tail='nan' says "
             f"nothing, for subject(s) {name_some(bad)}; choose another tail for the curves"
         )

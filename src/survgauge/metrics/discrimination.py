@@ -232,7 +232,7 @@ def _counts_td(question: Question, curves: SurvivalCurves) -> PairCounts:
         until = float(np.min(curves.last_time, where=ends > 0, initial=np.inf))
         late = question.anchor & (y.time > until)
         if late.any():
-            raise InputError(
+            raise UndefinedMetricError(
                 f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "
                 "lie; choose another tail for the curves or a smaller tau"
             )

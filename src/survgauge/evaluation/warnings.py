@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .curves import SurvivalCurves
-from .errors import InputError, UndefinedMetricError
-from .inference import compare_values
-from .metrics.details import standard_error
-from .metrics.problem import Problem
-from .metrics.registry import REGISTRY, Measured, Metric
-from .predictions import Prediction
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError
+from ..inference import compare_values
+from ..metrics.details import standard_error
+from ..metrics.problem import Problem
+from ..metrics.registry import REGISTRY, Measured, Metric
+from ..predictions import Prediction
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10

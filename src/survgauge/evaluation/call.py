@@ -1,0 +1,201 @@
+"""One call: models x metrics, with intervals, comparisons, support and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._arrays import probability, to_numpy
+from .._random import check_seed
+from ..errors import InputError, name_some, one_of
+from ..metrics.problem import Problem
+from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from .cells import evaluate_group
+from .result import NAN, Evaluation, Score
+from .warnings import EvaluationWarning, check_problem, check_tails
+
+#: Above this many subjects antolini leaves the default set.
+ANTOLINI_LIMIT = 100_000
+
+
+def evaluate(
+    predictions: Mapping[str, Any] | Any,
+    y_test: Any,
+    *,
+    y_train: Any = None,
+    metrics: Iterable[str] | str | None = None,
+    confidence: float | None = 0.95,
+    random_state: int | None = 0,
+    by: Any = None,
+    n_boot: int = 100,
+    reference: str = "fixed",
+    **settings: Any,
+) -> Evaluation:
+    """Evaluate models on the same test subjects: which is better, by how much, how surely.
+
+    Parameters
+    ----------
+    predictions : mapping of name to predictions
+        Curves (anything that `as_curves` reads), one time a subject, or `RiskScores`. A single
+        prediction is called "model".
+    y_test : outcomes
+        Test outcomes.
+    y_train : outcomes, optional
+        Reference set; without it the test outcomes are their own reference.
+    metrics : names, optional
+        See `available_metrics`. By default all but the squared errors.
+    confidence : float or None
+        Level of the intervals; None for none.
+    random_state : int
+        Seed of the bootstrap.
+    by : array-like of shape (n,), optional
+        Groups of subjects, each evaluated by itself against the same reference and horizon.
+    n_boot : int
+        Replicates where a metric has no analytic standard error.
+    reference : {"fixed", "redrawn"}
+        Whether intervals take the reference set as given, or redraw it with the test set (then
+        every interval comes from the bootstrap).
+    **settings
+        time (of brier, auc, one_calibration and ici; default: median reference event time),
+        tau (horizon of the time errors), convention, censoring, on_unsupported, min_g and
+        min_at_risk (they define the horizon), weighted, area, tail, normalize (time errors).
+
+    Returns
+    -------
+    Evaluation
+        `table`, `compare()`, `support`, `warnings`, `to_dict()`.
+
+    Examples
+    --------
+    >>> y_train = ([1, 3, 4, 6, 9, 11], [1, 1, 0, 1, 1, 0])
+    >>> y_test = ([2, 5, 7, 8], [1, 0, 1, 1])
+    >>> ev = evaluate({"a": [3, 5, 6, 9], "b": [5, 5, 5, 5]}, y_test, y_train=y_train,
+    ...               metrics=["mae_po", "mae_hinge"])
+    >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
+    {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
+    """
+    one_of("reference", reference, ("fixed", "redrawn"))
+    y = Outcomes.of(y_test, "y_test")
+    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+    if not named:
+        raise InputError("predictions must hold at least one model; got an empty mapping")
+    parsed = {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+    if len(parsed) < len(named):
+        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+    if confidence is not None:
+        probability(confidence, "confidence")
+    if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
+        raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
+    problem = Problem.of(y, y_train, **settings)
+    seed = check_seed(random_state)
+    chosen, warnings = _chosen(metrics, len(y))
+    warnings += check_problem(problem)
+    run = partial(
+        evaluate_group,
+        metrics=chosen,
+        confidence=confidence,
+        seed=seed,
+        n_boot=n_boot,
+        redrawn=reference == "redrawn",
+        warnings=warnings,
+    )
+    scores: list[Score] = []
+    for group, rows in _groups(by, len(y)):
+        part = problem if rows is None else problem.subset(rows)
+        members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
+        scores += run(part, members, group)
+    if any(metric.name == "mae_po" for metric in chosen):
+        warnings += check_tails(problem, parsed, confidence)
+    support = _support(problem, scores)
+    return Evaluation(scores, problem, confidence, support, warnings, seed, tuple(parsed))
+
+
+def _chosen(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:
+    """Metrics by name; by default all that suit the size."""
+    if metrics is None:
+        names = list(DEFAULT_METRICS)
+        if n > ANTOLINI_LIMIT and "antolini" in names:
+            names.remove("antolini")
+            message = (
+                f"antolini is left out of the default metrics above {ANTOLINI_LIMIT} subjects "
+                f"(here {n}); name it in `metrics` to have it"
+            )
+            return [REGISTRY[m] for m in names], [EvaluationWarning("antolini-skipped", message)]
+    else:
+        if not isinstance(metrics, Iterable):
+            raise InputError(f"metrics must be a list of names; got {metrics!r}")
+        names = [metrics] if isinstance(metrics, str) else list(metrics)
+        for name in names:
+            one_of("metrics", name, REGISTRY)
+        if not names:
+            raise InputError("metrics must name at least one metric; got an empty list")
+        names = list(dict.fromkeys(names))
+    return [REGISTRY[name] for name in names], []
+
+
+def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
+    if by is None:
+        return [(None, None)]
+    labels = to_numpy(by, "by")
+    if labels.shape != (n,):
+        raise InputError(f"by must have one label per subject: {n}; got shape {labels.shape}")
+    missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
+    if missing.size:
+        raise InputError(
+            f"by must have a label for every subject; it is missing for {name_some(missing)}"
+        )
+    try:
+        found = np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"by must have labels of one kind; {error}") from error
+    plain = found.tolist()
+    return [
+        (name, np.flatnonzero(labels == label)) for name, label in zip(plain, found, strict=True)
+    ]
+
+
+def _support(problem: Problem, scores: list[Score]) -> dict[str, Any]:
+    """What all metrics share, and what each cell left out."""
+    y = problem.y
+    past = y.time > problem.horizon
+    tails = {
+        s.model: s.measured.support.get("tail_share")
+        for s in scores
+        if s.measured is not None and s.measured.support.get("tail_share") is not None
+    }
+    largest = [
+        s.measured.support["largest_weight"]
+        for s in scores
+        if s.measured is not None and s.measured.support.get("largest_weight") is not None
+    ]
+    return {
+        "subjects": len(y),
+        "events": int(y.event.sum()),
+        "horizon": problem.horizon,
+        "time": problem.time,
+        "subjects_past_horizon": int(past.sum()),
+        "events_past_horizon": int((past & y.event).sum()),
+        "largest_weight": max(largest, default=NAN),
+        "tail_share": tails,
+        "reference": "test outcomes, in sample"
+        if problem.reference is None
+        else "training outcomes",
+        "metrics": _support_by_cell(scores),
+    }
+
+
+def _support_by_cell(scores: list[Score]) -> dict[str, Any]:
+    """What each cell left out: model, group (where there are groups), metric."""
+    found: dict[str, Any] = {}
+    for score in scores:
+        if score.measured is not None:
+            cells = found.setdefault(score.model, {})
+            if score.group is not None:
+                cells = cells.setdefault(score.group, {})
+            cells[score.metric.name] = dict(score.measured.support)
+    return found

@@ -1,0 +1,166 @@
+"""One cell at a time: a metric on a model's predictions, with its interval and baseline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..errors import InputError, UndefinedMetricError
+from ..inference import (
+    FEWEST_REPLICATES,
+    bootstrap_counts,
+    bootstrap_stderr,
+    normal_interval,
+)
+from ..metrics.problem import Problem
+from ..metrics.registry import Measured, Metric
+from ..metrics.skill import reference_curves
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ..reference import Reference
+from .result import NAN, Score
+from .warnings import EvaluationWarning, check_measured
+
+#: Above this many subjects the bootstrap gives way to contributions where a metric has them.
+BOOTSTRAP_LIMIT = 5_000
+
+
+def evaluate_group(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    group: Any,
+    *,
+    metrics: list[Metric],
+    confidence: float | None,
+    seed: int,
+    n_boot: int,
+    redrawn: bool,
+    warnings: list[EvaluationWarning],
+) -> list[Score]:
+    """Measure every metric on every model that offers what it needs, with intervals."""
+    cells: list[tuple[str, Metric, Measured | None]] = []
+    for model, prediction in predictions.items():
+        for metric in metrics:
+            if prediction.has(metric.needs):
+                measured, remarks = _measure(metric, problem, prediction, model)
+                warnings += [replace(remark, group=group) for remark in remarks]
+                cells.append((model, metric, measured))
+    baseline = _baselines(problem, metrics)
+    if confidence is None:
+        return [
+            Score(model, metric, group, measured, baseline=baseline.get(metric.name, NAN))
+            for model, metric, measured in cells
+        ]
+    drawn = [cell for cell in cells if redrawn or _needs_bootstrap(*cell[1:], len(problem.y))]
+    if problem.y.weight.sum() < 2:  # one subject says nothing about the spread
+        drawn = []
+    if drawn and n_boot < FEWEST_REPLICATES:
+        message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
+        warnings.append(EvaluationWarning("few-replicates", message, group=group))
+    replicates = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
+    scores = []
+    for model, metric, measured in cells:
+        known = replicates.get((model, metric.name))
+        stderr = NAN
+        if measured is not None and metric.inference != "test":
+            stderr = measured.stderr if known is None else bootstrap_stderr(known)
+        log_scale = metric.inference == "bootstrap-log"
+        value = NAN if measured is None else float(measured.value)
+        interval = normal_interval(value, stderr, confidence, log_scale=log_scale)
+        scores.append(
+            Score(
+                model,
+                metric,
+                group,
+                measured,
+                stderr,
+                interval.low,
+                interval.high,
+                known,
+                baseline.get(metric.name, NAN),
+            )
+        )
+    return scores
+
+
+def _measure(
+    metric: Metric,
+    problem: Problem,
+    prediction: Prediction,
+    model: str,
+) -> tuple[Measured | None, list[EvaluationWarning]]:
+    """Compute one cell; an undefined metric becomes NaN and a warning."""
+    try:
+        measured = metric.compute(problem, prediction)
+    except UndefinedMetricError as error:
+        return None, [EvaluationWarning("undefined-metric", str(error), model, metric.name)]
+    return measured, check_measured(metric, measured, model)
+
+
+def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, float]:
+    """Losses of the reference set's Kaplan-Meier, for skill scores; undefined ones are left out."""
+    reference = Reference(problem.y) if problem.reference is None else problem.reference
+    curves = Prediction(reference_curves(reference, len(problem.y)), None, None)
+    losses = {}
+    for metric in metrics:
+        if metric.direction == "lower" and metric.inference == "analytic":
+            try:
+                losses[metric.name] = float(metric.compute(problem, curves).value)
+            except (UndefinedMetricError, InputError):
+                continue
+    return losses
+
+
+def _needs_bootstrap(metric: Metric, measured: Measured | None, n: int) -> bool:
+    """Whether a cell's interval comes from resampling although the reference is fixed."""
+    if measured is None or metric.inference == "test" or not np.isfinite(measured.value):
+        return False
+    if np.isnan(measured.stderr):
+        return True
+    cheap = n <= BOOTSTRAP_LIMIT or getattr(measured, "resample", None) is not None
+    return metric.inference == "bootstrap-log" and cheap
+
+
+def _replicates(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    drawn: list[tuple[str, Metric, Measured | None]],
+    seed: int,
+    n_boot: int,
+    redrawn: bool,
+) -> dict[tuple[str, str], Floats]:
+    """Bootstrap replicates of the cells named, all on the same draws."""
+    values = np.full((n_boot, len(drawn)), NAN)
+    frequency = problem.y.weight if problem.y.weighted else None
+    for b in range(n_boot if drawn else 0):
+        counts = bootstrap_counts(len(problem.y), b, seed, frequency=frequency)
+        rows = np.flatnonzero(counts > 0)
+        reference = problem.reference
+        if redrawn and reference is not None:
+            reference = _redraw(reference, b, seed)
+        part: Problem | None = None
+        members: dict[str, Prediction] = {}
+        for k, (model, metric, measured) in enumerate(drawn):
+            resample = None if redrawn else getattr(measured, "resample", None)
+            try:
+                if resample is not None:
+                    values[b, k] = resample(counts)
+                    continue
+                if part is None:
+                    part = problem.resampled(rows, counts[rows], reference)
+                if model not in members:
+                    members[model] = predictions[model][rows]
+                values[b, k] = metric.compute(part, members[model]).value
+            except UndefinedMetricError:
+                continue
+    return {(model, metric.name): values[:, k] for k, (model, metric, _) in enumerate(drawn)}
+
+
+def _redraw(reference: Reference, replicate: int, seed: int) -> Reference:
+    y = reference.y
+    frequency = y.weight if y.weighted else None
+    counts = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
+    return Reference(Outcomes(y.time, y.event, counts))

@@ -1,0 +1,190 @@
+"""What an evaluation found: the table, the comparisons, the support, as data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..errors import MissingExtraError
+from ..inference import bootstrap_stderr, compare_values, holm
+from ..metrics.details import standard_error
+from ..metrics.problem import Problem
+from ..metrics.registry import Measured, Metric
+from ..tables import evaluation_text
+from .warnings import EvaluationWarning
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One cell of the table, with what its comparisons need."""
+
+    model: str
+    metric: Metric
+    group: Any
+    measured: Measured | None
+    stderr: float = NAN
+    low: float = NAN
+    high: float = NAN
+    replicates: Floats | None = None
+    #: The same loss of Kaplan-Meier of the reference set, predicted for everybody.
+    baseline: float = NAN
+
+    @property
+    def value(self) -> float:
+        """The metric, NaN where it is undefined."""
+        return NAN if self.measured is None else float(self.measured.value)
+
+    def row(self) -> dict[str, Any]:
+        """Return the cell as a row of the table."""
+        convention = {} if self.measured is None else self.measured.convention
+        row = {
+            "model": self.model,
+            "metric": self.metric.name,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "stderr": self.stderr,
+            "skill": 1.0 - self.value / self.baseline if self.baseline > 0 else NAN,
+            "direction": self.metric.direction,
+            "unit": self.metric.unit,
+        }
+        if self.group is not None:
+            row = {"group": self.group, **row}
+        return {**row, "convention": dict(convention)}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Result of `evaluate`.
+
+    Attributes
+    ----------
+    support : dict
+        Horizon, subjects and events past it, largest weight, share of tail times, and what each
+        metric left out.
+    warnings : list
+        Coded, readable remarks: ``warning.code``, ``warning.message``.
+    """
+
+    scores: list[Score]
+    problem: Problem
+    confidence: float | None
+    support: dict[str, Any]
+    warnings: list[EvaluationWarning]
+    seed: int
+    models: tuple[str, ...] = field(default_factory=tuple)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table as plain dictionaries, without pandas."""
+        return [score.row() for score in self.scores]
+
+    @property
+    def table(self) -> Any:
+        """Frame with a row per model and metric.
+
+        Columns: model, metric, value, low, high, stderr, skill (1 - loss / loss of the reference
+        set's Kaplan-Meier), direction, unit, and what the convention holds.
+        """
+        rows = []
+        for row in self.rows():
+            convention = row.pop("convention")
+            rows.append({**row, **{f"convention_{k}": v for k, v in convention.items()}})
+        return _frame(rows)
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
+        rows = []
+        by_cell = {(s.group, s.metric.name, s.model): s for s in self.scores}
+        cells = dict.fromkeys((s.group, s.metric.name) for s in self.scores)
+        for group, name in cells:
+            family = []
+            for a, b in combinations(self.models, 2):
+                first, second = by_cell.get((group, name, a)), by_cell.get((group, name, b))
+                if first is None or second is None or first.metric.inference == "test":
+                    continue
+                family.append(self._compare(first, second))
+            for row, adjusted in zip(family, holm([r["p_value"] for r in family]), strict=True):
+                rows.append({**row, "p_holm": float(adjusted)})
+        return rows
+
+    def compare(self) -> Any:
+        """Compare all pairs of models on the same subjects.
+
+        Returns
+        -------
+        DataFrame
+            model_a, model_b, metric, difference (a - b), low, high, p_value, and p_holm, adjusted
+            over the pairs of models within a metric.
+        """
+        return _frame(self.comparisons())
+
+    def _compare(self, a: Score, b: Score) -> dict[str, Any]:
+        level = self.confidence or 0.95
+        stderr = NAN
+        if a.measured is not None and b.measured is not None:
+            if a.replicates is not None and b.replicates is not None:
+                stderr = bootstrap_stderr(a.replicates - b.replicates)
+            elif a.measured.psi is not None and b.measured.psi is not None:
+                stderr = standard_error(a.measured.psi - b.measured.psi, a.measured.frequency)
+        result = compare_values(a.value - b.value, stderr, level)
+        row = {
+            "model_a": a.model,
+            "model_b": b.model,
+            "metric": a.metric.name,
+            "difference": result.difference,
+            "low": result.low,
+            "high": result.high,
+            "p_value": result.p_value,
+        }
+        return row if a.group is None else {"group": a.group, **row}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON (NaN becomes None)."""
+        return {
+            "models": list(self.models),
+            "confidence": self.confidence,
+            "random_state": self.seed,
+            "metrics": [_clean(row) for row in self.rows()],
+            "comparisons": [_clean(row) for row in self.comparisons()],
+            "support": _clean(self.support),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+        }
+
+    def __str__(self) -> str:
+        return evaluation_text(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation({len(self.models)} models x "
+            f"{len({s.metric.name for s in self.scores})} metrics, {len(self.warnings)} warnings)"
+        )
+
+
+def _clean(value: Any) -> Any:
+    """Plain data for JSON: NumPy scalars unwrapped, NaN and infinities as None or text."""
+    if isinstance(value, Mapping):
+        return {str(k): _clean(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return [_clean(v) for v in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("a table as a pandas frame", "pandas") from error
+    return pd.DataFrame(rows)
