@@ -202,16 +202,17 @@ def run_dask(store: Store, tasks: list[Task], client: Any, report: Report) -> No
         stored = store.predictions(task.cell)
         return client.submit(execute, task, stored, key=key, pure=False)
 
-    futures = as_completed([submit(task) for task in islice(waiting, max(32, 4 * threads))])
-    for future in futures:
-        task = under_way.pop(future.key)
-        outcome = _collected(future, task)
-        future.release()
-        store.put(task.cell, outcome)
-        report(task.cell, *summary(outcome))
-        following = next(waiting, None)
-        if following is not None:
-            futures.add(submit(following))
+    with client.as_current():
+        futures = as_completed([submit(task) for task in islice(waiting, max(32, 4 * threads))])
+        for future in futures:
+            task = under_way.pop(future.key)
+            outcome = _collected(future, task)
+            future.release()
+            store.put(task.cell, outcome)
+            report(task.cell, *summary(outcome))
+            following = next(waiting, None)
+            if following is not None:
+                futures.add(submit(following))
 
 
 def _collected(future: Any, task: Task) -> Outcome:

@@ -13,7 +13,7 @@ from .engines import connect, run_dask, run_local, stop_pool, workers_of
 from .plan import Cell, Plan
 from .progress import Progress, progress_for
 from .results import Results
-from .store import Store
+from .store import Store, package_versions
 
 ENGINES = ("local", "dask")
 
@@ -109,38 +109,54 @@ def _run(
     shown: Progress,
 ) -> None:
     """Check what the cells need before hours are spent, then run them."""
-    if not metrics_only:
-        _check_models(cells)
-    data = describe_data(cells)
-    store.note_environment(data, cells=len(cells), engine="dask" if cluster else "local", jobs=jobs)
-    tasks = [
-        Task(
-            cell,
-            {name: facts["checksum"] for name, facts in data.items()},
-            plan.keep_predictions,
-            plan.timeout,
-            plan.threads,
-            fit=not metrics_only,
-        )
-        for cell in cells
-    ]
-    if cluster is None:
-        try:
-            run_local(store, tasks, min(jobs, len(tasks)), shown.done)
-        finally:
-            if jobs > 1:
-                stop_pool()
-        return
     client = connect(scheduler) if cluster == "dask" else cluster
     try:
-        workers = workers_of(client)
-        if not workers:
-            shown.say("the scheduler has no workers yet; waiting for them")
-        shown.estimate.jobs = max(len(workers), 1)
-        run_dask(store, tasks, client, shown.done)
+        if not metrics_only:
+            _check_models(cells)
+        data = describe_data(cells)
+        checksums = {name: facts["checksum"] for name, facts in data.items()}
+        tasks = [
+            Task(
+                cell, checksums, plan.keep_predictions, plan.timeout, plan.threads, not metrics_only
+            )
+            for cell in cells
+        ]
+        if client is None:
+            store.note_environment(data, cells=len(cells), engine="local", jobs=jobs)
+            _run_here(store, tasks, min(jobs, len(tasks)), shown)
+        else:
+            workers = _greet(client, shown)
+            store.note_environment(data, cells=len(cells), engine="dask", workers=workers)
+            run_dask(store, tasks, client, shown.done)
     finally:
-        if client is not cluster:
+        if client is not None and client is not cluster:
             client.close()
+
+
+def _run_here(store: Store, tasks: list[Task], jobs: int, shown: Progress) -> None:
+    try:
+        run_local(store, tasks, jobs, shown.done)
+    finally:
+        if jobs > 1:
+            stop_pool()
+
+
+def _greet(client: Any, shown: Progress) -> list[dict[str, str]]:
+    """Versions on the workers; say where they differ from ours, for numbers may then too."""
+    workers = workers_of(client)
+    shown.estimate.jobs = max(len(workers), 1)
+    if not workers:
+        shown.say("the scheduler has no workers yet; waiting for them")
+    ours = package_versions()
+    for address, theirs in workers.items():
+        other = [
+            f"{name} {theirs.get(name, 'missing')}"
+            for name in ours
+            if theirs.get(name) != ours[name]
+        ]
+        if other:
+            shown.say(f"worker {address} has other versions than this process: {', '.join(other)}")
+    return list(workers.values())
 
 
 def _check_models(cells: Iterable[Cell]) -> None:
