@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Bools, Floats, look_up, numbers
+from ._arrays import Floats, look_up, numbers
+from ._partial_likelihood import PartialLikelihood, maximise
 from .errors import InputError, name_some
 from .outcomes import Outcomes
 
 #: Penalty on standardised coefficients that takes over where the likelihood has no maximum.
 FALLBACK_PENALTY = 1.0
-_MAX_STEPS = 60
-_MAX_HALVINGS = 40
-# Curvature left in the flattest direction, relative to that at the start; below it, columns
-# are collinear or the likelihood rises for ever (separation).
-_FLAT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -78,35 +73,31 @@ class CoxModel:
         if not (np.isfinite(penalty) and penalty >= 0):
             raise InputError(f"penalty must be a number, 0 or more; got {penalty}")
         features, outcomes = _checked(X, y)
-        weight = outcomes.weight
-        means = np.average(features, axis=0, weights=weight)
-        centred = features - means
-        spread = np.sqrt(np.average(centred**2, axis=0, weights=weight))
-        size = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1e-300)
-        used = spread > 1e-10 * size
+        likelihood = PartialLikelihood(
+            outcomes.time, outcomes.event, outcomes.weight, features.T, "breslow"
+        )
         notes: list[str] = []
-        if not used.all():
-            constant = name_some(np.flatnonzero(~used))
+        if not likelihood.used.all():
+            constant = name_some(np.flatnonzero(~likelihood.used))
             notes.append(f"constant column(s) {constant} left out (coefficient 0)")
-        likelihood = _PartialLikelihood(centred[:, used] / spread[used], outcomes)
-        beta, found = _maximise(likelihood, penalty)
+        best, found = maximise(likelihood, penalty)
         if not found and penalty < FALLBACK_PENALTY:
             penalty = FALLBACK_PENALTY
             notes.append(
                 "the likelihood has no finite or no single maximum (collinear columns or "
                 f"separation); l2 penalty {penalty:g} on standardised columns used"
             )
-            beta, found = _maximise(likelihood, penalty)
+            best, found = maximise(likelihood, penalty)
         if not found:
             raise InputError(
                 "X does not allow a Cox fit: Newton's method found no maximum; look for extreme "
                 f"values or ask for a penalty larger than {penalty:g}"
             )
-        coefficients = np.zeros(features.shape[1])
-        coefficients[used] = beta / spread[used]
-        times, hazard = likelihood.baseline(beta)
-        value = likelihood.value(beta)
-        return cls(coefficients, means, times, hazard, value, penalty, tuple(notes))
+        hazard = np.cumsum(best.hazard_steps) * np.exp(-best.shift)
+        return cls(
+            likelihood.unscaled(best.beta), likelihood.mean, likelihood.times, hazard, best.value,
+            penalty, tuple(notes),
+        )  # fmt: skip
 
     @classmethod
     def fit_censoring(cls, X: Any, y: Any, penalty: float = 0.0) -> CoxModel:
@@ -160,112 +151,6 @@ class CoxModel:
             table = np.log(self.cumulative_hazard)
         ends = np.concatenate((self.times, [np.inf]))
         return ends[look_up(table, wanted, "right")]
-
-
-class _PartialLikelihood:
-    """Breslow's partial likelihood on standardised columns, sorted by time once."""
-
-    def __init__(self, columns: Floats, y: Outcomes) -> None:
-        order = y.time.argsort(kind="stable")
-        time = y.time[order]
-        self.x = columns[order]
-        self.weight = y.weight[order]
-        self.first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
-        self.group = np.repeat(np.arange(self.first.size), np.diff(self.first, append=time.size))
-        died = np.where(y.event[order], self.weight, 0.0)
-        self.events = np.add.reduceat(died, self.first)
-        self.happened: Bools = self.events > 0
-        self.times = time[self.first]
-        self.event_sum = died @ self.x
-        self.size = columns.shape[1]
-
-    def _risk_sums(self, beta: Floats) -> tuple[Floats, float, Floats]:
-        """Return exp(x beta - shift) per subject, the shift, and their sums over risk sets."""
-        score = self.x @ beta
-        shift = float(score.max(initial=-np.inf)) if self.size else 0.0
-        risk = self.weight * np.exp(score - shift)
-        return risk, shift, _from_the_end(np.add.reduceat(risk, self.first))
-
-    def value(self, beta: Floats) -> float:
-        """Log-likelihood; minus infinity where a risk set is numerically empty."""
-        with np.errstate(all="ignore"):
-            _, shift, sums = self._risk_sums(beta)
-            logs = self.events[self.happened] @ (np.log(sums[self.happened]) + shift)
-            total = float(self.event_sum @ beta - logs)
-        return total if np.isfinite(total) else -np.inf
-
-    def slope(self, beta: Floats) -> tuple[Floats, Floats]:
-        """Gradient and negative Hessian.
-
-        The sums over risk sets of x x' need no p x p matrix per time: exchanging the sums leaves
-        X' diag(risk * H0) X, with H0 the Breslow hazard at each subject's own time.
-        """
-        risk, _, sums = self._risk_sums(beta)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            hazard = np.cumsum(np.where(self.happened, self.events / sums, 0.0))
-        expected = risk * hazard[self.group]
-        gradient = self.event_sum - expected @ self.x
-        information = (self.x * expected[:, None]).T @ self.x
-        means = _from_the_end(np.add.reduceat(self.x * risk[:, None], self.first))[self.happened]
-        means /= sums[self.happened, None]
-        information -= (means * self.events[self.happened, None]).T @ means
-        return gradient, information
-
-    def baseline(self, beta: Floats) -> tuple[Floats, Floats]:
-        """Event times and Breslow's cumulative hazard there."""
-        _, shift, sums = self._risk_sums(beta)
-        steps = self.events[self.happened] / sums[self.happened]
-        return self.times[self.happened], np.cumsum(steps) * np.exp(-shift)
-
-
-def _maximise(likelihood: _PartialLikelihood, penalty: float) -> tuple[Floats, bool]:
-    """Damped Newton from zero; says whether a maximum was found."""
-    beta = np.zeros(likelihood.size)
-    if not likelihood.size:
-        return beta, True
-
-    def objective(at: Floats) -> float:
-        return likelihood.value(at) - penalty * float(at @ at) / 2
-
-    value = objective(beta)
-    scale: Floats | None = None
-    for _ in range(_MAX_STEPS):
-        gradient, information = likelihood.slope(beta)
-        gradient = gradient - penalty * beta
-        information = information + penalty * np.eye(likelihood.size)
-        if not np.isfinite(information).all():
-            return beta, False
-        if scale is None:
-            scale = np.sqrt(np.maximum(np.diagonal(information), 1e-300))
-        curvature, basis = np.linalg.eigh(information / np.outer(scale, scale))
-        if curvature[0] < _FLAT:
-            return beta, False
-        along = basis.T @ (gradient / scale)
-        step = (basis @ (along / curvature)) / scale
-        if along @ (along / curvature) < 1e-16 * (1 + abs(value)):
-            return beta + step, True
-        beta, value, moved = _line_search(objective, beta, value, step)
-        if not moved:
-            return beta, False
-    return beta, False
-
-
-def _line_search(
-    objective: Callable[[Floats], float], beta: Floats, value: float, step: Floats
-) -> tuple[Floats, float, bool]:
-    """Halve a step until it does not lose; says whether one was found."""
-    slack = 1e-12 * (1 + abs(value))
-    for halving in range(_MAX_HALVINGS):
-        trial = beta + step / 2**halving
-        gained = objective(trial)
-        if gained >= value - slack:
-            return trial, gained, True
-    return beta, value, False
-
-
-def _from_the_end(values: Floats) -> Floats:
-    """Sum over each time and everything later."""
-    return np.cumsum(values[::-1], axis=0)[::-1]
 
 
 def _matrix(X: Any) -> Floats:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from survgauge import InputError, KaplanMeier, Outcomes
 from survgauge.cox import FALLBACK_PENALTY, CoxModel
+from survgauge.metrics._cox import CoxRegression
 
 
 def example():
@@ -145,6 +146,46 @@ def test_an_outlier_does_not_break_the_fit():
     model = CoxModel.fit(X, y)
     assert np.isfinite(model.coefficients).all()
     assert np.isfinite(model.survival(X)).all()
+
+
+def test_an_outlier_that_leaves_first_does_not_mislead_newton():
+    # Its risk dwarfs all later risk sets: full steps underflow them.
+    rng = np.random.default_rng(0)
+    time, X = rng.permutation(2000) + 1.0, rng.normal(size=(2000, 2))
+    X[time == 1, 0] = 1e4
+    fit = CoxRegression(time, np.ones(2000, bool), np.ones(2000), X.T, "efron")
+    assert fit.converged
+    assert np.isfinite(fit.influence()).all()
+    Z, y = X - X.mean(axis=0), Outcomes(time, np.ones(2000))
+    best = naive_log_likelihood(fit.beta, Z, y)
+    for change in ([1e-5, 0], [-1e-5, 0], [0, 1e-3], [0, -1e-3]):
+        assert naive_log_likelihood(fit.beta + change, Z, y) < best
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000))
+def test_both_doors_lead_to_the_same_fit(seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.normal(size=(40, 3)), rng.random(40) + 0.5
+    X[:, 1] = 0.1
+    time, event = rng.integers(1, 20, 40).astype(float), np.append(True, rng.random(39) < 0.7)
+    model = CoxModel.fit(X, Outcomes(time, event, weight))
+    fit = CoxRegression(time, event, weight, X.T, "breslow")
+    if model.penalty == 0:
+        assert fit.beta == pytest.approx(model.coefficients, rel=1e-9)
+        survival = np.exp(-fit.hazard(8.0) * np.exp(fit.log_risk(X.T)))
+        assert survival == pytest.approx(model.survival(X, [8.0])[:, 0])
+    assert fit.covariance[1].tolist() == fit.covariance[:, 1].tolist() == [0, 0, 0]
+    assert not fit.influence()[1].any()
+
+
+def test_a_constant_of_many_rows_does_not_round_into_a_variable():
+    rng = np.random.default_rng(0)
+    X, y = np.full((200_000, 2), 0.1), Outcomes(rng.random(200_000), rng.random(200_000) < 0.5)
+    X[::2, 1] = np.nextafter(0.1, 1)
+    model = CoxModel.fit(X, y)
+    assert model.coefficients.tolist() == [0, 0]
+    assert model.means[0] == 0.1
 
 
 def test_censoring_baseline_lets_events_leave_first():
