@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, vector
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, one_of
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ..reference import Reference
@@ -70,10 +70,6 @@ class CensoringWeights:
                 raise InputError(
                     "censoring(t, side) must return probabilities in [0, 1]; "
                     f"got {values.min():g} to {values.max():g}"
-                )
-            if not values.max() > 0:
-                raise UndefinedMetricError(
-                    "censoring(t, side) is zero for everybody: nobody's outcome could be seen"
                 )
         return np.maximum(values, self.convention.g_floor)
 
