@@ -88,7 +88,8 @@ class ResidualLaw:
 
     def _over(self, c: Floats, alive: Floats) -> Bools:
         """Whether nothing of the law lies past c."""
-        return (alive <= 0) | (c >= self._end)
+        # So close to the end that the rest would be made of rounding errors.
+        return (alive <= 0) | (c >= self._end * (1 - 1e-8))
 
     def expected(self, loss: Loss, c: Floats, p: Floats, j: Ints) -> Floats:
         """E[loss(T, p) given T > c]; where nothing lies past c, T = c."""

@@ -197,3 +197,10 @@ def test_import_is_lazy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_expected_at_the_end_of_the_tail_is_the_time_itself():
+    """The tail ends at 2/(1 - 2/3) = 6 up to rounding: nothing must be read off the rounding."""
+    train = ([0.0, 0.0, 2.0], [0, 1, 0])
+    error = sg.time_error(([6.0], [0]), [1.0], y_train=train, method="expected", loss="log")
+    assert error == pytest.approx(np.log(6.0))

@@ -35,6 +35,16 @@ def grid_weights(times: Floats, rule: str = "trapezoid") -> Floats:
     return weights / (times[-1] - times[0])
 
 
+def weighted_mean(values: Floats, weights: Floats) -> float:
+    """Sum of values times weights, where an infinite loss counts however small its weight.
+
+    >>> weighted_mean(np.array([1.0, np.inf, 3.0]), np.array([0.5, 0.0, 0.5]))
+    2.0
+    """
+    used = values[weights != 0]
+    return float("inf") if np.isposinf(used).any() else float(used @ weights[weights != 0])
+
+
 def _trapezoid(t: Floats) -> Floats:
     weights = np.zeros(t.size)
     half = np.diff(t) / 2

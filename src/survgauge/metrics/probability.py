@@ -10,6 +10,7 @@ from .._arrays import Floats
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ._brier import Logarithmic, Rule, Squared, by_columns, by_rows, integral_with_influence
+from ._grid_rules import weighted_mean
 from ._status import Status, make_status
 from .conventions import Convention
 from .details import CurveResult, Details, standard_error
@@ -272,7 +273,7 @@ def _curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> Cur
         values[column.k] = column.value
         stderr[column.k] = standard_error(column.psi, frequency)
         psi += status.share[column.k] * column.psi
-    mean = float(values @ status.share)
+    mean = weighted_mean(values, status.share)
     times = status.times
     if status.on_unsupported == "nan" and status.left_out.size:
         times = np.concatenate((times, status.left_out))
@@ -312,7 +313,7 @@ def _integral_details(status: Status, curves: SurvivalCurves, rule: Rule, loss: 
     if not status.common_g or status.estimated_g is not None:
         return _curve(status, curves, rule, loss).details
     values, psi = integral_with_influence(status.scheme, curves, rule, status.share)
-    mean = float("nan") if status.undefined else float(values @ status.share)
+    mean = float("nan") if status.undefined else weighted_mean(values, status.share)
     return _details(status, curves, rule, loss, mean, psi)
 
 
