@@ -317,15 +317,23 @@ def test_the_harness_costs_little_beside_the_model(tmp_path):
 
 @pytest.mark.slow
 def test_ten_thousand_cells(tmp_path):
-    """More than 100 cells a second on two cores, and resuming takes seconds."""
+    """More than 100 cells a second on two cores, and resuming takes seconds.
+
+    Measured in seconds of processors, so that a busy machine does not matter.
+    """
+    resource = pytest.importorskip("resource")
+
+    def processor_seconds():
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(u.ru_utime + u.ru_stime for u in used)
+
     plan = toy_plan(tmp_path, models=["km", "lr"], metrics=["mae_po"], folds=5, repeats=500)
-    store = tmp_path / "store"
-    begin = time.perf_counter()
-    go(plan, store, jobs=2)
-    passed = time.perf_counter() - begin
-    begin = time.perf_counter()
-    results = go(plan, store, jobs=2, resume=True)
-    resumed = time.perf_counter() - begin
+    begin = processor_seconds()
+    go(plan, tmp_path / "store", jobs=2)
+    ran = processor_seconds() - begin
+    begin = processor_seconds()
+    results = go(plan, tmp_path / "store", jobs=2, resume=True)
+    resumed = processor_seconds() - begin
     assert len(results.metrics) == 10_000
-    assert 10_000 / passed > 100
-    assert resumed < 20
+    assert 2 * 10_000 / ran > 100
+    assert resumed < 10

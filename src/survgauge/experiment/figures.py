@@ -29,7 +29,7 @@ _MEASURED = {
     "overlap": "agreement on the best three",
 }
 #: More columns than this need a choice; those without settings are shown.
-_MOST_COLUMNS = 12
+MOST_COLUMNS = 12
 
 
 def _figure(width: float, height: float) -> Any:
@@ -48,7 +48,7 @@ def _chosen(results: Results, truth: str | None, metrics: Iterable[str] | None) 
     found = results.select(truth=truth or results.truths[0])
     if metrics is None:
         names = list(dict.fromkeys(found.metrics["metric"]))
-        if len(names) > _MOST_COLUMNS:
+        if len(names) > MOST_COLUMNS:
             metrics = [name for name in names if "(" not in name] or names
     return found if metrics is None else found.select(metrics=metrics)
 
@@ -371,7 +371,7 @@ class CriticalDisplay:
         )
         ax.set_title(
             f"Friedman p {'< 0.001' if found.p_value < 0.001 else number(found.p_value, 2)}; "
-            f"critical difference {found.distance:.2f} at level {found.alpha:g}: "
+            f"critical difference {found.distance:.2f} at level {found.alpha:g}\n"
             "bars join what it does not part",
             fontsize=9,
         )

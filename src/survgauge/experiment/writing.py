@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,9 @@ from typing import Any
 from ..datasets.storage import write_atomically
 from ..errors import MissingExtraError
 from ..tables import columns, number, p_text
+from .figures import MOST_COLUMNS
+from .panels import Panel
+from .published import PAPER_METRICS
 from .results import Results
 
 #: A table: heading, header, rows.
@@ -28,7 +31,7 @@ def sections(results: Results) -> list[Section]:
         if len(panels[0].metrics) > 1:
             found.append(_winners(results, truth))
         if truth == "mae":
-            found += _advice(results)
+            found += _paper_section(results, panels[0].metrics) + _advice(results)
     if len(results.left_out):
         rows = results.left_out.drop_duplicates(["dataset", "censoring", "model"])
         body = [[r.dataset, r.censoring, r.model] for r in rows.itertuples()]
@@ -61,6 +64,14 @@ def _summary(results: Results, truth: str) -> Section:
     return (f"Wins over {count} data sets; truth: {truth}", header, rows)
 
 
+def _paper_section(results: Results, metrics: tuple[str, ...]) -> list[Section]:
+    """Count wins among the paper's six too, where variants take part in the other table."""
+    if not set(PAPER_METRICS) < set(metrics):
+        return []
+    _, header, rows = _summary(results.select(truth="mae", metrics=PAPER_METRICS), "mae")
+    return [("Wins among the paper's six metrics alone", header, rows)]
+
+
 def _winners(results: Results, truth: str) -> Section:
     table = results.winners
     rows = [
@@ -73,7 +84,10 @@ def _winners(results: Results, truth: str) -> Section:
 
 
 def _advice(results: Results) -> list[Section]:
-    table = results.advice("mae")
+    names = set(results.metrics["metric"])
+    # Wins are those among the paper's six, among which the advice chooses.
+    six = results.select(metrics=PAPER_METRICS) if set(PAPER_METRICS) <= names else results
+    table = six.advice("mae")
     if not len(table):
         return []
     rows = [
@@ -137,22 +151,26 @@ def _write_figures(results: Results, folder: Path) -> list[Path]:
     written = []
     for truth in results.truths:
         panels = [panel for panel in results.panels if panel.truth == truth]
-        if not panels or len(panels[0].metrics) < 2:
-            continue
-        drawn: dict[str, Callable[[], Any]] = {
-            f"grid-{_safe(truth)}": lambda truth=truth: results.plot("grid", truth=truth),  # type: ignore[misc]
-            f"summary-{_safe(truth)}": lambda truth=truth: results.plot("summary", truth=truth),  # type: ignore[misc]
-        }
-        if len(panels) > 1:
-            drawn[f"critical-{_safe(truth)}"] = lambda truth=truth: results.plot(  # type: ignore[misc]
-                "critical", truth=truth
-            )
-        for panel in panels:
-            name = f"panel-{_safe(truth)}-{_safe(panel.dataset)}-{_safe(panel.censoring)}"
-            drawn[name] = lambda panel=panel: results.plot("panel", **panel.names)  # type: ignore[misc]
-        for name, draw in drawn.items():
-            written.append(_save(draw(), folder / f"{name}.png"))
+        if panels and len(panels[0].metrics) > 1:
+            for name, kind, options in _figures(panels):
+                figure = results.plot(kind, truth=truth, **options)
+                written.append(_save(figure, folder / f"{name}.png"))
     return written
+
+
+def _figures(panels: list[Panel]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Name, kind and options of the figures of one truth."""
+    end = _safe(panels[0].truth)
+    yield f"grid-{end}", "grid", {}
+    kinds = ["summary"] + ["critical"] * (len(panels) > 1)
+    for kind in kinds:
+        yield f"{kind}-{end}", kind, {}
+        if len(panels[0].metrics) > MOST_COLUMNS:
+            # By default figures show metrics without settings; here all of them are wanted.
+            yield f"{kind}-{end}-all", kind, {"metrics": panels[0].metrics}
+    for panel in panels:
+        where = {"dataset": panel.dataset, "censoring": panel.censoring}
+        yield f"panel-{end}-{_safe(panel.dataset)}-{_safe(panel.censoring)}", "panel", where
 
 
 def _save(figure: Any, path: Path) -> Path:
