@@ -11,7 +11,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .PHONY: help demo test lint test-fast test-slow test-peer bench clean
 
 help:
-	@echo "make demo       install into $(VENV) and evaluate a few models on data that ship in a package"
+	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
 	@echo "make test       lint, types, layers, unit and property tests, doctests"
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
@@ -29,6 +29,8 @@ $(VENV)/.test: $(VENV)/.base
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py --output demo-output
+	rm -rf demo-output/bench
+	$(BIN)/survgauge bench demo --store demo-output/bench --out demo-output/results
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests examples benchmarks docs

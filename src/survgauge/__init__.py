@@ -80,7 +80,7 @@ _HOMES = {
     "surrogates": ("Surrogates", "surrogate_times"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("datasets", "displays", "models", "preprocessing")
+_SUBMODULES = ("datasets", "displays", "experiment", "models", "preprocessing")
 
 __all__ = [*sorted([*_HOME_OF, *_SUBMODULES]), "__version__"]
 

@@ -13,7 +13,13 @@ from . import __version__
 from .errors import SurvgaugeError
 
 #: Modules with an `add_commands(subparsers)` function.
-_COMMANDS = ("evaluate_command", "censor_command", "datasets.command", "models.command")
+_COMMANDS = (
+    "evaluate_command",
+    "censor_command",
+    "datasets.command",
+    "models.command",
+    "experiment.command",
+)
 
 
 def _parser() -> argparse.ArgumentParser:
