@@ -36,7 +36,7 @@ def limit_threads(threads: int) -> None:
     if _limited.get("state") == (threads, loaded):
         return
     try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
     except ImportError:
         pass
     else:
