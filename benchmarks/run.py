@@ -1,7 +1,7 @@
 """Speed and memory of this package and of its peers, side by side in one run.
 
     python benchmarks/run.py [--only core|metrics] [--sizes 1000,10000,100000] [--quick]
-                             [--json FILE]
+                             [--json FILE] [--readme]
 
 Every cell (a work, whose code, how many subjects) runs in a process of its own, on the same data,
 with one thread. Times are the least CPU seconds of several repeats; memory is the rise of the peak.
@@ -18,6 +18,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -210,16 +211,55 @@ def machine() -> dict[str, str]:
     return facts
 
 
-def not_measured(results: dict[str, Cells]) -> list[str]:
+def not_measured(results: dict[str, Cells]) -> Iterator[str]:
     """Name every cell without a measured time."""
-    lines = ["\nNot measured"]
     for name, cells in results.items():
         for (who, n), cell in cells.items():
             if cell.extrapolated:
-                lines.append(f"  {name}, {who}, {n:,}: too slow, extrapolated from smaller sizes")
+                yield f"{name}, {who}, {n:,}: too slow, extrapolated from smaller sizes"
             elif cell.seconds is None:
-                lines.append(f"  {name}, {who}, {n:,}: {cell.why_not}")
-    return lines if len(lines) > 1 else []
+                yield f"{name}, {who}, {n:,}: {cell.why_not}"
+
+
+def as_markdown(facts: dict[str, str], results: dict[str, Cells], imported: list[str]) -> str:
+    """Return the table of the README: seconds and memory at the largest common size, promises."""
+    lines = [", ".join(f"{key} {value}" for key, value in facts.items()) + ".", ""]
+    lines += [
+        "| work | who | 1,000 | 10,000 | 100,000 | 1,000,000 | extra MB at 100,000 | growth |"
+    ]
+    lines += ["|---|---|---|---|---|---|---|---|"]
+    promises = ["", "| work | promise | measured | kept |", "|---|---|---|---|"]
+    for work in WORKS:
+        cells = results.get(work.name, {})
+        for who in (OURS, *work.peers) if cells else ():
+            columns = [_seconds(cells.get((who, n))) for n in (1000, 10_000, 100_000, 1_000_000)]
+            peak, exponent = cells.get((who, 100_000)), slope(measured(cells, who))
+            columns.append("" if not peak or peak.megabytes is None else f"{peak.megabytes:.0f}")
+            columns.append("" if exponent is None else f"{exponent:.2f}")
+            lines.append(f"| {work.name} | {who} | {' | '.join(columns)} |")
+        for target in work.targets if cells else ():
+            found, kept = target.check(cells)
+            word = {True: "yes", False: "**no**", None: "not measured"}[kept]
+            promises.append(f"| {work.name} | {target.text} | {found} | {word} |")
+    gaps = [f"- {line}" for line in not_measured(results)] or ["- nothing"]
+    extra = ["", "```", *(line for line in imported if line.strip()), "```"] if imported else []
+    return "\n".join([*lines, *promises, *extra, "", "Not measured:", "", *gaps])
+
+
+def _seconds(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    if cell.seconds is None:
+        return "failed" if (cell.why_not or "").startswith("failed") else "not measured"
+    return f"{'~' if cell.extrapolated else ''}{cell.seconds:.3g}"
+
+
+def write_readme(table: str) -> None:
+    """Replace what lies between the markers of the README."""
+    readme = HERE / "README.md"
+    head, rest = readme.read_text().split("<!-- measured -->")
+    tail = rest.split("<!-- end -->")[1]
+    readme.write_text(f"{head}<!-- measured -->\n{table}\n<!-- end -->{tail}")
 
 
 def main() -> int:
@@ -233,21 +273,25 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3.0, help="time for the repeats of a cell")
     parser.add_argument("--peer-seconds", type=float, default=90.0, help="longest call of a peer")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
+    parser.add_argument("--readme", action="store_true", help="put the table into README.md")
     options = parser.parse_args()
     sizes = [1000, 10_000] if options.quick else sorted(map(int, options.sizes.split(",")))
     budget, limit = (0.5, 10.0) if options.quick else (options.seconds, options.peer_seconds)
-    facts, results, report = machine(), {}, {}
+    facts, results, report, imported = machine(), {}, {}, []
     print("  ".join(f"{key} {value}" for key, value in facts.items()))
     print("Least CPU seconds, one thread; rise of peak memory; ~ extrapolated; ratio: peer / ours")
     if options.only != "metrics" and not options.work:
-        lines, report["import"] = show_imports()
-        print("\n".join(lines))
+        imported, report["import"] = show_imports()
+        print("\n".join(imported))
     for work in WORKS:
         chosen = options.only in (None, work.group)
         if chosen and (options.work or "").lower() in work.name.lower():
             results[work.name] = measure_work(work, sizes, budget, limit)
             print("\n".join(show_work(work, results[work.name])), flush=True)
-    print("\n".join(not_measured(results)))
+    print("\nNot measured")
+    print("\n".join(f"  {line}" for line in not_measured(results)) or "  nothing was left out")
+    if options.readme:
+        write_readme(as_markdown(facts, results, imported))
     if options.json:
         report |= {"machine": facts, "works": [_record(name, results[name]) for name in results]}
         options.json.write_text(json.dumps(report, indent=1) + "\n")
