@@ -14,9 +14,9 @@ INTERVALS = {
 }
 HEAD = """# Metrics
 
-Names as in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`. Made from the
-registry by `docs/scripts/metrics_table.py`. "Needs" is the least that a prediction must offer: curves can be
-turned into times (median or mean), and both into a risk (minus the median).
+Names as in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`. Made
+from the registry by `docs/scripts/metrics_table.py`. "Needs" is the least that a prediction must
+offer: curves can be turned into times (median or mean), and both into a risk (minus the median).
 
 | name | what it is | better | range | needs | proper | interval | reference |
 |---|---|---|---|---|---|---|---|
@@ -33,8 +33,8 @@ def page() -> str:
         low, high = map(bound, m["range"])
         unit = f" ({m['unit']})" if m["unit"] else ""
         rows.append(
-            f"| `{m['name']}` | {m['title']}{unit} | {m['direction']} | {low} to {high} | {m['needs']} | "
-            f"{m['proper']} | {INTERVALS[m['inference']]} | {m['reference']} |"
+            f"| `{m['name']}` | {m['title']}{unit} | {m['direction']} | {low} to {high} | "
+            f"{m['needs']} | {m['proper']} | {INTERVALS[m['inference']]} | {m['reference']} |"
         )
     return HEAD + "\n".join(rows) + "\n"
 

@@ -10,8 +10,7 @@ from survgauge.metrics.registry import REGISTRY
 PROMISED = (
     [f"{loss}_{m}" for loss in ("mae", "mse", "rmse") for m in (
         "uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected")]
-    + "harrell uno antolini auc brier ibs ibll crps log_likelihood d_calibration one_calibration "
-    "km_calibration ici".split()
+    + ["harrell", "uno", "antolini", "auc", "brier", "ibs", "ibll", "crps", "log_likelihood", "d_calibration", "one_calibration", "km_calibration", "ici"]
 )  # fmt: skip
 
 

@@ -59,9 +59,7 @@ CONVENTIONS = {
             censored_at_t="event_free",
             unweighted_divisor="n",
         ),
-        Convention(
-            "pycox", g_ties="flipped", divisor="weights", integration="simpson", clip=1e-7
-        ),
+        Convention("pycox", g_ties="flipped", divisor="weights", integration="simpson", clip=1e-7),
         Convention(
             "hazardous", g_ties="flipped", g_floor=0.05, event_limit="right", anchors_at_tau=True
         ),

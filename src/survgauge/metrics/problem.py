@@ -120,9 +120,7 @@ def _median(times: Floats, weight: Floats) -> float:
     return float(times[order][list(middle)].mean())
 
 
-def supported_until(
-    weights: CensoringWeights, min_g: float, min_at_risk: int
-) -> tuple[float, str]:
+def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -> tuple[float, str]:
     """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
 
     Where no time qualifies, the range that is identified at all. Also says what ends it:

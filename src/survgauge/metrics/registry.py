@@ -33,15 +33,19 @@ class Measured(Protocol):
     @property
     def value(self) -> float:
         """The number."""
+
     @property
     def convention(self) -> dict[str, Any]:
         """Which definitions it follows."""
+
     @property
     def support(self) -> dict[str, Any]:
         """What the data covered."""
+
     @property
     def psi(self) -> Floats | None:
         """Contributions of the subjects, if it has any."""
+
     @property
     def stderr(self) -> float:
         """Standard error, reference set fixed; NaN where there is none."""
