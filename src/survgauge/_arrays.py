@@ -164,7 +164,17 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-_CHUNK = 65_536
+_CHUNK = 131_072
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Sum of a * b, in pieces that stay in the cache; BLAS would start threads for it.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    starts = range(0, a.size, _CHUNK // 4)
+    return float(sum((a[k : k + _CHUNK // 4] * b[k : k + _CHUNK // 4]).sum() for k in starts))
 
 
 def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:

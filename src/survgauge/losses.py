@@ -35,6 +35,11 @@ class Loss:
         return self.domain(t, p)
 
 
+def _distance(t: Floats, p: Floats) -> Floats:
+    gap = np.subtract(t, p)
+    return np.abs(gap, out=gap)
+
+
 def _one(p: Floats) -> Floats:
     return np.ones_like(p)
 
@@ -48,7 +53,7 @@ _ABSOLUTE_TERMS = (("t", _one), ("1", _minus))
 LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
-        Loss("absolute", "median", lambda t, p: np.abs(t - p), _ABSOLUTE_TERMS),
+        Loss("absolute", "median", _distance, _ABSOLUTE_TERMS),
         Loss(
             "squared",
             "mean",
@@ -59,7 +64,7 @@ LOSSES: dict[str, Loss] = {
         Loss(
             "relative",
             "median",
-            lambda t, p: np.abs(t - p) / t,
+            lambda t, p: _distance(t, p) / t,
             (("1", _one), ("1/t", _minus)),
             domain=lambda t, p: np.broadcast_to(t > 0, np.broadcast(t, p).shape),
         ),
@@ -73,7 +78,7 @@ LOSSES: dict[str, Loss] = {
         Loss(
             "normalised",
             "median",
-            lambda t, p: np.abs(t - p),
+            _distance,
             _ABSOLUTE_TERMS,
             normalised=True,
         ),

@@ -30,7 +30,11 @@ class RiskTable:
         y = y.present()
         order = y.time.argsort()
         time = y.time[order]
-        first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
+        new = time[1:] != time[:-1]
+        if not y.weighted and new.all():  # nobody tied: each row counts itself
+            events = y.event[order].astype(np.float64)
+            return cls(time, events, 1.0 - events, np.arange(time.size, 0, -1, dtype=np.float64))
+        first = np.flatnonzero(np.concatenate(([True], new)))
         if y.weighted:
             weight = y.weight[order]
             died = np.where(y.event[order], weight, 0.0)
@@ -39,10 +43,7 @@ class RiskTable:
             at_risk = np.cumsum(total[::-1])[::-1]
         else:
             total = np.diff(first, append=time.size).astype(np.float64)
-            if first.size == time.size:
-                events = y.event[order].astype(np.float64)
-            else:
-                events = np.add.reduceat(y.event[order].astype(np.float64), first)
+            events = np.add.reduceat(y.event[order].astype(np.float64), first)
             at_risk = time.size - first.astype(np.float64)
         return cls(time[first], events, total - events, at_risk)
 

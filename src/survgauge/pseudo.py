@@ -67,7 +67,7 @@ def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats, Floats]:
 def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t joins: from there on S' = (Q/P)(t-) n/(n+1) P."""
     j, n, _ = _steps_before(ref, t)
-    P, at_risk, died = ref.survival, *_risk_at_events(ref)
+    P, at_risk, died = ref.survival, *ref.at_events
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.append(0.0, np.cumsum(np.log1p(died / ((at_risk + 1) * (at_risk - died)))))
         gain = P * np.expm1(growth)
@@ -90,7 +90,7 @@ def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
             f"got {ref.y.weight.min():g}; pass y_train instead"
         )
     j, n, _ = _steps_before(ref, t)
-    P, at_risk, died = ref.survival, *_risk_at_events(ref)
+    P, at_risk, died = ref.survival, *ref.at_events
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.maximum(at_risk - 1 - died, 0.0)
         loss = -np.expm1(-np.append(0.0, np.cumsum(np.log1p(died / (at_risk * room)))))
@@ -123,7 +123,3 @@ def _assemble(
     rest = ref.rest("step")[j] - P[j] * (np.minimum(t, last) - ref.nodes[j])
     new_tail = tail_area(last, ratio * P[-1], tail, ref.stop) - ref.tail(tail)
     return ref.theta("step", tail) + factor * (before + (ratio - 1) * rest + new_tail)
-
-
-def _risk_at_events(ref: Reference) -> tuple[Floats, Floats]:
-    return ref.table.at_risk[ref.event_rows], ref.table.events[ref.event_rows]

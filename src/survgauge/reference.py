@@ -84,8 +84,8 @@ class Reference:
 
     @property
     def last_survival(self) -> float:
-        """Kaplan-Meier at the last observed time."""
-        return float(self.km.survival[-1])
+        """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
+        return float(self.survival[-1]) if self.table.events.any() else 1.0
 
     @cached_property
     def event_rows(self) -> Any:
@@ -109,17 +109,27 @@ class Reference:
         return np.concatenate(([0.0], self.event_times, [self.last_time]))
 
     @cached_property
+    def gaps(self) -> Floats:
+        """Widths between neighbouring nodes."""
+        return np.diff(self.nodes)
+
+    @cached_property
+    def at_events(self) -> tuple[Floats, Floats]:
+        """Numbers at risk and of events at u_1, ..., u_K."""
+        return self.table.at_risk[self.event_rows], self.table.events[self.event_rows]
+
+    @cached_property
     def survival(self) -> Floats:
         """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
-        return np.concatenate(([1.0], self.km.survival[self.event_rows]))
+        n, d = self.at_events
+        return np.concatenate(([1.0], np.multiply.accumulate(1.0 - d / n)))
 
     def _areas(self, values: Floats, area: str) -> Floats:
         """Area under a function with `values` at u_0..u_K, between neighbouring nodes: K + 1."""
-        width = np.diff(self.nodes)
         if area == "step":
-            return values * width
+            return values * self.gaps
         ends = np.append(values[1:], values[-1])
-        return (values + ends) / 2 * width
+        return (values + ends) / 2 * self.gaps
 
     def rest(self, area: str) -> Floats:
         """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
@@ -172,7 +182,7 @@ class PseudoMeans:
     @classmethod
     def joining(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
         """Others' at-risk numbers grow by one up to c: Q_k = product of 1 - d/(n+1)."""
-        P, n, d = ref.survival, *_risk(ref)
+        P, n, d = ref.survival, *ref.at_events
         with np.errstate(divide="ignore"):
             growth = np.concatenate(([0.0], np.cumsum(np.log1p(d / ((n + 1) * (n - d))))))
         with np.errstate(invalid="ignore"):
@@ -181,8 +191,10 @@ class PseudoMeans:
         if n[-1] == d[-1]:  # everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1)
             excess[-1], gain[-1] = 0.0, (P[-2] + gain[-2]) / (n[-1] + 1)
         before = np.concatenate(([0.0], np.cumsum(ref._areas(gain, area)[:-1])))
-        end = np.where(P > 0, P[-1] * (1 + excess), gain)  # S_e, where the tail starts
-        end_gain = np.where(P > 0, P[-1] * excess, gain)
+        end_gain = P[-1] * excess
+        if P[-1] == 0:
+            end_gain[-1] = gain[-1]
+        end = P[-1] + end_gain  # S_e, where the tail starts
         change = before + excess * ref.rest(area)
         change += _tail_gain(ref.last_time, P[-1], end_gain, tail, ref.stop)
         theta = ref.theta(area, tail)
@@ -198,7 +210,7 @@ class PseudoMeans:
                 "weight of censored subjects must be at least 1 for pseudo-observations in sample "
                 f"(one unit is left out); got {members.min():g}; pass y_train instead"
             )
-        P, n, d = ref.survival, *_risk(ref)
+        P, n, d = ref.survival, *ref.at_events
         with np.errstate(divide="ignore", invalid="ignore"):
             shrink = np.log1p(d / (n * np.maximum(n - 1 - d, 0.0)))
         loss = -np.expm1(-np.concatenate(([0.0], np.cumsum(shrink))))  # 1 - Q/P
@@ -237,26 +249,25 @@ class PseudoMeans:
         return self._past["theta"] + (ref.size + 1) * change
 
 
-def _risk(ref: Reference) -> tuple[Floats, Floats]:
-    rows = ref.event_rows
-    return ref.table.at_risk[rows], ref.table.events[rows]
-
-
 def _tail_gain(last: float, s: Any, gain: Floats, tail: str, stop: float) -> Floats:
     """tail_area(last, s + gain) - tail_area(last, s) without cancellation."""
     s = np.broadcast_to(s, gain.shape)
+    change = np.zeros(gain.shape)
+    moved = slice(None) if tail == "nan" else np.flatnonzero(gain > 0)
+    change[moved] = _tail_change(np.float64(last), s[moved], gain[moved], tail, stop)
+    return change
+
+
+def _tail_change(last: Any, s: Floats, gain: Floats, tail: str, stop: float) -> Floats:
     more = s + gain
     with np.errstate(divide="ignore", invalid="ignore"):
         if np.isinf(stop) and tail == "linear":
-            change = 0.5 * last * gain * (s + more - s * more) / ((1 - s) * (1 - more))
-        elif np.isinf(stop) and tail == "exponential":
+            return 0.5 * last * gain * (s + more - s * more) / ((1 - s) * (1 - more))
+        if np.isinf(stop) and tail == "exponential":
             top = gain * -np.log(s) + s * np.log1p(gain / s)
             change = last * top / (np.log(s) * np.log(more))
-            change = np.where(s > 0, change, tail_area(np.float64(last), more, tail))
-        else:
-            first = tail_area(np.float64(last), s, tail, stop)
-            change = tail_area(np.float64(last), more, tail, stop) - first
-    return np.where(gain > 0, change, 0.0 if tail != "nan" else change)
+            return np.where(s > 0, change, tail_area(last, more, tail))
+        return tail_area(last, more, tail, stop) - tail_area(last, s, tail, stop)
 
 
 def _reverse_cumsum(values: Floats) -> Floats:

@@ -112,15 +112,34 @@ class Setting:
             )
         return values[self.y.event]
 
-    def fill(self, surrogate: Floats, weight: Floats, **more: Any) -> Surrogates:
-        """Surrogates from the censored subjects' values; events keep their time and weigh 1."""
-        time, weights = self.y.time.copy(), np.ones(len(self.y))
-        defined = np.ones(len(self.y), dtype=bool)
-        time[self.censored], weights[self.censored] = surrogate, weight
-        known = ~np.isnan(surrogate + weight)
-        if not known.all():
-            lost = self.censored[~known]
-            defined[lost], weights[lost] = False, 0.0
+    @cached_property
+    def everybody(self) -> Bools:
+        """True for all subjects."""
+        return np.ones(len(self.y), dtype=bool)
+
+    @cached_property
+    def confidence_of_all(self) -> Floats:
+        """Weights where everybody has a surrogate: 1 for events, `confidence` for the others."""
+        weights = np.ones(len(self.y))
+        weights[self.censored] = self.confidence
+        return weights
+
+    def fill(self, surrogate: Floats, weight: Floats | None = None, **more: Any) -> Surrogates:
+        """Surrogates from the censored subjects' values; events keep their time and weigh 1.
+
+        Without `weight` censored subjects weigh their `confidence`.
+        """
+        time = self.y.time.copy()
+        time[self.censored] = surrogate
+        known = ~np.isnan(surrogate if weight is not None else surrogate + self.confidence)
+        weights = self.confidence_of_all
+        if weight is not None:
+            weights = np.ones(len(self.y))
+            weights[self.censored] = weight
+        if known.all():
+            return Surrogates(time, weights, self.everybody, **more)
+        lost, weights, defined = self.censored[~known], weights.copy(), self.everybody.copy()
+        defined[lost], weights[lost] = False, 0.0
         return Surrogates(time, weights, defined, **more)
 
     def lost(self, surrogate: Floats, reason: str) -> dict[str, int]:
@@ -146,8 +165,7 @@ def uncensored(s: Setting) -> Surrogates:
 
 def hinge(s: Setting) -> Surrogates:
     """A prediction for a censored subject is wrong only if it is earlier than c."""
-    everybody = np.ones(len(s.y), dtype=bool)
-    return Surrogates(s.y.time, np.ones(len(s.y)), everybody, lower_bound=~s.y.event)
+    return Surrogates(s.y.time, np.ones(len(s.y)), s.everybody, lower_bound=~s.y.event)
 
 
 def margin(s: Setting) -> Surrogates:
@@ -165,9 +183,7 @@ def margin(s: Setting) -> Surrogates:
         area = tail_area(c, survival, s.tail, ref.stop)
         with np.errstate(divide="ignore", invalid="ignore"):
             guess[s.past] = np.where(survival > 0, c + area / survival, c)
-    return s.fill(
-        guess, s.confidence, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean")
-    )
+    return s.fill(guess, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean"))
 
 
 def _margin_trapezoid(s: Setting) -> Floats:
@@ -197,7 +213,7 @@ def ipcw_t(s: Setting) -> Surrogates:
     """Mean of the reference event times later than c."""
     guess = s.reference.later_event_mean()[s.j]
     notes = s.lost(guess, "excluded: no later event in the reference")
-    return s.fill(guess, s.confidence, notes=notes)
+    return s.fill(guess, notes=notes)
 
 
 def po(s: Setting) -> Surrogates:
@@ -205,14 +221,14 @@ def po(s: Setting) -> Surrogates:
     ref = s.reference
     table = ref.pseudo_means_in_sample if s.in_sample else ref.pseudo_means
     guess, notes = s.capped(table(s.area, s.tail).at(s.c, s.j, ref.last_time))
-    return s.fill(guess, s.confidence, notes=notes)
+    return s.fill(guess, notes=notes)
 
 
 def pop_po(s: Setting) -> Surrogates:
     """theta(D), the same for everybody: the paper's ablation."""
     theta = s.reference.theta(s.area, s.tail)
     guess, notes = s.capped(np.full(s.c.size, theta))
-    return s.fill(guess, s.confidence, notes=notes)
+    return s.fill(guess, notes=notes)
 
 
 def expected(s: Setting) -> Surrogates:
@@ -227,8 +243,7 @@ def true(s: Setting) -> Surrogates:
     """Known event times."""
     if s.true_time is None:
         raise InputError("true_time must be given for method='true': the known event times")
-    everybody = np.ones(len(s.y), dtype=bool)
-    return Surrogates(s.true_time, np.ones(len(s.y)), everybody)
+    return Surrogates(s.true_time, np.ones(len(s.y)), s.everybody)
 
 
 METHODS: dict[str, Callable[[Setting], Surrogates]] = {

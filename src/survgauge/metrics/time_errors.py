@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Bools, Floats, all_finite, vector
+from .._arrays import LARGEST, Bools, Floats, all_finite, dot, vector
 from ..adapters import as_curves, is_flat
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
@@ -224,7 +224,7 @@ def _combine(
             f"{support['events']} events, {support['censored']} censored"
             + "".join(f"; {reason}: {count}" for reason, count in excluded.items())
         )
-    value = float((weight * loss).sum()) / normalizer
+    value = dot(weight, loss) / normalizer
     support["notes"] = excluded
     support["largest_weight"] = float(surrogates.weight.max())
     if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
@@ -234,7 +234,7 @@ def _combine(
     if setting.past.size and convention["method"] not in ("uncensored", "ipcw_d", "true"):
         rows = setting.censored[setting.past]
         total = value * normalizer
-        part = float((weight[rows] * loss[rows]).sum())
+        part = dot(weight[rows], loss[rows])
         support[_PAST_KEY] = part / total if total > 0 else 0.0
     frequency = setting.y.weight if setting.y.weighted else None
     return TimeErrorDetails(
@@ -318,7 +318,7 @@ def _support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[s
         "censored": int(setting.censored.size),
         "reference_subjects": len(setting.reference.y),
         "last_reference_time": last,
-        "reference_survival_at_end": setting.reference.km.last_survival,
+        "reference_survival_at_end": setting.reference.last_survival,
         "censored_past_reference": int(setting.past.size),
         "events_past_reference": int((y.time > last).sum()) - int(setting.past.size),
         "tail_share": None if from_tail is None else float(np.mean(from_tail)),
