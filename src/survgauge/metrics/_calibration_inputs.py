@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, numbers, vector
-from ..curves import ROUNDING, SurvivalCurves
+from .._curve_checks import ROUNDING
+from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
 from ._checks import check_curves

@@ -1,0 +1,250 @@
+"""How a time error comes about: losses of the subjects, their weights, the weighted mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import LARGEST, Bools, Floats, all_finite, dot, vector
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError, name_some
+from ..losses import Loss
+from ..surrogates import Setting, Surrogates
+from .details import standard_error
+
+_PAST_KEY = "share of the result from subjects censored past the reference"
+
+
+@dataclass(frozen=True)
+class TimeErrorDetails:
+    """A time error with everything behind it.
+
+    Attributes
+    ----------
+    value : float
+        The error.
+    convention : dict
+        Method, loss, point, weighting, area, tail, horizon, normaliser, reference, G.
+    support : dict
+        Sizes, subjects past the reference, what was excluded and why, share of predicted times read
+        off a tail, largest weight.
+    loss, weight : ndarray of shape (n,)
+        Per subject; `value` is sum(weight * loss) / normalizer. Zero weight: did not take part.
+    normalizer : float
+        What the weighted sum was divided by.
+    """
+
+    value: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    loss: Floats
+    weight: Floats
+    normalizer: float
+    #: How much each subject counts in the normaliser; None: as much as it weighs.
+    share: Floats | None = None
+    frequency: Floats | None = None
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        how = {k: v for k, v in self.convention.items() if v is not None}
+        return f"TimeErrorDetails(value={self.value:.6g}, stderr={self.stderr:.3g}, {how})"
+
+    @property
+    def psi(self) -> Floats:
+        """First-order contribution of a subject: (weight loss - value share) / normalizer."""
+        share = self.weight if self.share is None else self.share
+        return (self.weight * self.loss - self.value * share) / self.normalizer
+
+    @property
+    def stderr(self) -> float:
+        """Analytic standard error, reference set fixed."""
+        return standard_error(self.psi, self.frequency)
+
+
+def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tuple[Floats, Any]:
+    """One time a subject from times or curves, and where curves' times came from a tail."""
+    if isinstance(predicted, SurvivalCurves):
+        if len(predicted) != n:
+            raise InputError(
+                f"predicted must have one curve per subject: y_true has {n}, predicted has "
+                f"{len(predicted)}"
+            )
+        if point == "median":
+            times, tail = predicted.median(), ~predicted.reaches(0.5)
+        else:
+            # The mean under a horizon is the restricted mean, so that E[min(T, tau)] is predicted.
+            times = predicted.mean() if tau is None else predicted.rmst(tau)
+            tail = ~predicted.reaches(1.0)
+        if tau is not None:  # past tau nothing is read off a tail
+            tail &= predicted.last_time < tau
+    else:
+        times, tail = vector(predicted, "predicted", length=n, like="y_true", finite=False), None
+    if tau is not None:
+        times = np.minimum(times, tau)
+    if not all_finite(times):
+        _refuse_unusable(times, tail is not None, point)
+    return vector(times, "predicted", largest=LARGEST), tail
+
+
+def _refuse_unusable(times: Floats, from_curves: bool, point: str) -> None:
+    bad = np.flatnonzero(~np.isfinite(times))
+    if from_curves:
+        raise UndefinedMetricError(
+            f"predicted: the {point} of {bad.size} curve(s) is not a finite time (subjects "
+            f"{name_some(bad)}): they end above it and their tail does not come down; choose "
+            "another tail for the curves (e.g. tail='hold') or give a horizon tau"
+        )
+    raise InputError(
+        f"predicted must be finite times; got {times[bad[0]]} for subject(s) {name_some(bad)}"
+    )
+
+
+def average_weight(setting: Setting, sample_weight: Any) -> Floats | None:
+    """Weights of the average: frequencies times `sample_weight`; None where all are one."""
+    weight = setting.y.weight if setting.y.weighted else None
+    if sample_weight is None:
+        return weight
+    given = vector(sample_weight, "sample_weight", length=len(setting.y), minimum=0.0)
+    if not given.sum() > 0:
+        raise InputError("sample_weight must have a positive sum; got all zeros")
+    return given if weight is None else given * weight
+
+
+def combine(
+    setting: Setting,
+    surrogates: Surrogates,
+    rule: Loss,
+    times: Floats,
+    average: Floats | None,
+    normalize: str,
+    convention: dict[str, Any],
+    support: dict[str, Any],
+) -> TimeErrorDetails:
+    """Losses of the subjects, their weights, and the weighted mean."""
+    loss, usable = _losses(setting, surrogates, rule, times)
+    weight = surrogates.weight
+    if rule.normalised:
+        loss = loss / convention["scale"]
+    if average is not None:
+        weight = weight * average
+    excluded = dict(surrogates.notes)
+    lost = 0
+    if usable is not None:
+        lost = int(((weight > 0) & ~usable).sum())
+        weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
+        if lost:
+            excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
+    if not surrogates.defined.all():
+        loss = np.where(weight > 0, loss, 0.0)
+    share = _share(weight, average, usable if lost else None, convention["method"], normalize)
+    normalizer = float(weight.sum() if share is None else share.sum())
+    if not (normalizer > 0 and weight.any()):
+        raise UndefinedMetricError(
+            f"method '{convention['method']}' has no subject to average over: "
+            f"{support['events']} events, {support['censored']} censored"
+            + "".join(f"; {reason}: {count}" for reason, count in excluded.items())
+        )
+    value = dot(weight, loss) / normalizer
+    support["notes"] = excluded
+    support["largest_weight"] = float(surrogates.weight.max())
+    if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
+        reached = surrogates.time[setting.censored]
+        known = surrogates.defined[setting.censored]
+        support["largest_surrogate"] = float(reached[known].max()) if known.any() else None
+    if setting.past.size and convention["method"] not in ("uncensored", "ipcw_d", "true"):
+        rows = setting.censored[setting.past]
+        total = value * normalizer
+        part = dot(weight[rows], loss[rows])
+        support[_PAST_KEY] = part / total if total > 0 else 0.0
+    frequency = setting.y.weight if setting.y.weighted else None
+    return TimeErrorDetails(
+        value,
+        convention,
+        support,
+        loss,
+        weight,
+        normalizer,
+        share=share,
+        frequency=frequency,
+    )
+
+
+def _share(
+    weight: Floats, average: Floats | None, usable: Bools | None, method: str, normalize: str
+) -> Floats | None:
+    """How much each subject counts in the divisor; None: its weight."""
+    if method != "ipcw_d" or normalize == "weights":
+        return None
+    share = np.ones(weight.size) if average is None else average
+    if usable is not None:
+        share = np.where(usable, share, 0.0)
+    return np.where(weight > 0, share, 0.0) if normalize == "events" else share
+
+
+def _losses(
+    setting: Setting, surrogates: Surrogates, rule: Loss, times: Floats
+) -> tuple[Floats, Bools | None]:
+    """Loss of each subject, and which subjects have one (None: all)."""
+    target = surrogates.time
+    if surrogates.lower_bound is not None:
+        times = np.where(surrogates.lower_bound, np.minimum(times, target), times)
+    usable = None if rule.domain is None else rule.defined(target, times)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = rule.of(target, times)
+        if surrogates.law is not None:
+            rows = setting.censored
+            loss[rows] = surrogates.law.expected(rule, setting.c, times[rows], setting.j)
+    if usable is not None and surrogates.law is not None:
+        # The law lives past c, so only the prediction can be out of bounds.
+        usable = np.where(setting.y.event, usable, rule.defined(np.ones_like(times), times))
+    return loss, usable
+
+
+def convention(
+    setting: Setting, method: str, rule: Loss, predicted: Any, normalize: str
+) -> dict[str, Any]:
+    """Say which definitions the number follows."""
+    censoring = "reverse Kaplan-Meier of the reference, events first, G(t-)"
+    if setting.censoring is not None:
+        censoring = "given by the caller, G(t-)"
+    curves = isinstance(predicted, SurvivalCurves)
+    convention: dict[str, Any] = {
+        "method": method,
+        "loss": rule.name,
+        "point": rule.point if curves else "given times",
+        "weighted": setting.weighted and method in ("margin", "ipcw_t", "po", "pop_po"),
+        "area": setting.area,
+        "tail": setting.tail,
+        "tau": setting.tau,
+        "reference": "test outcomes, in sample" if setting.in_sample else "training outcomes",
+    }
+    if rule.normalised:
+        convention["scale"] = setting.tau or setting.reference.last_time
+        if not convention["scale"] > 0:
+            raise UndefinedMetricError("the normalised loss needs a reference time above zero")
+    if method == "ipcw_d":
+        convention |= {"normalize": normalize, "censoring": censoring}
+    if curves:
+        convention |= {"interpolation": predicted.interpolation, "curve_tail": predicted.tail}
+    return convention
+
+
+def support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[str, Any]:
+    """Count what the data do and do not cover."""
+    y, last = setting.y, setting.reference.last_time
+    return {
+        "subjects": len(y),
+        "events": len(y) - int(setting.censored.size),
+        "censored": int(setting.censored.size),
+        "reference_subjects": len(setting.reference.y),
+        "last_reference_time": last,
+        "reference_survival_at_end": setting.reference.last_survival,
+        "censored_past_reference": int(setting.past.size),
+        "events_past_reference": int((y.time > last).sum()) - int(setting.past.size),
+        "tail_share": None if from_tail is None else float(np.mean(from_tail)),
+        "negative_predictions": int((times < 0).sum()),
+    }
