@@ -89,6 +89,8 @@ def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
             "weight must be at least 1 for pseudo-observations in sample (one unit is left out); "
             f"got {ref.y.weight.min():g}; pass y_train instead"
         )
+    if ref.table.events.sum() <= 1 + 1e-9:
+        return np.full(t.size, _without_the_only_event(ref, tail))
     j, n, _ = _steps_before(ref, t)
     P, at_risk, died = ref.survival, *ref.at_events
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -102,6 +104,17 @@ def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
     if alone.any():  # the last subject of all: without it the follow-up ends at the time before
         values[alone] = _without_the_last(ref, float(P[-2] * (1 - loss[-2])), float(area[-3]), tail)
     return values
+
+
+def _without_the_only_event(ref: Reference, tail: str) -> float:
+    """Without its only event Kaplan-Meier stays at 1: most tails make the mean infinite."""
+    theta, others, times = ref.theta("step", tail), ref.size - 1, ref.table.times
+    if others <= 0:
+        return theta
+    alone = ref.table.events[-1] > 0 and ref.table.at_risk[-1] <= 1 + 1e-9
+    last = np.float64(times[-2] if alone else times[-1])
+    mean = float(last + tail_area(last, np.float64(1.0), tail, ref.stop))
+    return ref.size * theta - others * mean
 
 
 def _without_the_last(ref: Reference, kept: float, change: float, tail: str) -> float:
