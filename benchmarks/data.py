@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,43 +12,43 @@ SHAPE, SCALE = 1.5, 1000.0
 GRID_POINTS = 100
 
 
-@dataclass(frozen=True)
 class Data:
     """Training and test outcomes of n subjects each, and predictions for the test subjects."""
 
-    train: tuple[Any, Any]
-    test: tuple[Any, Any]
-    #: Linear predictor, grid of 100 times, curves (n x 100) of the true model, and their medians.
-    risk: Any
-    grid: Any
-    survival: Any
-    predicted: Any
-    #: 100 times inside the follow-up, at which integrated and time-dependent metrics are taken,
-    #: and the curves there.
-    times: Any
-    survival_at_times: Any
+    def __init__(self, n: int, seed: int) -> None:
+        rng = np.random.default_rng([seed, n])
+        risk = rng.normal(size=(2 * n, COEFFICIENTS.size)) @ COEFFICIENTS
+        scale = SCALE * np.exp(-risk / SHAPE)
+        event_time = scale * rng.weibull(SHAPE, 2 * n)
+        censoring = rng.exponential(1 / censoring_rate(event_time), 2 * n)
+        time, event = np.minimum(event_time, censoring), event_time <= censoring
+        self.train, self.test = (time[:n], event[:n]), (time[n:], event[n:])
+        #: Linear predictor of the test subjects, and their medians under the true model.
+        self.risk, self._scale = risk[n:], scale[n:]
+        self.predicted = self._scale * np.log(2) ** (1 / SHAPE)
+        #: Grid of the curves, and times inside the follow-up at which metrics are taken.
+        self.grid = np.linspace(0, self.train[0].max(), GRID_POINTS)
+        self.times = np.quantile(self.test[0], np.linspace(0.02, 0.9, GRID_POINTS))
+        #: One time in the middle, for metrics at a single time.
+        self.middle = float(np.median(self.test[0]))
 
-    @property
-    def middle(self) -> float:
-        """One time in the middle, for metrics at a single time."""
-        return float(np.median(self.test[0]))
+    def _curves(self, times: Any) -> Any:
+        return np.exp(-((times / self._scale[:, None]) ** SHAPE))
+
+    @cached_property
+    def survival(self) -> Any:
+        """Curves of the true model on `grid`: n x 100, made only where a work needs them."""
+        return self._curves(self.grid)
+
+    @cached_property
+    def survival_at_times(self) -> Any:
+        """Curves of the true model at `times`, for packages that do not interpolate."""
+        return self._curves(self.times)
 
 
 def make(n: int, seed: int = 20_240_601) -> Data:
     """Draw n training and n test subjects; distinct times, so that nothing is easy."""
-    rng = np.random.default_rng([seed, n])
-    covariates = rng.normal(size=(2 * n, COEFFICIENTS.size))
-    risk = covariates @ COEFFICIENTS
-    scale = SCALE * np.exp(-risk / SHAPE)
-    event_time = scale * rng.weibull(SHAPE, 2 * n)
-    censoring = rng.exponential(1 / censoring_rate(event_time), 2 * n)
-    time, event = np.minimum(event_time, censoring), event_time <= censoring
-    train, test = (time[:n], event[:n]), (time[n:], event[n:])
-    grid = np.linspace(0, train[0].max(), GRID_POINTS)
-    times = np.quantile(test[0], np.linspace(0.02, 0.9, GRID_POINTS))
-    survival, at_times = (np.exp(-((t / scale[n:, None]) ** SHAPE)) for t in (grid, times))
-    predicted = scale[n:] * np.log(2) ** (1 / SHAPE)
-    return Data(train, test, risk[n:], grid, survival, predicted, times, at_times)
+    return Data(n, seed)
 
 
 def censoring_rate(event_time: Any, share: float = 0.4) -> float:
