@@ -183,20 +183,26 @@ class PseudoMeans:
     def joining(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
         """Others' at-risk numbers grow by one up to c: Q_k = product of 1 - d/(n+1)."""
         P, n, d = ref.survival, *ref.at_events
-        with np.errstate(divide="ignore"):
-            growth = np.concatenate(([0.0], np.cumsum(np.log1p(d / ((n + 1) * (n - d))))))
-        with np.errstate(invalid="ignore"):
-            excess = np.expm1(growth)  # Q/P - 1
+        # In place where it can be: at a million subjects fresh memory costs more than arithmetic.
+        step, excess = n - d, np.zeros(P.size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step *= n + 1
+            np.divide(d, step, out=step)
+            np.cumsum(np.log1p(step, out=step), out=excess[1:])
+            np.expm1(excess, out=excess)  # Q/P - 1
             gain = P * excess  # Q - P
         if n[-1] == d[-1]:  # everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1)
             excess[-1], gain[-1] = 0.0, (P[-2] + gain[-2]) / (n[-1] + 1)
-        before = np.concatenate(([0.0], np.cumsum(ref._areas(gain, area)[:-1])))
-        end_gain = P[-1] * excess
-        if P[-1] == 0:
-            end_gain[-1] = gain[-1]
-        end = P[-1] + end_gain  # S_e, where the tail starts
-        change = before + excess * ref.rest(area)
-        change += _tail_gain(ref.last_time, P[-1], end_gain, tail, ref.stop)
+        change = excess * ref.rest(area)
+        change[1:] += np.cumsum(ref._areas(gain, area)[:-1], out=step)
+        if P[-1] > 0:
+            end = P[-1] * excess
+            change += _tail_gain(ref.last_time, P[-1], end, tail, ref.stop)
+            end += P[-1]  # S_e, where the tail starts
+        else:
+            end = np.zeros(P.size)
+            end[-1] = gain[-1]
+            change[-1:] += _tail_gain(ref.last_time, 0.0, end[-1:], tail, ref.stop)
         theta = ref.theta(area, tail)
         past = {"change": change, "end": end, "ref": ref, "tail": tail, "theta": theta}
         return cls(theta + (ref.size + 1) * change, None, **past)
