@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Floats, look_up, numbers, positive, probability, to_numpy
+from ._arrays import Floats, Ints, look_up, numbers, positive, probability, to_numpy
 from .errors import InputError, one_of
 from .outcomes import Outcomes
 from .tails import check_tail, tail_area, tail_time
@@ -15,14 +15,13 @@ from .tails import check_tail, tail_area, tail_time
 AREAS = ("step", "trapezoid")
 
 
-@dataclass(frozen=True)
 class RiskTable:
     """Distinct observed times with the number of events, censorings and subjects at risk."""
 
-    times: Floats
-    events: Floats
-    censored: Floats
-    at_risk: Floats
+    def __init__(self, times: Floats, events: Floats, total: Floats | None) -> None:
+        self.times, self.events = times, events
+        #: Subjects observed at each time; None: one each.
+        self._total = total
 
     @classmethod
     def of(cls, y: Outcomes) -> RiskTable:
@@ -32,20 +31,33 @@ class RiskTable:
         time = y.time[order]
         new = time[1:] != time[:-1]
         if not y.weighted and new.all():  # nobody tied: each row counts itself
-            events = y.event[order].astype(np.float64)
-            return cls(time, events, 1.0 - events, np.arange(time.size, 0, -1, dtype=np.float64))
+            return cls(time, y.event[order].astype(np.float64), None)
         first = np.flatnonzero(np.concatenate(([True], new)))
         if y.weighted:
             weight = y.weight[order]
             died = np.where(y.event[order], weight, 0.0)
-            total, events = np.add.reduceat(weight, first), np.add.reduceat(died, first)
-            # From the end, so that the last group is exactly its own size.
-            at_risk = np.cumsum(total[::-1])[::-1]
-        else:
-            total = np.diff(first, append=time.size).astype(np.float64)
-            events = np.add.reduceat(y.event[order].astype(np.float64), first)
-            at_risk = time.size - first.astype(np.float64)
-        return cls(time[first], events, total - events, at_risk)
+            return cls(time[first], np.add.reduceat(died, first), np.add.reduceat(weight, first))
+        events = np.add.reduceat(y.event[order].astype(np.float64), first)
+        return cls(time[first], events, np.diff(first, append=time.size).astype(np.float64))
+
+    @cached_property
+    def censored(self) -> Floats:
+        """Number of censorings at each time."""
+        return (1.0 if self._total is None else self._total) - self.events
+
+    @cached_property
+    def at_risk(self) -> Floats:
+        """Number of subjects observed at each time or later."""
+        if self._total is None:
+            return np.arange(self.times.size, 0, -1, dtype=np.float64)
+        # From the end, so that the last group is exactly its own size.
+        return np.cumsum(self._total[::-1])[::-1]
+
+    def at_risk_in(self, rows: Ints) -> Floats:
+        """Number at risk at some of the times."""
+        if self._total is None:
+            return self.times.size - rows.astype(np.float64)
+        return self.at_risk[rows]
 
 
 class KaplanMeier:

@@ -116,13 +116,17 @@ class Reference:
     @cached_property
     def at_events(self) -> tuple[Floats, Floats]:
         """Numbers at risk and of events at u_1, ..., u_K."""
-        return self.table.at_risk[self.event_rows], self.table.events[self.event_rows]
+        rows = self.event_rows
+        return self.table.at_risk_in(rows), self.table.events[rows]
 
     @cached_property
     def survival(self) -> Floats:
         """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
         n, d = self.at_events
-        return np.concatenate(([1.0], np.multiply.accumulate(1.0 - d / n)))
+        P = np.ones(d.size + 1)
+        np.subtract(1.0, np.divide(d, n, out=P[1:]), out=P[1:])
+        np.multiply.accumulate(P, out=P)
+        return P
 
     def _areas(self, values: Floats, area: str) -> Floats:
         """Area under a function with `values` at u_0..u_K, between neighbouring nodes: K + 1."""
