@@ -43,6 +43,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--time-column", default="time", help="of the outcome files")
     command.add_argument("--event-column", default="event", help="of the outcome files")
     command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    command.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
     command.set_defaults(run=run)
     listing = commands.add_parser("metrics", help="list the metrics")
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
         metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
         confidence=None if args.no_intervals else args.confidence,
         random_state=args.seed,
+        unit=args.unit,
         by=None if args.by is None else _groups(args.test, args.by),
         time=args.time,
         tau=args.tau,

@@ -34,6 +34,7 @@ def evaluate(
     by: Any = None,
     n_boot: int = 100,
     reference: str = "fixed",
+    unit: str = "",
     **settings: Any,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
@@ -60,6 +61,8 @@ def evaluate(
     reference : {"fixed", "redrawn"}
         Whether intervals take the reference set as given, or redraw it with the test set (then
         every interval comes from the bootstrap).
+    unit : str
+        What times are counted in ("days"), for sentences and axes.
     **settings
         time (of brier, auc, one_calibration and ici; default: median reference event time),
         tau (horizon of the time errors), convention, censoring, on_unsupported, min_g and
@@ -81,6 +84,8 @@ def evaluate(
     """
     one_of("reference", reference, ("fixed", "redrawn"))
     y = Outcomes.of(y_test, "y_test")
+    if not isinstance(unit, str):
+        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     if not named:
         raise InputError("predictions must hold at least one model; got an empty mapping")
@@ -112,7 +117,8 @@ def evaluate(
     if any(metric.name == "mae_po" for metric in chosen):
         warnings += check_tails(problem, parsed, confidence)
     support = _support(problem, scores)
-    return Evaluation(scores, problem, confidence, support, warnings, seed, tuple(parsed))
+    models = tuple(parsed)
+    return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
 
 
 def _chosen(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:

@@ -15,6 +15,7 @@ from ..inference import bootstrap_stderr, compare_values, holm
 from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
+from ..predictions import Prediction
 from ..tables import evaluation_text
 from .warnings import EvaluationWarning
 
@@ -40,6 +41,17 @@ class Score:
     def value(self) -> float:
         """The metric, NaN where it is undefined."""
         return NAN if self.measured is None else float(self.measured.value)
+
+    def stderr_against(self, other: Score) -> float:
+        """Standard error of the difference from another model on the same subjects."""
+        a, b = self.measured, other.measured
+        if a is None or b is None:
+            return NAN
+        if self.replicates is not None and other.replicates is not None:
+            return bootstrap_stderr(self.replicates - other.replicates)
+        if a.psi is not None and b.psi is not None:
+            return standard_error(a.psi - b.psi, a.frequency)
+        return NAN
 
     def row(self) -> dict[str, Any]:
         """Return the cell as a row of the table."""
@@ -79,7 +91,11 @@ class Evaluation:
     support: dict[str, Any]
     warnings: list[EvaluationWarning]
     seed: int
-    models: tuple[str, ...] = field(default_factory=tuple)
+    models: tuple[str, ...] = ()
+    #: What the models said, for displays; empty where it was streamed.
+    predictions: dict[str, Prediction] = field(default_factory=dict)
+    #: What times are counted in, or nothing.
+    unit: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as plain dictionaries, without pandas."""
@@ -127,13 +143,7 @@ class Evaluation:
 
     def _compare(self, a: Score, b: Score) -> dict[str, Any]:
         level = self.confidence or 0.95
-        stderr = NAN
-        if a.measured is not None and b.measured is not None:
-            if a.replicates is not None and b.replicates is not None:
-                stderr = bootstrap_stderr(a.replicates - b.replicates)
-            elif a.measured.psi is not None and b.measured.psi is not None:
-                stderr = standard_error(a.measured.psi - b.measured.psi, a.measured.frequency)
-        result = compare_values(a.value - b.value, stderr, level)
+        result = compare_values(a.value - b.value, a.stderr_against(b), level)
         row = {
             "model_a": a.model,
             "model_b": b.model,
@@ -150,6 +160,7 @@ class Evaluation:
         return {
             "models": list(self.models),
             "confidence": self.confidence,
+            "unit": self.unit,
             "random_state": self.seed,
             "metrics": [_clean(row) for row in self.rows()],
             "comparisons": [_clean(row) for row in self.comparisons()],
