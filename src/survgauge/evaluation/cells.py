@@ -11,10 +11,13 @@ from .._arrays import Floats
 from ..errors import InputError, UndefinedMetricError
 from ..inference import (
     FEWEST_REPLICATES,
+    Comparison,
     bootstrap_counts,
     bootstrap_stderr,
+    compare_values,
     normal_interval,
 )
+from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..metrics.skill import reference_curves
@@ -51,7 +54,7 @@ def evaluate_group(
     baseline = _baselines(problem, metrics)
     if confidence is None:
         return [
-            Score(model, metric, group, measured, baseline=baseline.get(metric.name, NAN))
+            Score(model, metric, group, measured, baseline=_value(baseline.get(metric.name)))
             for model, metric, measured in cells
         ]
     drawn = [cell for cell in cells if redrawn or _needs_bootstrap(*cell[1:], len(problem.y))]
@@ -68,8 +71,8 @@ def evaluate_group(
         if measured is not None and metric.inference != "test":
             stderr = measured.stderr if known is None else bootstrap_stderr(known)
         log_scale = metric.inference == "bootstrap-log"
-        value = NAN if measured is None else float(measured.value)
-        interval = normal_interval(value, stderr, confidence, log_scale=log_scale)
+        interval = normal_interval(_value(measured), stderr, confidence, log_scale=log_scale)
+        km = baseline.get(metric.name)
         scores.append(
             Score(
                 model,
@@ -80,10 +83,25 @@ def evaluate_group(
                 interval.low,
                 interval.high,
                 known,
-                baseline.get(metric.name, NAN),
+                _value(km),
+                _against(measured, km, confidence),
             )
         )
     return scores
+
+
+def _value(measured: Measured | None) -> float:
+    return NAN if measured is None else float(measured.value)
+
+
+def _against(
+    measured: Measured | None, km: Measured | None, confidence: float
+) -> Comparison | None:
+    """Compare a model with the baseline on the same subjects."""
+    if measured is None or km is None or measured.psi is None or km.psi is None:
+        return None
+    stderr = standard_error(measured.psi - km.psi, measured.frequency)
+    return compare_values(measured.value - km.value, stderr, confidence)
 
 
 def _measure(
@@ -100,15 +118,15 @@ def _measure(
     return measured, check_measured(metric, measured, model)
 
 
-def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, float]:
-    """Losses of the reference set's Kaplan-Meier, for skill scores; undefined ones are left out."""
+def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, Measured]:
+    """Losses of the reference set's Kaplan-Meier for everybody; undefined ones are left out."""
     reference = Reference(problem.y) if problem.reference is None else problem.reference
     curves = Prediction(reference_curves(reference, len(problem.y)), None, None)
     losses = {}
     for metric in metrics:
         if metric.direction == "lower" and metric.inference == "analytic":
             try:
-                losses[metric.name] = float(metric.compute(problem, curves).value)
+                losses[metric.name] = metric.compute(problem, curves)
             except (UndefinedMetricError, InputError):
                 continue
     return losses

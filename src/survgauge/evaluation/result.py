@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arrays import Floats
 from ..errors import MissingExtraError
-from ..inference import bootstrap_stderr, compare_values, holm
+from ..inference import Comparison, bootstrap_stderr, compare_values, holm
 from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
@@ -36,6 +36,8 @@ class Score:
     replicates: Floats | None = None
     #: The same loss of Kaplan-Meier of the reference set, predicted for everybody.
     baseline: float = NAN
+    #: The difference from that baseline, where there are contributions to tell its error by.
+    against_baseline: Comparison | None = None
 
     @property
     def value(self) -> float:
@@ -130,6 +132,20 @@ class Evaluation:
                 rows.append({**row, "p_holm": float(adjusted)})
         return rows
 
+    def baseline_comparisons(self) -> list[dict[str, Any]]:
+        """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
+
+        Plain dictionaries: model, metric, difference (model - Kaplan-Meier), low, high, p_value.
+        """
+        rows = []
+        for score in self.scores:
+            if score.against_baseline is not None:
+                found = asdict(score.against_baseline)
+                found.pop("stderr")
+                row = {"model": score.model, "metric": score.metric.name, **found}
+                rows.append(row if score.group is None else {"group": score.group, **row})
+        return rows
+
     def compare(self) -> Any:
         """Compare all pairs of models on the same subjects.
 
@@ -164,6 +180,7 @@ class Evaluation:
             "random_state": self.seed,
             "metrics": [_clean(row) for row in self.rows()],
             "comparisons": [_clean(row) for row in self.comparisons()],
+            "baseline_comparisons": [_clean(row) for row in self.baseline_comparisons()],
             "support": _clean(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
         }
