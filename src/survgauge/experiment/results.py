@@ -147,7 +147,7 @@ class Results:
     def proximity(self) -> pd.DataFrame:
         """How close each metric is to the truth on each data set.
 
-        Columns: proximity (mean over models of |metric - truth|), low and high (interval over
+        Columns: proximity (mean over models of ``|metric - truth|``), low and high (interval over
         runs), relative, spread (standard deviation over models), bias (mean of metric - truth),
         next_best (the metric that follows in proximity) and p_value (paired t-test over models
         against it).

@@ -40,7 +40,7 @@ class ICIResult:
     Attributes
     ----------
     ici, e50, e90, emax : float
-        Mean, median, 90 % quantile and maximum of |observed - predicted| over the subjects.
+        Mean, median, 90 % quantile and maximum of ``|observed - predicted|`` over the subjects.
     predicted, observed : ndarray of shape (n,)
         Probability of the event by the time: as predicted, and as smoothed from the outcomes
         (NaN for subjects of weight zero).
