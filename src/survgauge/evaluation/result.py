@@ -16,7 +16,7 @@ from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..predictions import Prediction
-from ..tables import evaluation_text
+from .text import evaluation_text
 from .warnings import EvaluationWarning
 
 NAN = float("nan")

@@ -1,0 +1,146 @@
+"""An evaluation as text: verdict, values with intervals, differences, support, warnings."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..tables import columns, number, p_text, relation
+from .verdict import Against, best_rows, verdicts
+
+if TYPE_CHECKING:
+    from .result import Evaluation
+
+
+def evaluation_text(result: Evaluation) -> str:
+    """Render the verdict, values with intervals, comparisons, support and warnings."""
+    parts = [_verdict(result), _values(result)]
+    if len(result.models) > 1 and result.confidence is not None:
+        parts.append(_comparisons(result))
+    parts += [_support(result), _warnings(result)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _verdict(result: Evaluation) -> str:
+    """Say in a sentence how far off the best model is, and whether it beats the others."""
+    if result.confidence is None:
+        return ""
+    unit = f" {result.unit}" if result.unit else ""
+    lines = []
+    for found in verdicts(result.to_dict()):
+        if found.group is not None:
+            continue
+        lines.append(
+            f"{found.model} is off by {number(found.value)}{unit} on average "
+            f"({result.confidence:.0%} interval {number(found.low)} to {number(found.high)}; "
+            f"{found.metric})."
+        )
+        lines += [f"  {_margin(other)}, Holm)" for other in found.others]
+        if found.baseline is not None:
+            lines.append(f"  {_margin(found.baseline)})")
+        if found.unsettled:
+            lines.append(
+                "  But see [tail-decides] below: without a horizon the data do not settle this."
+            )
+    return "\n".join(lines)
+
+
+def _margin(other: Against) -> str:
+    side = "better" if other.better_by >= 0 else "worse"
+    low, high = other.low, other.high
+    if other.better_by < 0 and low is not None and high is not None:
+        low, high = -high, -low
+    return (
+        f"{number(abs(other.better_by))} {side} than {other.model} "
+        f"({number(low)} to {number(high)}; p {relation(other.p_value)}"
+    )
+
+
+def _warnings(result: Evaluation) -> str:
+    """List remarks; one that several models share is said once."""
+    shared: dict[tuple[str, str, str], list[str]] = {}
+    for w in result.warnings:
+        names = shared.setdefault((w.code, w.metric or "", w.message), [])
+        if w.model and w.model not in names:
+            names.append(w.model)
+    lines = []
+    for (code, metric, message), models in shared.items():
+        whose = "all models" if len(models) == len(result.models) > 1 else ", ".join(models)
+        where = " ".join(part for part in (whose, metric) if part)
+        lines.append(f"  [{code}] {where + ': ' if where else ''}{message}")
+    return "Warnings\n" + "\n".join(lines) if lines else ""
+
+
+def _values(result: Evaluation) -> str:
+    """One row a metric (and group), one column a model."""
+    cells: dict[tuple[Any, str], dict[str, str]] = {}
+    arrows = {}
+    for row in result.rows():
+        key = (row.get("group"), row["metric"])
+        text = number(row["value"])
+        if not math.isnan(row["low"]):
+            text += f" [{number(row['low'])}, {number(row['high'])}]"
+        cells.setdefault(key, {})[row["model"]] = text
+        arrows[row["metric"]] = "lower" if row["direction"] == "lower" else "higher"
+    grouped = any(group is not None for group, _ in cells)
+    header = [*(["group"] if grouped else []), "metric", "better", *result.models]
+    rows = [
+        [
+            *([str(group)] if grouped else []),
+            metric,
+            arrows[metric],
+            *(by_model.get(model, "n/a") for model in result.models),
+        ]
+        for (group, metric), by_model in cells.items()
+    ]
+    level = "" if result.confidence is None else f" with {result.confidence:.0%} intervals"
+    return f"Metrics{level} (times in the unit of the data)\n" + columns(
+        header, rows, left=3 if grouped else 2
+    )
+
+
+def _comparisons(result: Evaluation) -> str:
+    """Best model of each metric against the others; all pairs would not fit a screen."""
+    best = {key: row["model"] for key, row in best_rows(result.to_dict()["metrics"]).items()}
+    rows = []
+    for row in result.comparisons():
+        group, metric = row.get("group"), row["metric"]
+        if best.get((group, metric)) not in (row["model_a"], row["model_b"]):
+            continue
+        if not math.isfinite(row["difference"]):
+            continue
+        rows.append(
+            [
+                *([str(group)] if group is not None else []),
+                metric,
+                f"{row['model_a']} - {row['model_b']}",
+                number(row["difference"]),
+                f"[{number(row['low'])}, {number(row['high'])}]",
+                p_text(row["p_value"]),
+                p_text(row["p_holm"]),
+            ]
+        )
+    if not rows:
+        return ""
+    header = ["metric", "models", "difference", "interval", "p", "p (Holm)"]
+    grouped = len(rows[0]) > len(header)
+    header = ["group", *header] if grouped else header
+    more = " (all pairs: --json)" if len(result.models) > 2 else ""
+    title = f"Differences a - b of the best model from the others, on the same subjects{more}"
+    return title + "\n" + columns(header, rows, left=3 if grouped else 2)
+
+
+def _support(result: Evaluation) -> str:
+    s = result.support
+    tails = ", ".join(f"{model} {share:.0%}" for model, share in s["tail_share"].items())
+    lines = [
+        f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
+        f"horizon of the 1/G metrics: {number(s['horizon'])} "
+        f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events past it); "
+        f"time of interest: {number(s['time'])}",
+    ]
+    if tails:
+        lines.append(f"median times read off the curves' tail: {tails}")
+    if not math.isnan(s["largest_weight"]):
+        lines.append(f"largest weight of a subject: {number(s['largest_weight'])}")
+    return "Support\n" + "\n".join(f"  {line}" for line in lines)
