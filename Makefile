@@ -8,13 +8,14 @@ export SURVGAUGE_DATA := $(DATA)
 endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint test-fast test-slow test-peer bench clean
+.PHONY: help demo test lint test-fast test-slow test-peer bench docs clean
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
 	@echo "make test       lint, types, layers, unit and property tests, doctests"
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
+	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
 
 $(VENV)/.base: pyproject.toml constraints.txt
@@ -49,6 +50,14 @@ test-slow: $(VENV)/.test
 test-peer: benchmarks/requirements.txt
 	bash benchmarks/environment.sh
 	PYTHONPATH=src .venv-bench/bin/python -m pytest -m peer tests/peer
+
+$(VENV)/.docs: $(VENV)/.base
+	$(PIP) -e ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -b html -n -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 bench: benchmarks/requirements.txt
 	bash benchmarks/bench.sh
