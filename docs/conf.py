@@ -1,0 +1,72 @@
+"""Sphinx: `make docs` builds the pages into docs/_build/html, offline and without warnings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import survgauge
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "survgauge"
+author = "The survgauge developers"
+copyright = "the survgauge developers, MIT licence"
+version = release = survgauge.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
+    "backticks",
+    "command_help",
+]
+exclude_patterns = ["_build", "results/paper_template.md"]
+templates_path = ["_templates"]
+nitpicky = True
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["config.cache"]
+# A command and what it prints share a block in places; such a block is text to the highlighter.
+highlight_language = "python"
+pygments_style = "default"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+default_role = "py:obj"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "pydata_sphinx_theme"
+html_math_renderer = "mathml"
+html_title = "survgauge"
+html_static_path = ["_static"]
+html_css_files = ["survgauge.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "survgauge"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_nav_level": 2,
+    "show_toc_level": 2,
+    "back_to_top_button": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "start": []}
