@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import InputError
 
@@ -52,6 +53,34 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> float(stream(0, "folds").random()) == float(stream(0, "models").random())
     False
     """
+    words = np.frombuffer(_digest(names), dtype="<u4")
+    sequence = np.random.SeedSequence(check_seed(seed, "seed"), spawn_key=tuple(map(int, words)))
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
+def counter_words(
+    n: int, start: int, seed: int, *names: str | int, replicate: int = 0
+) -> NDArray[np.uint64]:
+    """Uniform 64-bit words number `start` to `start + n` of an endless named sequence.
+
+    Any part of the sequence can be had without what comes before it: Philox makes four words from
+    each value of a counter.
+
+    Examples
+    --------
+    >>> whole = counter_words(9, 0, 7, "draws")
+    >>> bool((counter_words(4, 5, 7, "draws") == whole[5:]).all())
+    True
+    """
+    key = sha256(_digest(names) + str(check_seed(seed, "seed")).encode()).digest()
+    words = np.array([np.frombuffer(key[:8], dtype="<u8")[0], replicate], dtype=np.uint64)
+    generator = np.random.Philox(key=words, counter=start // 4)
+    skipped = start % 4
+    raw: NDArray[np.uint64] = generator.random_raw(n + skipped)
+    return raw[skipped:]
+
+
+def _digest(names: tuple[str | int, ...]) -> bytes:
     digest = sha256()
     for name in names:
         if not isinstance(name, str):
@@ -59,6 +88,4 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
         # Length and type in front: ("a", "bc") and ("ab", "c"), or 1 and "1", must differ.
         text = f"{type(name).__name__}:{name}"
         digest.update(f"{len(text)}:{text}".encode())
-    words = np.frombuffer(digest.digest(), dtype="<u4")
-    sequence = np.random.SeedSequence(check_seed(seed, "seed"), spawn_key=tuple(map(int, words)))
-    return np.random.Generator(np.random.PCG64(sequence))
+    return digest.digest()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr
+from numpy.typing import NDArray
+from scipy.special import factorial, ndtr, ndtri, stdtr
 
-from ._arrays import Floats, positive, probability, vector
+from ._arrays import Bools, Floats, positive, probability, vector
 from .errors import InputError
 
 #: Fewer bootstrap draws than this give no standard error.
@@ -142,20 +144,62 @@ def compare_folds(
 
 
 def bootstrap_counts(
-    n: int, replicate: int, seed: int, name: str = "test", frequency: Floats | None = None
+    n: int,
+    replicate: int,
+    seed: int,
+    name: str = "test",
+    frequency: Floats | None = None,
+    start: int = 0,
 ) -> Floats:
     """How often each of n subjects is drawn in a replicate: the same for every model and metric.
 
-    A row of frequency w stands for w subjects, each of whom is drawn by itself.
-    """
-    from ._random import stream
+    A Poisson bootstrap: subject i is drawn a Poisson(1) number of times, by itself, so that the
+    subjects from row `start` on can be drawn without the others. The number comes from word i of a
+    counter-based generator (Philox) whose key is the seed and the replicate. A row of frequency w
+    stands for w subjects: Poisson(w).
 
-    rng = stream(seed, "bootstrap", name, str(replicate))
-    if frequency is not None:
-        total = float(frequency.sum())
-        drawn = rng.multinomial(max(1, round(total)), frequency / total)
-        return drawn.astype(np.float64)
-    return np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+    >>> whole = bootstrap_counts(10, 0, seed=1)
+    >>> part = bootstrap_counts(3, 0, seed=1, start=6)
+    >>> bool((whole[6:9] == part).all())
+    True
+    """
+    from ._random import counter_words
+
+    words = counter_words(n, start, seed, "bootstrap", name, replicate=replicate)
+    if frequency is None:
+        return _poisson_one(words)
+    from scipy.special import pdtrik
+
+    # Inverse distribution function: the smallest k with P(count <= k) > u.
+    share = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    drawn = np.zeros(n)
+    present = frequency > 0
+    count = np.ceil(pdtrik(share[present], frequency[present]))
+    drawn[present] = np.where(share[present] <= np.exp(-frequency[present]), 0.0, count)
+    return drawn
+
+
+def _poisson_one(words: NDArray[np.uint64]) -> Floats:
+    """Poisson(1) numbers from uniform 64-bit words, by the inverse distribution function."""
+    bounds, table, split = _poisson_table()
+    high = (words >> np.uint64(48)).astype(np.intp)
+    drawn = table[high]
+    # Few words share their leading bits with a bound; only these need a comparison.
+    close = np.flatnonzero(split[high])
+    drawn[close] = bounds.searchsorted(words[close], "right")
+    return drawn
+
+
+@cache
+def _poisson_table() -> tuple[NDArray[np.uint64], Floats, Bools]:
+    """Bounds of the words that give 0, 1, ...; the number, and whether it is open, by 16 bits."""
+    cumulative = np.cumsum(1.0 / factorial(np.arange(17))) * np.exp(-1.0)
+    below = [min(int(p * 2.0**64), 2**64 - 1) for p in cumulative]
+    bounds = np.array(below, dtype=np.uint64)
+    starts = np.arange(65536, dtype=np.uint64) << np.uint64(48)
+    split = np.zeros(65536, dtype=bool)
+    split[(bounds >> np.uint64(48)).astype(np.intp)] = True
+    return bounds, bounds.searchsorted(starts, "right").astype(np.float64), split
 
 
 def bootstrap(

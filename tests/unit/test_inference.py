@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 import survgauge as sg
 from survgauge import inference
+from survgauge._random import counter_words
 
 
 def test_holm_by_hand():
@@ -43,9 +45,41 @@ def test_normal_intervals_on_both_scales():
 
 def test_bootstrap_draws_depend_on_seed_and_number_only():
     one = inference.bootstrap_counts(50, 3, seed=7)
-    assert one.sum() == 50
     np.testing.assert_array_equal(one, inference.bootstrap_counts(50, 3, seed=7))
     assert (one != inference.bootstrap_counts(50, 4, seed=7)).any()
     draws = inference.bootstrap(lambda w: [w[0], w[1]], 50, replicates=20, seed=7)
     assert draws.shape == (20, 2)
     assert inference.bootstrap_stderr(np.array([np.nan] * 20)) != 0
+
+
+@pytest.mark.parametrize("frequency", [None, 1.0, 2.5])
+def test_draws_are_poisson(frequency):
+    n = 200_000
+    weight = None if frequency is None else np.full(n, frequency)
+    counts = inference.bootstrap_counts(n, 0, seed=3, frequency=weight)
+    mean = frequency or 1.0
+    found = np.bincount(counts.astype(int), minlength=12)[:6] / n
+    np.testing.assert_allclose(found, poisson.pmf(np.arange(6), mean), atol=0.005)
+    assert counts.var() == pytest.approx(mean, rel=0.02)
+
+
+def test_draws_are_those_of_the_inverse_distribution_function():
+    words = counter_words(50_000, 0, 5, "bootstrap", "test", replicate=2)
+    share = (words >> np.uint64(11)).astype(float) * 2.0**-53
+    one = inference.bootstrap_counts(50_000, 2, seed=5)
+    np.testing.assert_array_equal(one, poisson.ppf(share, 1.0))
+    weight = np.random.default_rng(0).uniform(0.01, 40, 50_000)
+    many = inference.bootstrap_counts(50_000, 2, seed=5, frequency=weight)
+    np.testing.assert_array_equal(many, poisson.ppf(share, weight))
+
+
+@pytest.mark.parametrize("start", [0, 1, 2, 3, 4, 5, 4095, 4096])
+@pytest.mark.parametrize("frequency", [False, True])
+def test_rows_can_be_drawn_without_those_before_them(start, frequency):
+    weight = np.arange(5000.0) % 4 if frequency else None
+    whole = inference.bootstrap_counts(5000, 1, seed=9, frequency=weight)
+    part = inference.bootstrap_counts(
+        900, 1, seed=9, frequency=None if weight is None else weight[start : start + 900],
+        start=start,
+    )  # fmt: skip
+    np.testing.assert_array_equal(part, whole[start : start + 900])

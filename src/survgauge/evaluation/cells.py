@@ -159,6 +159,8 @@ def _replicates(
         reference = problem.reference
         if redrawn and reference is not None:
             reference = _redraw(reference, b, seed)
+        if rows.size == 0 or (redrawn and problem.reference is not None and reference is None):
+            continue  # nobody was drawn: the replicate is undefined
         part: Problem | None = None
         members: dict[str, Prediction] = {}
         for k, (model, metric, measured) in enumerate(drawn):
@@ -177,8 +179,9 @@ def _replicates(
     return {(model, metric.name): values[:, k] for k, (model, metric, _) in enumerate(drawn)}
 
 
-def _redraw(reference: Reference, replicate: int, seed: int) -> Reference:
+def _redraw(reference: Reference, replicate: int, seed: int) -> Reference | None:
+    """Draw the reference set anew; None where nobody was drawn."""
     y = reference.y
     frequency = y.weight if y.weighted else None
     counts = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
-    return Reference(Outcomes(y.time, y.event, counts))
+    return Reference(Outcomes(y.time, y.event, counts)) if counts.any() else None
