@@ -1,0 +1,55 @@
+"""Commands on pages (```console) print what the page says, after the page's Python has run."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("sklearn")
+pytest.importorskip("lifelines")
+
+from survgauge.cli import main
+
+DOCS = Path(__file__).parents[2] / "docs"
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+#: Commands that a page shows but that need more than a machine of its own.
+ELSEWHERE = ("pip", "make", "dask", "export", "sbatch", "srun", "cat", "git", "cd", "python")
+
+
+def commands(text: str) -> list[tuple[list[str], str]]:
+    """Return the commands of a page, split into words, each with the output that is shown."""
+    found = []
+    for block in CONSOLE.findall(text):
+        for part in re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+            line, _, output = part.partition("\n")
+            found.append((shlex.split(line), output))
+    return found
+
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "_build" not in page.parts]
+WITH_COMMANDS = [page for page in PAGES if commands(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda p: p.relative_to(DOCS).as_posix())
+def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch, capsys):
+    text = page.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    python = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(python)
+    for words, shown in commands(text):
+        if words[0] in ELSEWHERE:
+            continue
+        assert words[0] == "survgauge"
+        capsys.readouterr()
+        status = main(words[1:])
+        printed = capsys.readouterr()
+        assert status == 0, printed.err
+        if shown:
+            assert doctest.OutputChecker().check_output(shown, printed.out, FLAGS), printed.out
