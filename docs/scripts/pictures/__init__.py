@@ -1,0 +1,17 @@
+"""Pictures that explain the metrics, by name: each function draws one figure from toy data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import calibration, errors, evidence, probability, ranking
+from .style import save
+
+__all__ = ["PICTURES", "save"]
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    function.__name__: function
+    for module in (errors, ranking, probability, calibration, evidence)
+    for function in module.ALL
+}
