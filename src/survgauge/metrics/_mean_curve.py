@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _interpolation as kernel
-from .._arrays import Floats
+from .._arrays import Bools, Floats
 from ..curves import SurvivalCurves
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
@@ -48,7 +48,13 @@ def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lin
     share = weight / weight.sum()
     if not curves.shared_grid:
         return _sampled_mean(curves, share, stop)
-    grid, mean, how = _shared_mean(curves, share)
+    return with_tail(*shared_mean(curves, share), curves, share, stop)
+
+
+def with_tail(
+    grid: Floats, mean: Floats, how: str, curves: SurvivalCurves, share: Floats, stop: float
+) -> tuple[Lines, str]:
+    """Go on from the last grid time to `stop` with the average of the curves' tails."""
     right, left = mean, mean
     if curves.interpolation == "step":
         left = np.append(mean[:1], mean[:-1])
@@ -61,7 +67,7 @@ def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lin
     return Lines(grid, right, left), how
 
 
-def _shared_mean(curves: SurvivalCurves, share: Floats) -> tuple[Floats, Floats, str]:
+def shared_mean(curves: SurvivalCurves, share: Floats) -> tuple[Floats, Floats, str]:
     """Average at the grid times; of cubics also in between, as their slopes average too."""
     grid, missing = curves.times, bool(curves.times[0] > 0)
     mean: Floats = np.zeros(grid.size + missing)
@@ -177,6 +183,56 @@ def trapezoid_gap(lines: Lines, km: KaplanMeier) -> Gap:
     return Gap(times, mean, steps, float(np.diff(times) @ (square[1:] + square[:-1])) / 2.0)
 
 
+@dataclass(frozen=True)
+class RiskInfluence:
+    """What one subject does to Kaplan-Meier of the test outcomes, at points of the follow-up."""
+
+    points: Floats
+    #: Kaplan-Meier at the points, and how much those still observed then have pulled.
+    survival: Floats
+    level: Floats
+    #: Distinct times with the numbers at risk, and what has been pulled up to each.
+    times: Floats
+    at_risk: Floats
+    passed: Floats
+    total: float
+
+    @classmethod
+    def of(cls, table: RiskTable, stop: float) -> RiskInfluence:
+        """Tabulate what all subjects of the test set share."""
+        ranks = np.arange(_INFLUENCE_POINTS, dtype=np.float64)
+        points: Floats = (ranks + 0.5) * (stop / _INFLUENCE_POINTS)
+        km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+        n, d = table.at_risk, table.events
+        with np.errstate(divide="ignore"):
+            # Where everybody left has the event, Kaplan-Meier is zero from there on.
+            steps = np.where(n > d, d / (n * np.maximum(n - d, 1e-300)), 0.0)
+        passed = np.concatenate(([0.0], np.cumsum(steps)))
+        level = passed[table.times.searchsorted(points, "right")]
+        return cls(points, km.at(points), level, table.times, n, passed, float(n[0]))
+
+    def units(self, time: Floats, event: Bools, predicted: Floats) -> Floats:
+        """What one copy of each subject adds to mean curve - Kaplan-Meier: (n, points).
+
+        `predicted` are the subjects' curves at the points; they are overwritten.
+        """
+        at = self.times.searchsorted(time, "right")
+        own = np.where(event, self.passed[at - 1] - 1.0 / self.at_risk[at - 1], self.passed[at])
+        predicted /= self.total
+        predicted -= np.where(self.points < time[:, None], self.level, own[:, None]) * self.survival
+        return predicted
+
+    def gap(self, lines: Lines, stop: float) -> Floats:
+        """Mean curve - Kaplan-Meier at the points."""
+        return lines.ends(np.append(self.points, stop))[0] - self.survival
+
+
+def gap_stderr(gap: Floats, covariance: Floats) -> float:
+    """Standard error of the mean squared gap, to second order."""
+    variance = 4.0 * gap @ covariance @ gap + 2.0 * float(np.sum(covariance**2))
+    return float(np.sqrt(max(float(variance), 0.0))) / gap.size
+
+
 def gap_influence(
     y: Outcomes, curves: SurvivalCurves, lines: Lines, stop: float
 ) -> tuple[Floats, float]:
@@ -187,31 +243,17 @@ def gap_influence(
     (4 D'VD + 2 tr V^2)/T^2; the second term is what is left where calibration is perfect. It is the
     limit of the bootstrap's variance.
     """
-    ranks = np.arange(_INFLUENCE_POINTS, dtype=np.float64)
-    points: Floats = (ranks + 0.5) * (stop / _INFLUENCE_POINTS)
-    table = RiskTable.of(y)
-    km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
-    n, d = table.at_risk, table.events
-    with np.errstate(divide="ignore"):
-        # Where everybody left has the event, Kaplan-Meier is zero from there on.
-        steps = np.where(n > d, d / (n * np.maximum(n - d, 1e-300)), 0.0)
-    passed = np.concatenate(([0.0], np.cumsum(steps)))
-    at = table.times.searchsorted(y.time, "right")
-    own = np.where(y.event, passed[at - 1] - 1.0 / n[at - 1], passed[at])
-    level, survival = passed[table.times.searchsorted(points, "right")], km.at(points)
-    gap = lines.ends(np.append(points, stop))[0] - survival
-    weight, total = y.weight, float(y.weight.sum())
+    table = RiskInfluence.of(RiskTable.of(y), stop)
+    points, gap = table.points, table.gap(lines, stop)
+    weight, total = y.weight, table.total
     average, square = np.zeros(points.size), np.zeros((points.size, points.size))
     psi = np.empty(len(y))
     for rows in _blocks(curves, points.size):
-        unit = curves.at_block(rows, points) / total
-        unit -= np.where(points < y.time[rows, None], level, own[rows, None]) * survival
+        unit = table.units(y.time[rows], y.event[rows], curves.at_block(rows, points))
         weighted = unit * weight[rows, None]
         average += weighted.sum(axis=0) / total
         square += weighted.T @ unit
         psi[rows] = weighted @ gap
     # Contributions are deviations from their average.
     psi = (psi - weight * (average @ gap)) * (2.0 / points.size)
-    covariance = square - total * np.outer(average, average)
-    variance = 4.0 * gap @ covariance @ gap + 2.0 * float(np.sum(covariance**2))
-    return psi, float(np.sqrt(max(float(variance), 0.0))) / points.size
+    return psi, gap_stderr(gap, square - total * np.outer(average, average))

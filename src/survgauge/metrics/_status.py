@@ -163,6 +163,7 @@ def make_status(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    follow_up: float | None = None,
 ) -> tuple[Status, SurvivalCurves]:
     """Check all arguments and resolve the times that can be scored."""
     one_of("method", method, METHODS)
@@ -171,9 +172,9 @@ def make_status(
     y = Outcomes.of(y_true, "y_true")
     checked = check_curves(curves, y)
     mass = subject_mass(y, sample_weight)
-    weights = CensoringWeights(y, y_train, censoring, preset)
+    weights = CensoringWeights(y, y_train, censoring, preset, follow_up)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
-    horizon = _identified_until(y, mass, method, weights, limit)
+    horizon = _identified_until(y, mass, method, weights, limit, follow_up)
     horizon = min(horizon, _curves_until(checked))
     if times is None:
         if not horizon > 0:
@@ -229,13 +230,18 @@ def _administrative(y: Outcomes, censoring_times: Any) -> Floats:
 
 
 def _identified_until(
-    y: Outcomes, mass: Floats, method: str, weights: CensoringWeights, limit: Floats | None
+    y: Outcomes,
+    mass: Floats,
+    method: str,
+    weights: CensoringWeights,
+    limit: Floats | None,
+    follow_up: float | None,
 ) -> float:
     """Last time with somebody of known status and, where it is used, G > 0."""
     present: Bools = mass > 0
     if limit is not None:
         return float(limit[present].max())
-    end = float(y.time[present].max())
+    end = float(y.time[present].max()) if follow_up is None else follow_up
     if method == "ipcw":
         end = min(end, weights.identified_until)
         if weights.km is not None and not weights.survivors(end) > 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from ..losses import Loss
 from ..surrogates import Setting, Surrogates
 from .details import standard_error
 
-_PAST_KEY = "share of the result from subjects censored past the reference"
+#: Key of the support, where there are such subjects.
+PAST_KEY = "share of the result from subjects censored past the reference"
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,12 @@ def combine(
     normalize: str,
     convention: dict[str, Any],
     support: dict[str, Any],
+    part: bool = False,
 ) -> TimeErrorDetails:
-    """Losses of the subjects, their weights, and the weighted mean."""
+    """Losses of the subjects, their weights, and the weighted mean.
+
+    Of a `part` of the subjects the mean may be undefined (NaN): the whole has one.
+    """
     loss, usable = _losses(setting, surrogates, rule, times)
     weight = surrogates.weight
     if rule.normalised:
@@ -142,14 +147,13 @@ def combine(
         loss = np.where(weight > 0, loss, 0.0)
     share = _share(weight, average, usable if lost else None, convention["method"], normalize)
     normalizer = float(weight.sum() if share is None else share.sum())
-    if not (normalizer > 0 and weight.any()):
-        raise UndefinedMetricError(
-            f"method '{convention['method']}' has no subject to average over: "
-            f"{support['events']} events, {support['censored']} censored"
-            + "".join(f"; {reason}: {count}" for reason, count in excluded.items())
-        )
-    value = dot(weight, loss) / normalizer
     support["notes"] = excluded
+    if normalizer > 0 and (part or weight.any()):
+        value = dot(weight, loss) / normalizer
+    elif part:
+        value = float("nan")
+    else:
+        refuse_empty(convention["method"], support)
     support["largest_weight"] = float(surrogates.weight.max())
     if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
         reached = surrogates.time[setting.censored]
@@ -158,8 +162,8 @@ def combine(
     if setting.past.size and convention["method"] not in ("uncensored", "ipcw_d", "true"):
         rows = setting.censored[setting.past]
         total = value * normalizer
-        part = dot(weight[rows], loss[rows])
-        support[_PAST_KEY] = part / total if total > 0 else 0.0
+        late = dot(weight[rows], loss[rows])
+        support[PAST_KEY] = late / total if total > 0 else 0.0
     frequency = setting.y.weight if setting.y.weighted else None
     return TimeErrorDetails(
         value,
@@ -170,6 +174,15 @@ def combine(
         normalizer,
         share=share,
         frequency=frequency,
+    )
+
+
+def refuse_empty(method: str, support: dict[str, Any]) -> NoReturn:
+    """Say why there is nobody to average over."""
+    raise UndefinedMetricError(
+        f"method '{method}' has no subject to average over: "
+        f"{support['events']} events, {support['censored']} censored"
+        + "".join(f"; {reason}: {count}" for reason, count in support["notes"].items())
     )
 
 

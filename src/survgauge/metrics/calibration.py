@@ -46,7 +46,8 @@ __all__ = [
     "one_calibration",
 ]
 
-_CONSERVATIVE = "conservative under censoring: spread masses vary less than counts"
+ASYMPTOTIC = "Pearson, asymptotic"
+CONSERVATIVE = "conservative under censoring: spread masses vary less than counts"
 
 
 @dataclass(frozen=True)
@@ -165,11 +166,9 @@ def d_calibration(
     freedom: int | None = None
     if method == "chi2":
         observed = kernel.bin_masses(s, y.event, weight, bins)
-        statistic = float(np.sum((observed - expected) ** 2) / (n / bins))
-        freedom = bins - 1
-        p_value = float(chdtrc(freedom, statistic))
+        statistic, p_value, freedom = bins_test(observed, n)
         convention["censored"] = "spread below S(c) in proportion to the bins' widths"
-        convention["p_value"] = _CONSERVATIVE if not y.event.all() else "Pearson, asymptotic"
+        convention["p_value"] = ASYMPTOTIC if y.event.all() else CONSERVATIVE
     else:
         law = kernel.uniform_distance(*present_rows(y, s))
         statistic, p_value = law.statistic, law.p_value
@@ -187,6 +186,17 @@ def d_calibration(
         p_value, statistic, observed, expected, edges, observed, method, freedom, convention,
         support, s, y.event,
     )  # fmt: skip
+
+
+def bins_test(observed: Floats, n: float) -> tuple[float, float, int]:
+    """Pearson's statistic of equal bins with its p-value and degrees of freedom.
+
+    >>> bins_test(np.array([12.0, 8.0]), 20.0)[:1]
+    (0.8,)
+    """
+    bins = observed.size
+    statistic = float(np.sum((observed - n / bins) ** 2) / (n / bins))
+    return statistic, float(chdtrc(bins - 1, statistic)), bins - 1
 
 
 def one_calibration(

@@ -35,9 +35,18 @@ class CensoringWeights:
         Instead of the reference set's G; a function G(t, side) of one time per subject.
     convention : Convention
         Ties and limits.
+    follow_up : float, optional
+        Last test time, where `y` is only a part of the test set.
     """
 
-    def __init__(self, y: Outcomes, y_train: Any, censoring: Any, convention: Convention) -> None:
+    def __init__(
+        self,
+        y: Outcomes,
+        y_train: Any,
+        censoring: Any,
+        convention: Convention,
+        follow_up: float | None = None,
+    ) -> None:
         if not (censoring is None or callable(censoring) or isinstance(censoring, KaplanMeier)):
             raise InputError(
                 "censoring must be a KaplanMeier or a function G(t, side); "
@@ -47,6 +56,7 @@ class CensoringWeights:
         self.reference = Reference(y) if y_train is None else Reference.of(y_train)
         self.in_sample = y_train is None
         self._given = censoring
+        self._follow_up = follow_up
 
     @cached_property
     def km(self) -> KaplanMeier | None:
@@ -97,13 +107,19 @@ class CensoringWeights:
         return self._read(np.full(len(self.y), float(t)), side)
 
     @cached_property
+    def follow_up(self) -> float:
+        """Last time of the test set."""
+        given = self._follow_up
+        return float(self.y.present().time.max()) if given is None else given
+
+    @cached_property
     def identified_until(self) -> float:
         """Last time inside both follow-ups at which survivors still have G > 0.
 
         G drops to zero only at its last time, when the largest reference time is censored; then
         everything strictly before it is identified.
         """
-        end = float(self.y.present().time.max())
+        end = self.follow_up
         if self.km is None:
             return end
         end = min(end, self.km.last_time)

@@ -28,6 +28,7 @@ def brier_score(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    follow_up: float | None = None,
 ) -> CurveResult:
     """Brier score at given times: squared error of the predicted probability of being event-free.
 
@@ -66,6 +67,8 @@ def brier_score(
         What to do with times past the follow-up of either set, or where G = 0.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
+    follow_up : float, optional
+        Last time of the whole test set, where `y_true` is only a part of it.
 
     Returns
     -------
@@ -95,6 +98,7 @@ def brier_score(
         censoring_times=censoring_times,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        follow_up=follow_up,
     )
     return _curve(status, checked, Squared(), "squared")
 

@@ -34,6 +34,8 @@ class Problem:
     options: dict[str, Any] = field(default_factory=dict)
     #: What ends the supported range; see `supported_until`.
     horizon_reason: str = "past-follow-up"
+    #: Last time of the whole test set, where `y` is only a part of it.
+    follow_up: float | None = None
 
     @classmethod
     def of(

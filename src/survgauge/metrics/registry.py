@@ -218,6 +218,7 @@ def _brier(problem: Problem, prediction: Prediction) -> Measured:
         prediction.curves,
         [_supported_time(problem)],
         on_unsupported=problem.on_unsupported,
+        follow_up=problem.follow_up,
         **problem.ipcw,
     ).details
 
@@ -226,7 +227,8 @@ def _integrated(details: Callable[..., Measured]) -> Compute:
     def compute(problem: Problem, prediction: Prediction) -> Measured:
         _check_horizon(problem)
         times = np.linspace(0.0, problem.horizon, 101)
-        return details(problem.y, prediction.curves, times, **problem.ipcw)
+        options = {"follow_up": problem.follow_up, **problem.ipcw}
+        return details(problem.y, prediction.curves, times, **options)
 
     return compute
 
