@@ -16,6 +16,7 @@ from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
 from ..outcomes import Outcomes
 from ..predictions import Prediction
 from .cells import evaluate_group
+from .census import Census
 from .result import NAN, Evaluation, Score
 from .warnings import EvaluationWarning, check_problem, check_tails
 
@@ -98,8 +99,9 @@ def evaluate(
         raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
     problem = Problem.of(y, y_train, **settings)
     seed = check_seed(random_state)
-    chosen, warnings = _chosen(metrics, len(y))
-    warnings += check_problem(problem)
+    chosen, warnings = chosen_metrics(metrics, len(y))
+    census = Census.of(problem)
+    warnings += check_problem(problem, census)
     run = partial(
         evaluate_group,
         metrics=chosen,
@@ -116,12 +118,12 @@ def evaluate(
         scores += run(part, members, group)
     if any(metric.name == "mae_po" for metric in chosen):
         warnings += check_tails(problem, parsed, confidence)
-    support = _support(problem, scores)
+    support = support_of(problem, census, scores)
     models = tuple(parsed)
     return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
 
 
-def _chosen(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:
+def chosen_metrics(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:
     """Metrics by name; by default all that suit the size."""
     if metrics is None:
         names = list(DEFAULT_METRICS)
@@ -165,10 +167,8 @@ def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
     ]
 
 
-def _support(problem: Problem, scores: list[Score]) -> dict[str, Any]:
+def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[str, Any]:
     """What all metrics share, and what each cell left out."""
-    y = problem.y
-    past = y.time > problem.horizon
     tails = {
         s.model: s.measured.support.get("tail_share")
         for s in scores
@@ -180,12 +180,12 @@ def _support(problem: Problem, scores: list[Score]) -> dict[str, Any]:
         if s.measured is not None and s.measured.support.get("largest_weight") is not None
     ]
     return {
-        "subjects": len(y),
-        "events": int(y.event.sum()),
+        "subjects": census.subjects,
+        "events": census.events,
         "horizon": problem.horizon,
         "time": problem.time,
-        "subjects_past_horizon": int(past.sum()),
-        "events_past_horizon": int((past & y.event).sum()),
+        "subjects_past_horizon": census.subjects_past_horizon,
+        "events_past_horizon": census.events_past_horizon,
         "largest_weight": max(largest, default=NAN),
         "tail_share": tails,
         "reference": "test outcomes, in sample"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,14 @@ from .text import evaluation_text
 from .warnings import EvaluationWarning
 
 NAN = float("nan")
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """What a metric gives that keeps sums over subjects instead of their contributions."""
+
+    def stderr_against(self, other: Measured) -> float:
+        """Return the standard error of the difference from another model."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,8 @@ class Score:
             return bootstrap_stderr(self.replicates - other.replicates)
         if a.psi is not None and b.psi is not None:
             return standard_error(a.psi - b.psi, a.frequency)
+        if isinstance(a, Paired):
+            return a.stderr_against(b)
         return NAN
 
     def row(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..predictions import Prediction
+from .census import Census
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -54,9 +55,9 @@ class EvaluationWarning:
         return f"[{self.code}] {where + ': ' if where else ''}{self.message}"
 
 
-def check_problem(problem: Problem) -> list[EvaluationWarning]:
+def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
     """Remarks on the data, before any model."""
-    y, found = problem.y, []
+    found = []
     if problem.reference is None:
         found.append(
             EvaluationWarning(
@@ -64,15 +65,14 @@ def check_problem(problem: Problem) -> list[EvaluationWarning]:
                 "no y_train: the test outcomes are their own reference set",
             )
         )
-    last = float(y.time.max())
-    past = int((y.time > problem.horizon).sum())
+    last, past = census.last_time, census.subjects_past_horizon
     if past and last > problem.horizon * (1 + 1e-9):
         found.append(
             EvaluationWarning(
                 problem.horizon_reason,
                 f"metrics that weight by 1/G stop at {problem.horizon:g}: past it "
-                f"{_REASONS[problem.horizon_reason]}; {past} of {len(y)} subjects are observed "
-                f"longer (up to {last:g})",
+                f"{_REASONS[problem.horizon_reason]}; {past} of {census.subjects} subjects are "
+                f"observed longer (up to {last:g})",
             )
         )
     if np.isfinite(problem.time) and problem.time > problem.horizon:
@@ -82,11 +82,11 @@ def check_problem(problem: Problem) -> list[EvaluationWarning]:
                 f"the time of interest {problem.time:g} lies past the horizon {problem.horizon:g}",
             )
         )
-    if len(y) < 30 or int(y.event.sum()) < 10:
+    if census.subjects < 30 or census.events < 10:
         found.append(
             EvaluationWarning(
                 "few-events",
-                f"{len(y)} subjects with {int(y.event.sum())} events: intervals are rough",
+                f"{census.subjects} subjects with {census.events} events: intervals are rough",
             )
         )
     return found
@@ -149,14 +149,26 @@ def check_tails(
             held[name] = REGISTRY["mae_po"].compute(problem, Prediction(stopped, None, None))
     except (InputError, UndefinedMetricError):
         return []
+
+    def stderr_between(a: Any, b: Any) -> float:
+        return standard_error(np.asarray(a.psi) - np.asarray(b.psi), a.frequency)
+
+    return tails_that_decide(given, held, stderr_between, confidence)
+
+
+def tails_that_decide(
+    given: dict[str, Any],
+    held: dict[str, Any],
+    stderr_between: Callable[[Any, Any], float],
+    confidence: float,
+) -> list[EvaluationWarning]:
+    """Compare all pairs of models with their tails and with curves held at their last time."""
     found = []
-    for a, b in combinations(curves, 2):
+    for a, b in combinations(given, 2):
         verdicts = []
         for details in (given, held):
             gap = details[a].value - details[b].value
-            psi = np.asarray(details[a].psi) - np.asarray(details[b].psi)
-            stderr = standard_error(psi, details[a].frequency)
-            result = compare_values(gap, stderr, confidence)
+            result = compare_values(gap, stderr_between(details[a], details[b]), confidence)
             verdicts.append((result.p_value < 1 - confidence) * np.sign(gap))
         if verdicts[0] != verdicts[1]:
             message = (
