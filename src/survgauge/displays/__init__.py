@@ -1,3 +1,77 @@
-"""Figures as objects: `frame()` gives the table behind a figure, `plot()` draws it."""
+"""Figures as objects: `frame()` gives the table behind a figure, `plot()` draws it.
+
+Each is built with ``from_evaluation(ev)`` and holds its numbers as plain fields; `rows()` gives
+them without pandas. ``Evaluation.plot(kind)`` builds and draws one of `DISPLAYS`.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..errors import one_of
+from ._base import Display
+from .calibration import DCalibrationDisplay, OneCalibrationDisplay
+from .mean_curves import MeanCurveDisplay, SmoothCalibrationDisplay
+from .scores import DifferencesDisplay, MetricsDisplay
+from .semisynthetic import SemiSyntheticDisplay
+from .six_metrics import MAEVariantsDisplay, SixMetricsDisplay
+from .subject_curves import SubjectCurvesDisplay
+from .support import SupportDisplay, SurrogatesDisplay
+from .time_curves import TimeCurveDisplay
+from .time_errors import ErrorByStatusDisplay, ErrorOverTimeDisplay, PredictedActualDisplay
+
+__all__ = [
+    "DISPLAYS",
+    "DCalibrationDisplay",
+    "DifferencesDisplay",
+    "Display",
+    "ErrorByStatusDisplay",
+    "ErrorOverTimeDisplay",
+    "MAEVariantsDisplay",
+    "MeanCurveDisplay",
+    "MetricsDisplay",
+    "OneCalibrationDisplay",
+    "PredictedActualDisplay",
+    "SemiSyntheticDisplay",
+    "SixMetricsDisplay",
+    "SmoothCalibrationDisplay",
+    "SubjectCurvesDisplay",
+    "SupportDisplay",
+    "SurrogatesDisplay",
+    "TimeCurveDisplay",
+    "display",
+]
+
+#: Kinds of figures of an evaluation, and what builds them.
+DISPLAYS: dict[str, Callable[..., Display]] = {
+    "metrics": MetricsDisplay.from_evaluation,
+    "differences": DifferencesDisplay.from_evaluation,
+    "subjects": SubjectCurvesDisplay.from_evaluation,
+    "predicted_actual": PredictedActualDisplay.from_evaluation,
+    "error_by_status": ErrorByStatusDisplay.from_evaluation,
+    "error_over_time": ErrorOverTimeDisplay.from_evaluation,
+    "brier": partial(TimeCurveDisplay.from_evaluation, kind="brier"),
+    "auc": partial(TimeCurveDisplay.from_evaluation, kind="auc"),
+    "d_calibration": DCalibrationDisplay.from_evaluation,
+    "one_calibration": OneCalibrationDisplay.from_evaluation,
+    "smooth_calibration": SmoothCalibrationDisplay.from_evaluation,
+    "mean_curve": MeanCurveDisplay.from_evaluation,
+    "support": SupportDisplay.from_evaluation,
+    "surrogates": SurrogatesDisplay.from_evaluation,
+    "six_metrics": SixMetricsDisplay.from_evaluation,
+    "mae_variants": MAEVariantsDisplay.from_evaluation,
+}
+
+
+def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
+    """Build the display of that kind from an evaluation; `options` are those of its builder.
+
+    >>> from survgauge import evaluate
+    >>> ev = evaluate({"a": [3, 5, 6, 9]}, ([2, 5, 7, 8], [1, 0, 1, 1]), metrics=["mae_po"])
+    >>> display(ev, "error_by_status").event["a"].n
+    3
+    """
+    one_of("kind", kind, DISPLAYS)
+    return DISPLAYS[kind](ev, **options)

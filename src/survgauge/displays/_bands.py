@@ -1,0 +1,86 @@
+"""Bands around survival functions, on the scale log(-log S) that keeps them within [0, 1]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..inference import critical
+from ..metrics._calibration_inputs import log_log
+from ..metrics.smooth_calibration import ICIResult
+from ..nonparametric import RiskTable
+from ..outcomes import Outcomes
+
+
+def log_log_band(
+    survival: Floats, relative: Floats, confidence: float | None
+) -> tuple[Floats, Floats]:
+    """Bounds S^exp(+-z s) with s the standard error of log(-log S).
+
+    `relative` is the standard error of -log S (Greenwood's sum, rooted). NaN where S is 0 or 1:
+    the data do not say how surely.
+
+    >>> low, high = log_log_band(np.array([0.5]), np.array([0.1]), 0.95)
+    >>> low.round(3), high.round(3)
+    (array([0.399]), array([0.593]))
+    """
+    if confidence is None:
+        unknown = np.full(survival.shape, np.nan)
+        return unknown, unknown.copy()
+    inside = (survival > 0) & (survival < 1)
+    s = np.where(inside, survival, 0.5)
+    with np.errstate(over="ignore"):
+        factor = np.exp(critical(confidence) * relative / -np.log(s))
+    low, high = s**factor, s ** (1.0 / factor)
+    return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
+
+
+def kaplan_meier_band(
+    y: Outcomes, times: Floats, confidence: float | None
+) -> tuple[Floats, Floats, Floats]:
+    """Kaplan-Meier at `times` with its pointwise band (Greenwood).
+
+    >>> y = Outcomes([1, 2, 3, 4], [1, 0, 1, 1])
+    >>> [bound.round(3) for bound in kaplan_meier_band(y, np.array([1.0, 3.0]), 0.95)]
+    [array([0.75 , 0.375]), array([0.128, 0.011]), array([0.961, 0.808])]
+    """
+    table = RiskTable.of(y)
+    d, n = table.events, table.at_risk
+    survival = np.concatenate(([1.0], np.multiply.accumulate(1.0 - d / n)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where all who are left have the event, S is zero and has no band.
+        terms = np.where(n > d, d / (n * (n - d)), 0.0)
+    variance = np.concatenate(([0.0], np.cumsum(terms)))
+    at = table.times.searchsorted(times, "right")
+    km, spread = survival[at], np.sqrt(variance[at])
+    return km, *log_log_band(km, spread, confidence)
+
+
+def smooth_band(result: ICIResult, confidence: float | None) -> tuple[Floats, Floats]:
+    """Band of the smooth calibration curve, from the smoother's first-order contributions.
+
+    With o = 1 - exp(-H e^f) on the scale log(-log(1 - o)) = log H + f the standard error is that of
+    dH/H + (x - mean x)' d beta, summed over the subjects' contributions to (beta, H).
+    """
+    smooth: Any = result._smooth
+    beta, hazard = smooth.changes()
+    n = float(smooth.weight.sum())
+    if confidence is None or not (smooth.hazard > 0 and n > 1):
+        unknown = np.full(result.curve_predicted.shape, np.nan)
+        return unknown, unknown.copy()
+    # A row of weight w stands for w subjects with the same contribution.
+    parts = np.vstack((beta, hazard / smooth.hazard))
+    covariance = (parts * smooth.weight) @ parts.T * (n / (n - 1))
+    columns = smooth._columns(log_log(1 - result.curve_predicted)[0])
+    centre = (smooth.basis @ smooth.weight) / smooth.weight.sum()
+    slope = np.vstack((columns - centre[:, None], np.ones(columns.shape[1])))
+    variance = np.einsum("ig,ij,jg->g", slope, covariance, slope)
+    survival = 1 - result.curve_observed
+    inside = (survival > 0) & (survival < 1)
+    s = np.where(inside, survival, 0.5)
+    # Standard error of -log S is that of log(-log S) times -log S.
+    relative = np.sqrt(np.maximum(variance, 0.0)) * -np.log(s)
+    low, high = log_log_band(np.where(inside, survival, 1.0), relative, confidence)
+    return 1 - high, 1 - low

@@ -1,0 +1,236 @@
+"""What all displays share: where their data come from, their table, their figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from .._arrays import Floats, probability
+from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
+from ..inference import critical
+from ..metrics.problem import Problem
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ..reference import Reference
+from . import _style as style
+
+D = TypeVar("D", bound="Display")
+P = TypeVar("P", bound="FromPredictions")
+T = TypeVar("T")
+
+
+class Source(Protocol):
+    """What a display reads; an `Evaluation` offers it."""
+
+    @property
+    def problem(self) -> Problem:
+        """Outcomes, reference and settings."""
+
+    @property
+    def predictions(self) -> Mapping[str, Prediction]:
+        """What the models said."""
+
+    @property
+    def unit(self) -> str:
+        """What times are counted in, or nothing."""
+
+    @property
+    def confidence(self) -> float | None:
+        """Level of the intervals, None for none."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A source made of predictions and outcomes, where nothing was evaluated."""
+
+    problem: Problem
+    predictions: dict[str, Prediction]
+    unit: str = ""
+    confidence: float | None = 0.95
+
+    @classmethod
+    def of(
+        cls,
+        predictions: Mapping[str, Any] | Any,
+        y_test: Any,
+        *,
+        y_train: Any = None,
+        unit: str = "",
+        confidence: float | None = 0.95,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Given:
+        """Read what `evaluate` reads."""
+        y = Outcomes.of(y_test, "y_test")
+        named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+        parsed = {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+        if len(parsed) < len(named):
+            raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+        if confidence is not None:
+            probability(confidence, "confidence")
+        return cls(Problem.of(y, y_train, **(settings or {})), parsed, unit, confidence)
+
+
+class Display:
+    """A figure as an object: plain fields, `rows()`, `frame()` and `plot()`."""
+
+    #: Inches; a column is 3.4 wide, a page 7.
+    _size: ClassVar[tuple[float, float]] = (4.6, 3.1)
+
+    @classmethod
+    def from_evaluation(cls: type[D], *args: Any, **kwargs: Any) -> D:
+        """Build from the result of `evaluate`."""
+        raise NotImplementedError
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table behind the figure as plain dictionaries, without pandas."""
+        raise NotImplementedError
+
+    def frame(self) -> Any:
+        """Return the table behind the figure (pandas)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("frame()", "pandas") from error
+        return pd.DataFrame(self.rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw; returns the figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of them, optional
+            Where to draw, one a panel. By default on a new figure.
+        """
+        with style.look(own=ax is None):
+            axes = style.axes_for(ax, self._figure if ax is None else None, self._panels())
+            self._draw(axes, own=ax is None)
+        return axes[0].figure
+
+    def _panels(self) -> int:
+        return 1
+
+    def _figure(self) -> list[Any]:
+        """Make a new figure's axes, one a panel."""
+        return style.grid(self._panels(), 1, self._size)
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        raise NotImplementedError
+
+
+class FromPredictions(Display):
+    """A display that needs predictions and outcomes, but no metrics."""
+
+    @classmethod
+    def from_predictions(
+        cls: type[P],
+        predictions: Mapping[str, Any] | Any,
+        y_test: Any,
+        *,
+        y_train: Any = None,
+        unit: str = "",
+        confidence: float | None = 0.95,
+        settings: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> P:
+        """Build without an evaluation.
+
+        Parameters
+        ----------
+        predictions : mapping of name to predictions
+            Curves, times or `RiskScores`, as `evaluate` takes them.
+        y_test : outcomes
+            Test outcomes.
+        y_train : outcomes, optional
+            Reference set; without it the test outcomes are their own reference.
+        unit : str
+            What times are counted in, for the axes.
+        confidence : float or None
+            Level of the intervals; None for none.
+        settings : dict, optional
+            Settings of `evaluate`: time, tau, convention, min_g, ...
+        **options
+            What `from_evaluation` takes.
+        """
+        source = Given.of(
+            predictions,
+            y_test,
+            y_train=y_train,
+            unit=unit,
+            confidence=confidence,
+            settings=settings,
+        )
+        return cls.from_evaluation(source, **options)
+
+
+_OFFERS = {"curves": "curves", "times": "times", "risk": "risk scores"}
+
+
+def members(
+    ev: Source, needs: str, what: str, models: Iterable[str] | str | None = None
+) -> tuple[dict[str, Prediction], dict[str, str]]:
+    """Models that offer what a display needs, and why the others are left out."""
+    if not ev.predictions:
+        raise InputError(
+            f"{what} needs the models' predictions, and this evaluation holds none (they were "
+            "streamed); build the display with from_predictions()"
+        )
+    chosen = list(ev.predictions)
+    if models is not None:
+        chosen = [models] if isinstance(models, str) else list(models)
+        for name in chosen:
+            one_of("models", name, ev.predictions)
+    usable = {name: ev.predictions[name] for name in chosen if ev.predictions[name].has(needs)}
+    left_out = {
+        name: f"not available for {_OFFERS[ev.predictions[name].kind]}"
+        for name in chosen
+        if name not in usable
+    }
+    if not usable:
+        offered = ", ".join(f"{n!r} has only {_OFFERS[ev.predictions[n].kind]}" for n in chosen)
+        raise InputError(f"{what} needs {needs}, which no model offers: {offered}")
+    return usable, left_out
+
+
+def measure_each(
+    usable: Mapping[str, Prediction],
+    left_out: dict[str, str],
+    what: str,
+    compute: Callable[[Prediction], T],
+) -> dict[str, T]:
+    """Compute something for each model; where it is undefined the model is left out, with why."""
+    found = {}
+    for name, prediction in usable.items():
+        try:
+            found[name] = compute(prediction)
+        except UndefinedMetricError as error:
+            left_out[name] = str(error)
+    if not found:
+        reasons = "; ".join(dict.fromkeys(left_out[name] for name in usable))
+        raise UndefinedMetricError(f"{what} is undefined for every model: {reasons}")
+    return found
+
+
+def reference_of(problem: Problem) -> Reference:
+    """Return the reference set; without one, the test outcomes."""
+    return Reference(problem.y) if problem.reference is None else problem.reference
+
+
+def band(value: Floats, stderr: Any, confidence: float | None) -> tuple[Floats, Floats]:
+    """Bounds value -+ z stderr; NaN without a confidence or a standard error."""
+    if confidence is None or stderr is None:
+        unknown = np.full(np.shape(value), np.nan)
+        return unknown, unknown.copy()
+    margin = critical(confidence) * np.asarray(stderr, dtype=np.float64)
+    return value - margin, value + margin
+
+
+def check_horizon(problem: Problem, what: str) -> float:
+    """Return the horizon; refuse one that leaves nothing to draw."""
+    if not problem.horizon > 0:
+        raise UndefinedMetricError(
+            f"{what} is undefined: follow-up supports no time above 0 (the horizon is 0)"
+        )
+    return problem.horizon

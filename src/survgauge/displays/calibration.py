@@ -1,0 +1,202 @@
+"""Calibration in groups: the histogram of D-calibration and the groups of 1-calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, positive
+from ..metrics._calibration_kernels import group_rates
+from ..metrics.calibration import CalibrationResult, d_calibration, one_calibration
+from ..metrics.problem import Problem
+from ..metrics.registry import _supported_time
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ._bands import log_log_band
+from ._base import FromPredictions, Source, measure_each, members
+
+
+@dataclass(frozen=True, eq=False)
+class DCalibrationDisplay(FromPredictions):
+    """Histogram of S_i(t_i), which is flat for a calibrated model.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (bins + 1,)
+        Bounds of the bins of predicted survival, from 0 to 1.
+    observed, events : dict of model to ndarray of shape (bins,)
+        Subjects in a bin, and those of them who had the event there; the rest are censored
+        subjects, spread over the bins below their S(c).
+    expected : ndarray of shape (bins,)
+        Subjects per bin of a calibrated model.
+    p_value : dict of model to float
+        Pearson's test.
+    """
+
+    edges: Floats
+    observed: dict[str, Floats]
+    expected: Floats
+    p_value: dict[str, float]
+    events: dict[str, Floats]
+    models: tuple[str, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, bins: int = 10, models: Iterable[str] | str | None = None
+    ) -> DCalibrationDisplay:
+        """Build from an evaluation, with a number of bins."""
+        usable, left_out = members(ev, "curves", "D-calibration", models)
+        y = ev.problem.y
+        seen = np.flatnonzero(y.event & (y.weight > 0))
+
+        def compute(prediction: Prediction) -> tuple[CalibrationResult, Floats]:
+            result = d_calibration(y, prediction.curves, bins=bins)
+            if not seen.size:
+                return result, np.zeros(result.observed.size)
+            return result, d_calibration(y[seen], prediction[seen].curves, bins=bins).observed
+
+        found = measure_each(usable, left_out, "D-calibration", compute)
+        first = next(iter(found.values()))[0]
+        return cls(
+            first.edges,
+            {model: result.observed for model, (result, _) in found.items()},
+            first.expected,
+            {model: result.p_value for model, (result, _) in found.items()},
+            {model: events for model, (_, events) in found.items()},
+            tuple(ev.predictions),
+            left_out,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a model and bin."""
+        return [
+            {
+                "model": model,
+                "start": float(self.edges[k]),
+                "end": float(self.edges[k + 1]),
+                "observed": float(observed[k]),
+                "events": float(self.events[model][k]),
+                "expected": float(self.expected[k]),
+                "p_value": self.p_value[model],
+            }
+            for model, observed in self.observed.items()
+            for k in range(observed.size)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class OneCalibrationDisplay(FromPredictions):
+    """Predicted against observed probability of the event by a time, in groups of risk.
+
+    Attributes
+    ----------
+    time : float
+        The time.
+    predicted, observed, low, high, n, events : dict of model to ndarray of shape (groups,)
+        Mean prediction, 1 - Kaplan-Meier with its interval (NaN where nothing or everything
+        happened), subjects, and events seen by the time; from low to high risk. With tied
+        predictions there may be fewer groups than asked for.
+    p_value : dict of model to float
+        D'Agostino and Nam's test.
+    """
+
+    time: float
+    predicted: dict[str, Floats]
+    observed: dict[str, Floats]
+    low: dict[str, Floats]
+    high: dict[str, Floats]
+    n: dict[str, Floats]
+    events: dict[str, Floats]
+    p_value: dict[str, float]
+    models: tuple[str, ...]
+    unit: str = ""
+    confidence: float | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls,
+        ev: Source,
+        *,
+        time: float | None = None,
+        groups: int = 10,
+        models: Iterable[str] | str | None = None,
+    ) -> OneCalibrationDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        time : float, optional
+            By default the evaluation's time of interest.
+        groups : int
+            Number of groups of about equal size.
+        models : names, optional
+            By default all.
+        """
+        usable, left_out = members(ev, "curves", "1-calibration", models)
+        y, when = ev.problem.y, time_of_interest(ev.problem, time)
+
+        def compute(prediction: Prediction) -> tuple[CalibrationResult, tuple[Floats, ...]]:
+            result = one_calibration(y, prediction.curves, when, groups=groups)
+            return result, _group_spread(result, y, prediction, when, ev.confidence)
+
+        found = measure_each(usable, left_out, "1-calibration", compute)
+        return cls(
+            when,
+            {model: result.expected for model, (result, _) in found.items()},
+            {model: result.observed for model, (result, _) in found.items()},
+            {model: spread[0] for model, (_, spread) in found.items()},
+            {model: spread[1] for model, (_, spread) in found.items()},
+            {model: result.size for model, (result, _) in found.items()},
+            {model: spread[2] for model, (_, spread) in found.items()},
+            {model: result.p_value for model, (result, _) in found.items()},
+            tuple(ev.predictions),
+            ev.unit,
+            ev.confidence,
+            left_out,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a model and group."""
+        columns = ("predicted", "observed", "low", "high", "n", "events")
+        return [
+            {
+                "model": model,
+                "time": self.time,
+                "group": k + 1,
+                **{name: float(getattr(self, name)[model][k]) for name in columns},
+                "p_value": self.p_value[model],
+            }
+            for model, predicted in self.predicted.items()
+            for k in range(predicted.size)
+        ]
+
+
+def time_of_interest(problem: Problem, time: float | None) -> float:
+    """Return the time asked for, or the one that the evaluation's metrics are read at."""
+    return _supported_time(problem) if time is None else positive(time, "time")
+
+
+def _group_spread(
+    result: CalibrationResult,
+    y: Outcomes,
+    prediction: Prediction,
+    time: float,
+    confidence: float | None,
+) -> tuple[Floats, Floats, Floats]:
+    """Bounds of the observed rates and the events behind them, in the groups of a result."""
+    s = prediction.curves.at(time)  # type: ignore[union-attr]
+    present = np.flatnonzero(y.weight > 0)
+    p = 1 - s[present]
+    rows = [present[(p >= low) & (p <= high)] for low, high in result.edges]
+    rates = group_rates(y, s, rows, time)
+    survival = 1 - rates.observed
+    relative = np.sqrt(rates.greenwood) / np.where(survival > 0, survival, 1.0)
+    low, high = log_log_band(survival, relative, confidence)
+    return 1 - high, 1 - low, rates.events

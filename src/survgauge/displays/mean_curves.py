@@ -1,0 +1,203 @@
+"""Calibration as curves: the smooth calibration curve, and the mean predicted curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..metrics._calibration_inputs import refuse_unknown
+from ..metrics._checks import check_times
+from ..metrics.smooth_calibration import integrated_calibration_index
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ._bands import kaplan_meier_band, smooth_band
+from ._base import FromPredictions, Source, measure_each, members
+from .calibration import time_of_interest
+
+_BARS = 20
+_POINTS = 101
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCalibrationDisplay(FromPredictions):
+    """Observed against predicted probability of the event by a time, as a smooth curve.
+
+    Attributes
+    ----------
+    time : float
+        The time.
+    predicted, observed, low, high : dict of model to ndarray of shape (100,)
+        The curve from the lowest to the highest prediction, with its pointwise band.
+    ici, e50, e90 : dict of model to float
+        Mean, median and 90 % quantile of |observed - predicted| over the subjects.
+    edges : ndarray of shape (bars + 1,)
+        Bounds of the histogram of predictions.
+    histogram, events : dict of model to ndarray of shape (bars,)
+        Subjects whose prediction lies in a bar, and those of them with the event by the time.
+    """
+
+    time: float
+    predicted: dict[str, Floats]
+    observed: dict[str, Floats]
+    low: dict[str, Floats]
+    high: dict[str, Floats]
+    ici: dict[str, float]
+    e50: dict[str, float]
+    e90: dict[str, float]
+    edges: Floats
+    histogram: dict[str, Floats]
+    events: dict[str, Floats]
+    models: tuple[str, ...]
+    unit: str = ""
+    confidence: float | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls,
+        ev: Source,
+        *,
+        time: float | None = None,
+        knots: int = 3,
+        models: Iterable[str] | str | None = None,
+    ) -> SmoothCalibrationDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        time : float, optional
+            By default the evaluation's time of interest.
+        knots : {3, 4, 5}
+            Of the spline.
+        models : names, optional
+            By default all.
+        """
+        usable, left_out = members(ev, "curves", "smooth calibration", models)
+        y, when = ev.problem.y, time_of_interest(ev.problem, time)
+        found = measure_each(
+            usable,
+            left_out,
+            "smooth calibration",
+            lambda p: integrated_calibration_index(y, p.curves, when, knots=knots),
+        )
+        bands = {model: smooth_band(result, ev.confidence) for model, result in found.items()}
+        edges = np.linspace(0.0, 1.0, _BARS + 1)
+        happened = y.weight * (y.event & (y.time <= when))
+        bars = {}
+        for model, result in found.items():
+            share = (np.histogram(result.predicted, edges, weights=w)[0]
+                     for w in (y.weight, happened))  # fmt: skip
+            bars[model] = tuple(np.asarray(part, dtype=np.float64) for part in share)
+        return cls(
+            when,
+            {model: result.curve_predicted for model, result in found.items()},
+            {model: result.curve_observed for model, result in found.items()},
+            {model: low for model, (low, _) in bands.items()},
+            {model: high for model, (_, high) in bands.items()},
+            {model: result.ici for model, result in found.items()},
+            {model: result.e50 for model, result in found.items()},
+            {model: result.e90 for model, result in found.items()},
+            edges,
+            {model: counts for model, (counts, _) in bars.items()},
+            {model: events for model, (_, events) in bars.items()},
+            tuple(ev.predictions),
+            ev.unit,
+            ev.confidence,
+            left_out,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a model and point of the curve; the histogram is in its fields."""
+        columns = ("predicted", "observed", "low", "high")
+        return [
+            {
+                "model": model,
+                "time": self.time,
+                **{name: float(getattr(self, name)[model][k]) for name in columns},
+                "ici": self.ici[model],
+            }
+            for model, grid in self.predicted.items()
+            for k in range(grid.size)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurveDisplay(FromPredictions):
+    """Kaplan-Meier of the test outcomes against the average predicted curves.
+
+    Attributes
+    ----------
+    times : ndarray of shape (k,)
+        From 0 to the last observed time.
+    km, km_low, km_high : ndarray of shape (k,)
+        Kaplan-Meier with its pointwise band.
+    mean : dict of model to ndarray of shape (k,)
+        Average of the models' curves.
+    """
+
+    times: Floats
+    km: Floats
+    km_low: Floats
+    km_high: Floats
+    mean: dict[str, Floats]
+    horizon: float
+    models: tuple[str, ...]
+    unit: str = ""
+    confidence: float | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, times: Any = None, models: Iterable[str] | str | None = None
+    ) -> MeanCurveDisplay:
+        """Build from an evaluation; `times` are where the curves are read."""
+        what = "the mean predicted curve"
+        usable, left_out = members(ev, "curves", what, models)
+        y = ev.problem.y
+        grid = _grid(y) if times is None else check_times(times)
+        found = measure_each(usable, left_out, what, lambda p: mean_survival(p, y, grid))
+        km, low, high = kaplan_meier_band(y, grid, ev.confidence)
+        order = tuple(ev.predictions)
+        return cls(
+            grid, km, low, high, found, ev.problem.horizon, order, ev.unit, ev.confidence, left_out
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a curve and time; Kaplan-Meier is a curve without a model."""
+        nan = [float("nan")] * self.times.size
+        curves = [("", True, self.km, self.km_low.tolist(), self.km_high.tolist())]
+        curves += [(model, False, mean, nan, nan) for model, mean in self.mean.items()]
+        return [
+            {"model": model, "kaplan_meier": km, "time": t, "survival": s, "low": a, "high": b}
+            for model, km, values, low, high in curves
+            for t, s, a, b in zip(self.times.tolist(), values.tolist(), low, high, strict=True)
+        ]
+
+
+def _grid(y: Outcomes) -> Floats:
+    """Equal steps, and the steps of Kaplan-Meier where they are few."""
+    known = y.present()
+    falls = np.unique(known.time[known.event])
+    even = np.linspace(0.0, float(known.time.max()) or 1.0, _POINTS)
+    return np.unique(np.concatenate((even, falls))) if falls.size <= _MOST_STEPS else even
+
+
+def mean_survival(prediction: Prediction, y: Outcomes, times: Floats) -> Floats:
+    """Average of the curves at `times`, in blocks of rows."""
+    curves, share = prediction.curves, y.weight / y.weight.sum()
+    total = np.zeros(times.size)
+    if curves is None:
+        return np.full(times.size, np.nan)
+    for rows in curves.blocks(times.size + curves.survival.shape[1]):
+        values = curves.at_block(rows, times)
+        here = share[rows]
+        refuse_unknown(values[here > 0], "the whole follow-up")
+        total += here[here > 0] @ values[here > 0]
+    return total

@@ -1,0 +1,342 @@
+"""The paper's illustration: what six metrics look at, for a handful of subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats, Ints, positive
+from ..curves import SurvivalCurves
+from ..errors import InputError, UndefinedMetricError
+from ..metrics.calibration import CalibrationResult, d_calibration, one_calibration
+from ..metrics.densities import log_likelihood
+from ..metrics.discrimination import concordance_index
+from ..metrics.probability import integrated_brier_score
+from ..metrics.problem import Problem
+from ..metrics.time_errors import time_errors
+from ..outcomes import Outcomes
+from ._base import FromPredictions, Source, members, reference_of
+from .subject_curves import checked_subjects
+from .time_errors import surrogates_of
+
+NAN = float("nan")
+_POINTS = 301
+_MOST = 8
+#: The paper's six variants of the mean absolute error.
+VARIANTS = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po")
+
+
+@dataclass(frozen=True, eq=False)
+class SixMetricsDisplay(FromPredictions):
+    """Six metrics at a glance: what each of them looks at in the same few predictions.
+
+    Attributes
+    ----------
+    subjects, time, event : ndarray of shape (k,)
+        Row numbers in the test set, and what was observed.
+    times, survival, density : ndarray of shape (m,), (k, m), (k, m - 1)
+        Predicted curves, and their slopes between the times.
+    predicted, surrogate, weight, error : ndarray of shape (k,)
+        MAE: median time, what the subject counts as and how much (``method``), and the distance.
+    pairs : list of dict
+        C-index: first, second (positions in `subjects`; the first had the event first) and
+        concordant (1, 0, or 0.5 for tied predictions), for all comparable pairs.
+    own_survival, own_density : ndarray of shape (k,)
+        D-calibration: S_i(t_i). Log-likelihood: density at the event time, for censored subjects
+        S_i(t_i); NaN for step curves.
+    at, groups : float, list of dict
+        1-calibration: the time, and rows (positions), predicted and observed probability of the
+        event of the two groups.
+    bins : ndarray of shape (2,)
+        D-calibration: subjects with S_i(t_i) below and above one half.
+    values : dict of str to float
+        The six metrics of these subjects: mae, harrell, ibs, log_likelihood, one_calibration,
+        d_calibration; NaN where undefined.
+    """
+
+    model: str
+    subjects: Ints
+    time: Floats
+    event: Bools
+    times: Floats
+    survival: Floats
+    density: Floats
+    predicted: Floats
+    surrogate: Floats
+    weight: Floats
+    error: Floats
+    pairs: list[dict[str, Any]]
+    own_survival: Floats
+    own_density: Floats
+    at: float
+    groups: list[dict[str, Any]]
+    bins: Floats
+    values: dict[str, float]
+    method: str = "po"
+    unit: str = ""
+
+    @classmethod
+    def from_evaluation(
+        cls,
+        ev: Source,
+        *,
+        model: str | None = None,
+        subjects: Any = None,
+        at: float | None = None,
+        method: str = "po",
+    ) -> SixMetricsDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        model : str, optional
+            By default the first that predicts curves.
+        subjects : array-like of row numbers, optional
+            Two to eight; by default four, early and late, with the event and censored.
+        at : float, optional
+            Time of 1-calibration; by default the median time of the subjects.
+        method : str
+            What a censored subject counts as in the MAE.
+        """
+        usable, _ = members(ev, "curves", "the illustration of six metrics", model)
+        name = next(iter(usable))
+        problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
+        if not 2 <= rows.size <= _MOST:
+            raise InputError(f"subjects must be two to {_MOST} row numbers; got {rows.size}")
+        curves, y = usable[name][rows].curves, problem.y[rows]
+        assured = _assured(curves)
+        predicted, errors = assured.median(), _errors(problem, usable[name].times, method, rows)
+        when = float(np.median(y.time)) if at is None else positive(at, "at")
+        grid = np.linspace(0.0, _end(y, predicted, when), _POINTS)
+        survival = assured.at(grid)
+        one = _or_none(lambda: one_calibration(y, assured, when, groups=2))
+        d = _or_none(lambda: d_calibration(y, assured, bins=2))
+        return cls(
+            name,
+            rows,
+            y.time,
+            y.event,
+            grid,
+            survival,
+            -np.diff(survival, axis=1) / np.diff(grid),
+            predicted,
+            *errors,
+            _pairs(y, predicted),
+            assured.at_own(y.time),
+            np.array([_density(y[[k]], assured[[k]]) for k in range(len(y))]),
+            when,
+            _groups(one, 1 - assured.at(when)),
+            np.full(2, NAN) if d is None else d.observed,
+            _values(problem, y, assured, errors, one, d),
+            method,
+            ev.unit,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a subject; what the metrics are for all of them is in `values`."""
+        columns = (
+            "time", "event", "predicted", "surrogate", "weight", "error", "own_survival",
+            "own_density",
+        )  # fmt: skip
+        found = []
+        for k, subject in enumerate(self.subjects.tolist()):
+            row = {name: getattr(self, name)[k].item() for name in columns}
+            group = next((g + 1 for g, part in enumerate(self.groups) if k in part["rows"]), None)
+            found.append({"model": self.model, "subject": subject, **row, "group": group})
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class MAEVariantsDisplay(FromPredictions):
+    """How the six variants of the mean absolute error count a few subjects of one model.
+
+    Attributes
+    ----------
+    subjects, time, event, predicted : ndarray of shape (k,)
+        Row numbers in the test set, what was observed, and what was predicted.
+    counted : dict of method to ndarray of shape (k,)
+        The time that a subject counts as; NaN where the method leaves it out. For ``hinge`` the
+        censoring time is a lower bound: later predictions are not wrong.
+    weight, error : dict of method to ndarray of shape (k,)
+        How much the subject counts, and its error.
+    values : dict of method to float
+        The metric of all test subjects.
+    """
+
+    model: str
+    subjects: Ints
+    time: Floats
+    event: Bools
+    predicted: Floats
+    counted: dict[str, Floats]
+    weight: dict[str, Floats]
+    error: dict[str, Floats]
+    values: dict[str, float]
+    unit: str = ""
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, model: str | None = None, subjects: Any = None
+    ) -> MAEVariantsDisplay:
+        """Build from an evaluation, for `subjects` (row numbers; by default four telling ones)."""
+        usable, _ = members(ev, "times", "the illustration of MAE variants", model)
+        name = next(iter(usable))
+        problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
+        if rows.size > _MOST:
+            raise InputError(f"subjects must be at most {_MOST} row numbers; got {rows.size}")
+        counted, weight, error, values = {}, {}, {}, {}
+        for method in VARIANTS:
+            try:
+                found = _errors(problem, usable[name].times, method, rows)
+                values[method] = _whole(problem, usable[name].times, method).value
+            except UndefinedMetricError:
+                continue
+            counted[method], weight[method], error[method] = found
+        if not values:
+            raise UndefinedMetricError("no variant of the mean absolute error is defined here")
+        prediction = usable[name][rows]
+        times = prediction.curves.median() if prediction.curves is not None else prediction.times
+        predicted = np.asarray(times, dtype=np.float64)
+        y = problem.y[rows].restricted(problem.tau)
+        if problem.tau is not None:
+            predicted = np.minimum(predicted, problem.tau)
+        return cls(name, rows, y.time, y.event, predicted, counted, weight, error, values, ev.unit)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a subject and method."""
+        return [
+            {
+                "model": self.model,
+                "subject": subject,
+                "time": float(self.time[k]),
+                "event": bool(self.event[k]),
+                "predicted": float(self.predicted[k]),
+                "method": method,
+                "counted": float(counted[k]),
+                "weight": float(self.weight[method][k]),
+                "error": float(self.error[method][k]),
+            }
+            for k, subject in enumerate(self.subjects.tolist())
+            for method, counted in self.counted.items()
+        ]
+
+
+def _assured(curves: SurvivalCurves | None) -> SurvivalCurves:
+    if curves is None:
+        raise InputError("the illustration of six metrics needs curves")
+    return curves
+
+
+def _whole(problem: Problem, predicted: Any, method: str) -> Any:
+    """The time error of all test subjects."""
+    return time_errors(
+        problem.y,
+        predicted,
+        methods=method,
+        y_train=problem.reference,
+        tau=problem.tau,
+        censoring=problem.censoring,
+        **problem.options,
+    )[method]
+
+
+def _errors(
+    problem: Problem, predicted: Any, method: str, rows: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """What some subjects count as, how much, and their errors: (time, weight, error)."""
+    details, found = _whole(problem, predicted, method), surrogates_of(problem, method)[1]
+    takes_part = found.weight[rows] > 0
+    counted = np.where(found.defined[rows], found.time[rows], np.nan)
+    return counted, found.weight[rows], np.where(takes_part, details.loss[rows], np.nan)
+
+
+def _end(y: Outcomes, predicted: Floats, when: float) -> float:
+    """Where the axis ends: late enough for what is shown, but not for far-off tails."""
+    last = max(float(y.time.max()), when)
+    shown = predicted[np.isfinite(predicted) & (predicted <= 2 * last)]
+    return 1.08 * max(last, float(shown.max(initial=0.0))) or 1.0
+
+
+def _or_none(compute: Callable[[], CalibrationResult]) -> CalibrationResult | None:
+    try:
+        return compute()
+    except UndefinedMetricError:
+        return None
+
+
+def _density(y: Outcomes, curves: SurvivalCurves) -> float:
+    """Likelihood of one subject."""
+    try:
+        return float(np.exp(log_likelihood(y, curves)))
+    except UndefinedMetricError:
+        return NAN
+
+
+def _pairs(y: Outcomes, predicted: Floats) -> list[dict[str, Any]]:
+    """Comparable pairs among a handful of subjects."""
+    pairs = []
+    for i, j in combinations(range(len(y)), 2):
+        a, b = (i, j) if (y.time[i], not y.event[i]) <= (y.time[j], not y.event[j]) else (j, i)
+        tied = y.time[a] == y.time[b] and y.event[b]
+        if not y.event[a] or tied:
+            continue
+        gap = predicted[b] - predicted[a]
+        order = 0.5 if gap == 0 else float(gap > 0)
+        pairs.append({"first": a, "second": b, "concordant": order})
+    return pairs
+
+
+def _groups(result: CalibrationResult | None, p: Floats) -> list[dict[str, Any]]:
+    if result is None:
+        return []
+    return [
+        {
+            "rows": np.flatnonzero((p >= low) & (p <= high)).tolist(),
+            "predicted": float(result.expected[k]),
+            "observed": float(result.observed[k]),
+        }
+        for k, (low, high) in enumerate(result.edges)
+    ]
+
+
+def _values(
+    problem: Problem,
+    y: Outcomes,
+    curves: SurvivalCurves,
+    errors: tuple[Floats, Floats, Floats],
+    one: CalibrationResult | None,
+    d: CalibrationResult | None,
+) -> dict[str, float]:
+    """The six metrics of these subjects alone, with the reference of all."""
+    _, weight, error = errors
+    part = weight > 0
+    reference = reference_of(problem)
+    end = min(problem.horizon, float(y.time.max()))
+
+    def ibs() -> float:
+        if not end > 0:
+            return NAN
+        times = np.linspace(0.0, end, 101)
+        return integrated_brier_score(y, curves, times, **{**problem.ipcw, "y_train": reference,
+                                                           "censoring": None})  # fmt: skip
+
+    def defined(compute: Callable[[], float]) -> float:
+        try:
+            return float(compute())
+        except UndefinedMetricError:
+            return NAN
+
+    return {
+        "mae": float(np.average(error[part], weights=weight[part])) if part.any() else NAN,
+        "harrell": defined(lambda: concordance_index(y, -curves.median())),
+        "ibs": defined(ibs),
+        "log_likelihood": defined(lambda: log_likelihood(y, curves)),
+        "one_calibration": NAN if one is None else one.p_value,
+        "d_calibration": NAN if d is None else d.p_value,
+    }

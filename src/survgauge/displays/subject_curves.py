@@ -1,0 +1,151 @@
+"""Predicted curves of chosen subjects, with what happened to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats, Ints, numbers
+from ..errors import InputError, name_some
+from ..metrics._checks import check_times
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ._base import FromPredictions, Source, members
+
+_POINTS = 201
+
+
+def telling_subjects(y: Outcomes, k: int = 4) -> Ints:
+    """Rows of k subjects of both statuses, early and late, in the order of their times.
+
+    >>> telling_subjects(Outcomes([1, 2, 3, 4, 5, 6], [1, 1, 1, 0, 0, 0]))
+    array([0, 2, 3, 5])
+    """
+    present = y.weight > 0
+    parts = [np.flatnonzero(present & status) for status in (y.event, ~y.event)]
+    # Each status gets its half, or all where the other does not have that many.
+    share = [min(parts[0].size, k - min(parts[1].size, k // 2)), 0]
+    share[1] = min(parts[1].size, k - share[0])
+    chosen = []
+    for rows, count in zip(parts, share, strict=True):
+        if count:
+            order = rows[np.argsort(y.time[rows], kind="stable")]
+            places = (np.arange(count) + 0.5) / count * order.size
+            chosen.append(order[places.astype(np.intp)])
+    rows = np.concatenate(chosen)
+    return rows[np.argsort(y.time[rows], kind="stable")]
+
+
+def checked_subjects(subjects: Any, y: Outcomes, default: int = 4) -> Ints:
+    """Row numbers of subjects; by default telling ones."""
+    if subjects is None:
+        return telling_subjects(y, default)
+    rows = numbers(np.atleast_1d(subjects), "subjects")
+    if rows.dtype.kind not in "iu" or rows.size == 0:
+        raise InputError(f"subjects must be row numbers of y_test; got {subjects!r}")
+    bad = rows[(rows < -len(y)) | (rows >= len(y))]
+    if bad.size:
+        raise InputError(
+            f"subjects must be row numbers below {len(y)}, the number of subjects; got "
+            f"{name_some(bad)}"
+        )
+    return (rows % len(y)).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectCurvesDisplay(FromPredictions):
+    """Predicted survival curves of a few subjects with their event or censoring time.
+
+    Attributes
+    ----------
+    times : ndarray of shape (m,)
+        Where the curves are read.
+    survival : dict of model to ndarray of shape (k, m)
+        Models that predict curves.
+    predicted : dict of model to ndarray of shape (k,)
+        Predicted time (of curves the median; NaN where there is none), models without times left
+        out.
+    subjects, time, event : ndarray of shape (k,)
+        Row numbers in the test set, and what was observed.
+    """
+
+    times: Floats
+    survival: dict[str, Floats]
+    subjects: Ints
+    time: Floats
+    event: Bools
+    predicted: dict[str, Floats]
+    models: tuple[str, ...]
+    unit: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls,
+        ev: Source,
+        *,
+        subjects: Any = None,
+        times: Any = None,
+        models: Iterable[str] | str | None = None,
+    ) -> SubjectCurvesDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        subjects : array-like of row numbers, optional
+            By default four: early and late, with the event and censored.
+        times : array-like, optional
+            By default 201 from 0 to the last observed time.
+        models : names, optional
+            By default all.
+        """
+        usable, left_out = members(ev, "times", "a display of subjects' curves", models)
+        y = ev.problem.y
+        rows = checked_subjects(subjects, y)
+        end = float(y.present().time.max()) or 1.0
+        grid = np.linspace(0.0, end, _POINTS) if times is None else check_times(times)
+        return cls(
+            grid,
+            {m: p.curves[rows].at(grid) for m, p in usable.items() if p.curves is not None},
+            rows,
+            y.time[rows],
+            y.event[rows],
+            {m: _times(p[rows]) for m, p in usable.items()},
+            tuple(ev.predictions),
+            ev.unit,
+            left_out,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a point of a curve, and one for each time predicted without a curve."""
+        table = []
+        for model, predicted in self.predicted.items():
+            curves = self.survival.get(model)
+            for k, subject in enumerate(self.subjects.tolist()):
+                shared = {
+                    "model": model,
+                    "subject": subject,
+                    "observed": float(self.time[k]),
+                    "event": bool(self.event[k]),
+                    "predicted": float(predicted[k]),
+                }
+                if curves is None:
+                    table.append({**shared, "time": float("nan"), "survival": float("nan")})
+                    continue
+                table += [
+                    {**shared, "time": t, "survival": s}
+                    for t, s in zip(self.times.tolist(), curves[k].tolist(), strict=True)
+                ]
+        return table
+
+
+def _times(prediction: Prediction) -> Floats:
+    """One time a subject."""
+    if prediction.curves is not None:
+        return prediction.curves.median()
+    return np.asarray(prediction.times, dtype=np.float64)

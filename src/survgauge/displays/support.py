@@ -1,0 +1,195 @@
+"""What the data support: numbers at risk, G(t), the horizon; and what the censored count as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..errors import InputError, UndefinedMetricError, one_of
+from ..metrics._checks import check_times
+from ..metrics.ipcw import CensoringWeights
+from ..metrics.problem import Problem
+from ..nonparametric import RiskTable
+from ..outcomes import Outcomes
+from ._base import Display, Given, Source, reference_of
+from .time_errors import surrogates_of
+
+_POINTS = 101
+#: Methods that put one time in the place of a censored subject's.
+SURROGATE_METHODS = ("margin", "ipcw_t", "po", "pop_po")
+
+
+@dataclass(frozen=True, eq=False)
+class SupportDisplay(Display):
+    """Numbers at risk, events, the censoring distribution, and where support ends.
+
+    Attributes
+    ----------
+    times : ndarray of shape (k,)
+        From 0 to the last observed time of either set.
+    at_risk : ndarray of shape (k,)
+        Test subjects observed at `times` or later.
+    events : ndarray of shape (k,)
+        Events of the test set up to `times`.
+    censoring : ndarray of shape (k,)
+        G(t), the probability of not being censored by then (averaged over the subjects where it
+        depends on them).
+    reference_at_risk : ndarray of shape (k,)
+        The same as `at_risk` in the reference set.
+    horizon, reason : float, str
+        Where support ends, and why: "thin-risk-set", "g-below-floor" or "past-follow-up".
+    """
+
+    times: Floats
+    at_risk: Floats
+    events: Floats
+    censoring: Floats
+    reference_at_risk: Floats
+    horizon: float
+    reason: str
+    unit: str = ""
+    in_sample: bool = False
+
+    @classmethod
+    def from_evaluation(cls, ev: Source, *, times: Any = None) -> SupportDisplay:
+        """Build from an evaluation; `times` are where to count."""
+        problem = ev.problem
+        y, reference = problem.y.present(), reference_of(problem)
+        end = max(float(y.time.max()), reference.last_time) or 1.0
+        grid = np.linspace(0.0, end, _POINTS) if times is None else check_times(times)
+        tables = RiskTable.of(y), reference.table
+        happened = np.concatenate(([0.0], np.cumsum(tables[0].events)))
+        return cls(
+            grid,
+            _at_risk(tables[0], grid),
+            happened[tables[0].times.searchsorted(grid, "right")],
+            _censoring(problem, grid),
+            _at_risk(tables[1], grid),
+            problem.horizon,
+            problem.horizon_reason,
+            ev.unit,
+            problem.reference is None,
+        )
+
+    @classmethod
+    def from_outcomes(
+        cls, y_test: Any, *, y_train: Any = None, unit: str = "", times: Any = None, **settings: Any
+    ) -> SupportDisplay:
+        """Build without predictions; `settings` are those of `evaluate` (min_g, ...)."""
+        return cls.from_evaluation(_outcomes(y_test, y_train, unit, settings), times=times)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a time."""
+        columns = ("times", "at_risk", "events", "censoring", "reference_at_risk")
+        names = ("time", *columns[1:])
+        values = zip(*(getattr(self, c).tolist() for c in columns), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in values]
+
+
+@dataclass(frozen=True, eq=False)
+class SurrogatesDisplay(Display):
+    """What censored subjects count as, by method, against their censoring time.
+
+    Attributes
+    ----------
+    time : ndarray of shape (n_c,)
+        Censoring times, in ascending order.
+    surrogate, weight : dict of method to ndarray of shape (n_c,)
+        The time that stands for the subject's (NaN where the method has none) and how much it
+        counts.
+    """
+
+    time: Floats
+    surrogate: dict[str, Floats]
+    weight: dict[str, Floats]
+    unit: str = ""
+    tau: float | None = None
+    #: Last time of the reference set: past it surrogates hang on the tail.
+    last_time: float = float("nan")
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, methods: Iterable[str] | str | None = None
+    ) -> SurrogatesDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        methods : names, optional
+            Of margin, ipcw_t, po and pop_po; by default all.
+        """
+        names = list(SURROGATE_METHODS) if methods is None else methods
+        names = [names] if isinstance(names, str) else list(names)
+        for name in names:
+            one_of("methods", name, SURROGATE_METHODS)
+        problem = ev.problem
+        y = problem.y.restricted(problem.tau)
+        rows = np.flatnonzero(~y.event & (y.weight > 0))
+        if not rows.size:
+            raise InputError(
+                "surrogates stand for censored subjects, and these outcomes have none"
+                + ("" if problem.tau is None else f" up to tau = {problem.tau:g}")
+            )
+        rows = rows[np.argsort(y.time[rows], kind="stable")]
+        surrogate, weight, left_out = {}, {}, {}
+        for name in names:
+            try:
+                _, found = surrogates_of(problem, name)
+            except UndefinedMetricError as error:
+                left_out[name] = str(error)
+                continue
+            surrogate[name] = np.where(found.defined[rows], found.time[rows], np.nan)
+            weight[name] = found.weight[rows]
+        if not surrogate:
+            raise UndefinedMetricError(next(iter(left_out.values())))
+        last = reference_of(problem).last_time
+        return cls(y.time[rows], surrogate, weight, ev.unit, problem.tau, last, left_out)
+
+    @classmethod
+    def from_outcomes(
+        cls,
+        y_test: Any,
+        *,
+        y_train: Any = None,
+        unit: str = "",
+        methods: Iterable[str] | str | None = None,
+        **settings: Any,
+    ) -> SurrogatesDisplay:
+        """Build without predictions; `settings` are those of `evaluate` (tau, tail, ...)."""
+        return cls.from_evaluation(_outcomes(y_test, y_train, unit, settings), methods=methods)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a method and censored subject."""
+        return [
+            {"method": method, "time": c, "surrogate": s, "weight": w}
+            for method, surrogate in self.surrogate.items()
+            for c, s, w in zip(self.time.tolist(), surrogate.tolist(),
+                               self.weight[method].tolist(), strict=True)
+        ]  # fmt: skip
+
+
+def _outcomes(y_test: Any, y_train: Any, unit: str, settings: dict[str, Any]) -> Given:
+    problem = Problem.of(Outcomes.of(y_test, "y_test"), y_train, **settings)
+    return Given(problem, {}, unit)
+
+
+def _at_risk(table: RiskTable, times: Floats) -> Floats:
+    """Number observed at `times` or later."""
+    remaining = np.append(table.at_risk, 0.0)
+    return remaining[table.times.searchsorted(times, "left")]
+
+
+def _censoring(problem: Problem, times: Floats) -> Floats:
+    weights = CensoringWeights(problem.y, problem.reference, problem.censoring, problem.convention)
+    if weights.km is not None:
+        return weights.km.at(times)
+    share = problem.y.weight / problem.y.weight.sum()
+    everybody = np.ones(len(problem.y))
+    return np.array([share @ np.asarray(weights._given(everybody * t, "right")) for t in times])
