@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from itertools import combinations
 from typing import Any, Protocol, runtime_checkable
 
@@ -180,6 +181,24 @@ class Evaluation:
             "p_value": result.p_value,
         }
         return row if a.group is None else {"group": a.group, **row}
+
+    def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
+        """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.
+
+        Parameters
+        ----------
+        kind : str
+            metrics, differences, subjects, predicted_actual, error_by_status, error_over_time,
+            brier, auc, d_calibration, one_calibration, smooth_calibration, mean_curve, support,
+            surrogates, six_metrics or mae_variants.
+        ax : matplotlib Axes or sequence of them, optional
+            Where to draw, one a panel; by default on a new figure.
+        **options
+            What the display's `from_evaluation` takes, such as `models` or `time`.
+        """
+        # By name: displays know evaluations, not the other way round.
+        displays = import_module("survgauge.displays")
+        return displays.display(self, kind, **options).plot(ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
