@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._threads import run_all
 from .errors import InputError, name_some
 
 Floats = NDArray[np.float64]
@@ -185,8 +186,12 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
     if values.size < 2048 or table.size < 2048:
         return table.searchsorted(values, side)  # type: ignore[call-overload]
     found = np.empty(values.size, dtype=np.intp)
-    for start in range(0, values.size, _CHUNK):
+
+    def fill(start: int) -> None:
         chunk = values[start : start + _CHUNK]
         order = chunk.argsort()
-        found[start + order] = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
+        places: Ints = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
+        found[start : start + _CHUNK][order] = places
+
+    run_all(fill, range(0, values.size, _CHUNK))
     return found

@@ -8,12 +8,15 @@ import numpy as np
 
 from ._arrays import LARGEST, Floats, numbers, to_numpy
 from ._interpolation import Curves
+from ._threads import in_order
 from .errors import InputError, name_some
 
 # Survival values may leave [0, 1] or rise by this much before it counts as a mistake.
 ROUNDING = 1e-6
 #: Values looked at in one go: they fit the cache.
 BLOCK_VALUES = 40_000
+#: Blocks that one thread works on before it takes the next ones.
+SPAN_BLOCKS = 16
 
 
 def grid_of(times: Any, shape: tuple[int, ...]) -> Floats:
@@ -56,28 +59,54 @@ def sorted_together(grid: Floats, values: Curves) -> tuple[Floats, Curves]:
 
 
 def checked(values: Curves, repair: str | None) -> Curves:
-    """Refuse or repair curves that are not survival functions; smooth out rounding errors."""
+    """Refuse or repair curves that are not survival functions; smooth out rounding errors.
+
+    Values that are survival functions already are not copied.
+    """
     size = max(1, BLOCK_VALUES // values.shape[1])
-    wrong: list[int] = []
-    rounded = False
-    for start in range(0, values.shape[0], size):
-        block = values[start : start + size]
-        if not np.isfinite(block).all():
-            bad = start + np.flatnonzero(~np.isfinite(block).all(axis=1))
-            raise InputError(f"survival has NaN or infinite values for subject(s) {name_some(bad)}")
-        rise = np.diff(block, axis=1).max(axis=1, initial=0.0)
-        excess = np.maximum(block.max(axis=1) - 1.0, -block.min(axis=1))
-        bad = np.flatnonzero((rise > ROUNDING) | (excess > ROUNDING))
-        if bad.size:
-            wrong.extend(start + bad)
-        rounded = rounded or bool((rise > 0).any() or (excess > 0).any())
+    starts = range(0, values.shape[0], size * SPAN_BLOCKS)
+
+    def look(start: int) -> tuple[list[int], bool]:
+        wrong: list[int] = []
+        rounded = False
+        stop = min(start + size * SPAN_BLOCKS, values.shape[0])
+        for begin in range(start, stop, size):
+            bad, mended = _mistakes(values[begin : min(begin + size, stop)], begin)
+            wrong.extend(bad)
+            rounded = rounded or mended
+        return wrong, rounded
+
+    found = list(in_order(look, starts))
+    wrong = [row for rows, _ in found for row in rows]
     if wrong and repair is None:
         _explain_refusal(values, wrong)
     if wrong and repair == "isotonic":
         values = _isotonic(values, wrong)
-    if wrong or rounded:
-        values = np.clip(np.minimum.accumulate(values, axis=1), 0.0, 1.0)
+    if wrong or any(rounded for _, rounded in found):
+        mended = np.empty_like(values, order="C")
+        for begin in range(0, values.shape[0], size):
+            part = mended[begin : begin + size]
+            np.minimum.accumulate(values[begin : begin + size], axis=1, out=part)
+            np.clip(part, 0.0, 1.0, out=part)
+        return mended
     return values
+
+
+def _mistakes(block: Curves, start: int) -> tuple[list[int], bool]:
+    """Rows of a block that are no survival curves, and whether others are off by rounding."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = block[:, 1:] - block[:, :-1]
+    # Where nothing rises the ends are the extremes; NaN fails every comparison.
+    falling = not steps.size or steps.max() <= 0
+    if falling and block[:, 0].max() <= 1 and block[:, -1].min() >= 0:
+        return [], False
+    if not np.isfinite(block).all():
+        bad = start + np.flatnonzero(~np.isfinite(block).all(axis=1))
+        raise InputError(f"survival has NaN or infinite values for subject(s) {name_some(bad)}")
+    rise = steps.max(axis=1, initial=0.0)
+    excess = np.maximum(block.max(axis=1) - 1.0, -block.min(axis=1))
+    bad = start + np.flatnonzero((rise > ROUNDING) | (excess > ROUNDING))
+    return bad.tolist(), bool((rise > 0).any() or (excess > 0).any())
 
 
 def _explain_refusal(values: Curves, wrong: list[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from ._arrays import (
     to_numpy,
     vector,
 )
-from ._curve_checks import BLOCK_VALUES, checked, grid_of, sorted_together
+from ._curve_checks import BLOCK_VALUES, SPAN_BLOCKS, checked, grid_of, sorted_together
 from ._interpolation import Curves
+from ._threads import in_order
 from .errors import InputError, one_of
 from .tails import check_tail, tail_area, tail_survival, tail_time
+
+Result = TypeVar("Result")
 
 INTERPOLATIONS = ("linear", "step", "pchip")
 REPAIRS = ("running_minimum", "isotonic")
@@ -106,6 +109,11 @@ class SurvivalCurves:
         return self.times.ndim == 1
 
     @property
+    def one_curve(self) -> bool:
+        """Whether all subjects have the same curve, stored once (as `reference_curves` does)."""
+        return self.shared_grid and self.survival.strides[0] == 0
+
+    @property
     def last_time(self) -> Floats:
         """Last grid time, (n,)."""
         return np.broadcast_to(self.times[..., -1], len(self))
@@ -115,11 +123,23 @@ class SurvivalCurves:
         """Value at the last grid time, (n,)."""
         return self.survival[:, -1].astype(np.float64)
 
-    def blocks(self, width: int | None = None) -> Iterator[slice]:
+    def blocks(self, width: int | None = None, span: slice | None = None) -> Iterator[slice]:
         """Row slices whose values fit the cache; every pass over all curves goes by these."""
         size = max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1))
-        for start in range(0, len(self), size):
-            yield slice(start, min(start + size, len(self)))
+        start, stop = (0, len(self)) if span is None else (span.start, span.stop)
+        for begin in range(start, stop, size):
+            yield slice(begin, min(begin + size, stop))
+
+    def by_span(
+        self, work: Callable[[Iterator[slice]], Result], width: int | None = None
+    ) -> Iterator[Result]:
+        """Results of `work` on the blocks of one span of rows after the other, by threads.
+
+        Spans do not depend on the number of threads, nor does anything that is summed over them.
+        """
+        size = max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1)) * SPAN_BLOCKS
+        spans = (slice(k, min(k + size, len(self))) for k in range(0, len(self), size))
+        return in_order(lambda span: work(self.blocks(width, span)), spans)
 
     # -- probabilities ---------------------------------------------------------------------
 
@@ -137,6 +157,8 @@ class SurvivalCurves:
     def at_block(self, rows: slice, t: Floats) -> Floats:
         """Survival of a block of rows at common times `t`: (rows, k), the caller's to overwrite."""
         block = self[rows]
+        if self.one_curve and len(block) > 1:
+            return np.repeat(self.at_block(slice(0, 1), t), len(block), axis=0)
         if self.interpolation == "pchip" and t.size:
             return block._pchip_columns(t)
         if not self.shared_grid or not t.size:
@@ -203,6 +225,8 @@ class SurvivalCurves:
     def quantile(self, q: float) -> Floats:
         """First time with S(t) <= 1 - q; read off the tail where the grid ends above that."""
         p = 1.0 - probability(q, "q")
+        if self.one_curve and len(self) > 1:
+            return np.full(len(self), self[:1].quantile(q)[0])
         k = kernel.first_at_or_below(self.survival, p)
         m = self.survival.shape[1]
         found = k < m
@@ -241,6 +265,8 @@ class SurvivalCurves:
         return self.survival[:, -1] <= 1.0 - q
 
     def _area(self, stop: float) -> Floats:
+        if self.one_curve and len(self) > 1:
+            return np.full(len(self), self[:1]._area(stop)[0])
         if self.interpolation == "pchip":
             area = self._pchip(lambda block: block.area(stop))
         elif self.shared_grid:

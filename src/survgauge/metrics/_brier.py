@@ -14,8 +14,9 @@ have all subjects of one time at hand (an estimated G, weights that depend on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -82,15 +83,22 @@ class Scheme:
 
 
 class Rule(Protocol):
-    """A weighted loss W l of probabilities S, left as they are; no weight, no loss."""
+    """A weighted loss W l of probabilities S, left as they are; no weight, no loss.
 
-    def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats: ...
+    `number` is how many subjects an entry stands for, where that is not one.
+    """
+
+    def __call__(
+        self, survival: Floats, alive: Bools, weight: Floats, number: Floats | None = None
+    ) -> Floats: ...
 
 
 class Squared:
     """l = (1 - S)^2 while event-free, S^2 after the event."""
 
-    def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats:
+    def __call__(
+        self, survival: Floats, alive: Bools, weight: Floats, number: Floats | None = None
+    ) -> Floats:
         """Return W l."""
         error = survival - alive
         error *= error
@@ -108,37 +116,101 @@ class Logarithmic:
         self.clip = clip
         self.clipped = 0
         self.infinite = 0
+        self._counting = Lock()  # several threads share a rule
 
-    def __call__(self, survival: Floats, alive: Bools, weight: Floats) -> Floats:
+    def __call__(
+        self, survival: Floats, alive: Bools, weight: Floats, number: Floats | None = None
+    ) -> Floats:
         """Return W l."""
-        counts = weight > 0
+        counts, clipped = weight > 0, 0
         right = np.where(alive, survival, 1.0 - survival)
         if self.clip > 0:
             inside = np.clip(right, self.clip, 1.0 - self.clip)
-            self.clipped += int(((inside != right) & counts).sum())
+            clipped = _count((inside != right) & counts, number)
             right = inside
         with np.errstate(divide="ignore"):
             loss = np.log(right, out=np.zeros_like(right), where=counts)
         loss *= weight
         np.negative(loss, out=loss)
-        self.infinite += int(np.isinf(loss).sum())
+        infinite = _count(np.isinf(loss), number)
+        with self._counting:
+            self.clipped += clipped
+            self.infinite += infinite
         return loss
+
+
+def _count(flags: Bools, number: Floats | None) -> int:
+    return int(flags.sum() if number is None else number[flags].sum())
 
 
 def by_rows(
     scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Sums over subjects of p W l at each time and, given `share` (K,), W l @ share by subject."""
-    total = np.zeros(scheme.times.size)
-    own = np.empty(0 if share is None else len(curves))
+    total, own = by_rows_together(scheme, curves, (rule,), share)
+    return total[0], own[0]
+
+
+def by_rows_together(
+    scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """`by_rows` for several losses in one pass over the curves: (rules, K), (rules, n)."""
+    if curves.one_curve:
+        return _one_curve_for_all(scheme, curves, rules, share)
+    size = scheme.times.size
+    own = np.empty((len(rules), 0 if share is None else len(curves)))
     survival = _reader(curves, scheme.times)
-    for rows in _row_blocks(curves, scheme.times.size):
-        alive, weight = scheme.weights(rows)
-        loss = rule(survival(rows), alive, weight)
-        # Not BLAS: the sums would depend on its number of threads.
-        total += np.einsum("i,ik->k", scheme.mass[rows], loss)
-        if share is not None:
-            own[rows] = np.einsum("ik,k->i", loss, share)
+
+    def sums(blocks: Iterator[slice]) -> Floats:
+        total = np.zeros((len(rules), size))
+        for rows in blocks:
+            alive, weight = scheme.weights(rows)
+            predicted = survival(rows)
+            for r, rule in enumerate(rules):
+                loss = rule(predicted, alive, weight)
+                # Not BLAS: the sums would depend on its number of threads.
+                total[r] += np.einsum("i,ik->k", scheme.mass[rows], loss)
+                if share is not None:
+                    own[r, rows] = np.einsum("ik,k->i", loss, share)
+        return total
+
+    total = np.zeros((len(rules), size))
+    for part in curves.by_span(sums, _row_width(curves, size)):
+        total += part
+    return total, own
+
+
+def _one_curve_for_all(
+    scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats | None
+) -> tuple[Floats, Floats]:
+    """Where all subjects have the same curve two losses a time suffice: O(n + K)."""
+    size, p, a = scheme.times.size, scheme.mass, scheme.event_weight
+    stop = np.full(len(p), size) if scheme.leave is None else scheme.leave
+    change = np.minimum(scheme.change, stop)
+    seen = np.where(change < stop, a, 0.0)
+
+    def running(values: Floats) -> Floats:
+        """Sums over those event-free, and over those with the event, at each time: (2, K)."""
+        free = np.cumsum(_sums(change, values, size)[::-1])[::-1][1:]
+        events = values * (seen > 0)
+        after = np.cumsum(_sums(change, events, size) - _sums(stop, events, size))[:-1]
+        return np.stack((free, after))
+
+    mass, number = running(p), np.rint(running(np.ones(len(p))))
+    mass[1] = np.cumsum(_sums(change, p * seen, size) - _sums(stop, p * seen, size))[:-1]
+    survival = np.broadcast_to(curves.at_block(slice(0, 1), scheme.times), (2, size))
+    alive = np.repeat([[True], [False]], size, axis=1)
+    # Nobody's loss must not count, least of all an infinite one.
+    weight = np.where(number > 0, np.stack((scheme.survivor_weight, np.ones(size))), 0.0)
+    total = np.empty((len(rules), size))
+    own = np.empty((len(rules), 0 if share is None else len(p)))
+    for r, rule in enumerate(rules):
+        loss = rule(survival, alive, weight, number)
+        with np.errstate(invalid="ignore"):
+            total[r] = np.where(number > 0, loss * mass, 0.0).sum(axis=0)
+            if share is not None:
+                free, after = _from_zero(loss[0] * share), _from_zero(loss[1] * share)
+                own[r] = free[change] + seen * (after[stop] - after[change])
     return total, own
 
 
@@ -146,17 +218,31 @@ def integral_with_influence(
     scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats
 ) -> tuple[Floats, Floats]:
     """Values at each time, and the contributions to value @ share with G as known: (K,), (n,)."""
+    return integrals_with_influence(scheme, curves, (rule,), share)[0]
+
+
+def integrals_with_influence(
+    scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats
+) -> list[tuple[Floats, Floats]]:
+    """`integral_with_influence` for several losses in one pass over the curves."""
     divisor = scheme.divisor()
-    total, own = by_rows(scheme, curves, rule, share / divisor)
-    values = total / divisor
+    total, own = by_rows_together(scheme, curves, rules, share / divisor)
+    return [_influence(scheme, part / divisor, row, share, divisor)
+            for part, row in zip(total, own, strict=True)]  # fmt: skip
+
+
+def _influence(
+    scheme: Scheme, values: Floats, own: Floats, share: Floats, divisor: Floats
+) -> tuple[Floats, Floats]:
+    n = scheme.mass.size
     if not np.isfinite(values).all():
-        return values, np.full(len(curves), np.nan)
+        return values, np.full(n, np.nan)
     if not scheme.by_weight:
         return values, scheme.mass * (own - values @ (share / divisor))
     # sum_k share_k value_k W_ik / D_k, from running sums over the columns.
     pull = share * values / divisor
     free, after = _from_zero(pull * scheme.survivor_weight), _from_zero(pull)
-    stop = np.full(len(curves), pull.size) if scheme.leave is None else scheme.leave
+    stop = np.full(n, pull.size) if scheme.leave is None else scheme.leave
     change = np.minimum(scheme.change, stop)
     centre = free[change] + scheme.event_weight * (after[stop] - after[change])
     return values, scheme.mass * (own - centre)
@@ -179,7 +265,7 @@ def by_columns(
     for start in range(0, size, width):
         picked = np.arange(start, min(start + width, size))
         survival, read = np.empty((picked.size, n)), _reader(curves, scheme.times[picked])
-        for rows in _row_blocks(curves, picked.size):
+        for rows in curves.blocks(_row_width(curves, picked.size)):
             survival[:, rows] = read(rows).T
         for k in picked:
             alive, weight = scheme.column(int(k))
@@ -215,11 +301,11 @@ def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice], Floats]:
     return lambda rows: curves.at_block(rows, times)
 
 
-def _row_blocks(curves: SurvivalCurves, width: int) -> Iterator[slice]:
-    """Blocks for `width` values a row; whole rows are held only where the curves need them."""
+def _row_width(curves: SurvivalCurves, width: int) -> int:
+    """Values a row in a block; whole rows are held only where the curves need them."""
     if curves.interpolation == "pchip" or not curves.shared_grid:
-        width = max(width, curves.survival.shape[1])
-    return curves.blocks(width)
+        return max(width, curves.survival.shape[1])
+    return width
 
 
 def _sums(column: Ints, values: Floats, size: int) -> Floats:

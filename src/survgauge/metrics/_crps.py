@@ -21,26 +21,41 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 _POINTS, _WEIGHTS = (_POINTS + 1) / 2, _WEIGHTS / 2
 
 
-def node_blocks(curves: SurvivalCurves) -> Iterator[tuple[Any, Floats, Floats]]:
+def node_blocks(
+    curves: SurvivalCurves, blocks: Iterator[slice]
+) -> Iterator[tuple[Any, Floats, Floats]]:
     """Rows with their nodes, the point (0, 1) included: (rows, times, survival).
 
-    Times are (m,) or (rows, m). A curve that all subjects share comes once, as a single row.
+    Times are (m,) or (rows, m).
     """
     times, survival = curves.times, curves.survival
-    if curves.shared_grid:
-        missing = bool(times[0] > 0)
-        if survival.strides[0] == 0:
-            yield slice(0, len(curves)), *kernel.with_origin(times, survival[:1], missing)
-            return
-        for rows in curves.blocks():
-            yield rows, *kernel.with_origin(times, survival[rows], missing)
-        return
-    for block in curves.blocks():
+    for block in blocks:
+        if curves.shared_grid:
+            yield block, *kernel.with_origin(times, survival[block], bool(times[0] > 0))
+            continue
         late = times[block, 0] > 0
         for missing in (True, False):
             picked = block.start + np.flatnonzero(late == missing)
             if picked.size:
                 yield picked, *kernel.with_origin(times[picked], survival[picked], missing)
+
+
+def by_subject(curves: SurvivalCurves, score: Callable[[Pieces, Any], Floats]) -> Floats:
+    """Scores of all subjects from `score(pieces, rows)`; a curve that all share is read once."""
+    out = np.empty(len(curves))
+    if curves.one_curve:
+        rows, missing = slice(0, len(curves)), bool(curves.times[0] > 0)
+        nodes = kernel.with_origin(curves.times, curves.survival[:1], missing)
+        out[rows] = score(Pieces(*nodes, curves.interpolation), rows)
+        return out
+
+    def fill(blocks: Iterator[slice]) -> None:
+        for rows, t, s in node_blocks(curves, blocks):
+            out[rows] = score(Pieces(t, s, curves.interpolation), rows)
+
+    for _ in curves.by_span(fill):
+        pass
+    return out
 
 
 class Pieces:
@@ -49,7 +64,7 @@ class Pieces:
     def __init__(self, t: Floats, s: Floats, interpolation: str) -> None:
         self.t, self.s, self.interpolation = t, s, interpolation
         self.gap = np.diff(t, axis=-1)
-        self.slopes = np.zeros_like(s)
+        self.slopes = np.broadcast_to(0.0, s.shape)
         if interpolation == "pchip" and s.shape[1] > 1:
             self.slopes = kernel.pchip_slopes(t, s)
 
@@ -82,26 +97,46 @@ class Pieces:
 
     def crps(self, time: Floats, event: Bools) -> Floats:
         """CRPS of each subject up to the last node."""
-        s, slopes = self.s, self.slopes
-        if s.shape[1] == 1:
+        last_piece = self.s.shape[1] - 2
+        if last_piece < 0:
             return np.zeros(time.size)
-        whole = self.gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:]
-        failed, alive = self._squares(np.float64(0.0), np.float64(1.0), whole)
         k = kernel.left_index(self.t, time)
-        inside = k < s.shape[1] - 1
-        k = np.minimum(k, s.shape[1] - 2)
+        inside = k <= last_piece
+        k = np.minimum(k, last_piece)
         start, gap, *values = self._nodes(k)
         x = np.clip((time - start) / gap, 0.0, 1.0)
         part = gap, *values
         first, _ = self._squares(0.0, x, part)
         _, last = self._squares(x, 1.0, part)
-        row = self._rows(k)
+        if self.interpolation == "pchip" or self.s.shape[0] == 1:
+            before, after = self._around(k)
+            return before + first + np.where(event & inside, last + after, 0.0)
+        return self._elsewhere(k, event) + first + np.where(event & inside, last, 0.0)
+
+    def _elsewhere(self, k: Ints, event: Bools) -> Floats:
+        """CRPS over all intervals but interval k[i] of subject i (lines and steps)."""
+        s = self.s if self.interpolation == "linear" else self.s[:, :-1]
+        # S - 1 up to node k and S after it; nothing after it for the censored.
+        error = s - (np.arange(s.shape[1]) <= k[:, None])
+        np.minimum(error, np.where(event, np.inf, 0.0)[:, None], out=error)
+        piece, gap = error * error, self.gap
+        if self.interpolation == "linear":
+            piece = piece[:, 1:] + piece[:, :-1]
+            error[:, 1:] *= error[:, :-1]
+            piece += error[:, 1:]
+            gap = gap / 3
+        piece[np.arange(k.size), k] = 0.0
+        return np.einsum("ij,j->i" if gap.ndim == 1 else "ij,ij->i", piece, gap)
+
+    def _around(self, k: Ints) -> tuple[Floats, Floats]:
+        """Integrals of (1 - S)^2 over the intervals before k, and of S^2 over those after it."""
+        s, slopes, row = self.s, self.slopes, self._rows(k)
+        whole = self.gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:]
+        failed, alive = self._squares(np.float64(0.0), np.float64(1.0), whole)
         before = np.where(k > 0, np.cumsum(failed, axis=1)[row, np.maximum(k - 1, 0)], 0.0)
         later = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
-        after = np.where(
-            k < later.shape[1] - 1, later[row, np.minimum(k + 1, later.shape[1] - 1)], 0
-        )
-        return before + first + np.where(event & inside, last + after, 0.0)
+        final = later.shape[1] - 1
+        return before, np.where(k < final, later[row, np.minimum(k + 1, final)], 0.0)
 
     def density(self, time: Floats) -> Floats:
         """Minus the slope at each subject's time, on the interval that ends there; not the tail."""

@@ -11,7 +11,7 @@ from ..curves import SurvivalCurves
 from ..errors import UndefinedMetricError, name_some
 from ..outcomes import Outcomes
 from ._checks import check_curves, subject_mass
-from ._crps import Pieces, log_tail, node_blocks, tail_squares
+from ._crps import by_subject, log_tail, tail_squares
 from .details import Details
 
 
@@ -64,9 +64,7 @@ def crps_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Deta
     last, ends = checked.last_time, checked.last_survival
     past = y.time > last
     _refuse_nan_tail(checked, (mass > 0) & (y.event | past))
-    loss = np.empty(len(y))
-    for rows, t, s in node_blocks(checked):
-        loss[rows] = Pieces(t, s, checked.interpolation).crps(y.time[rows], y.event[rows])
+    loss = by_subject(checked, lambda pieces, rows: pieces.crps(y.time[rows], y.event[rows]))
     before, after = tail_squares(np.maximum(y.time, last), last, ends, checked.tail)
     loss += np.where(past, before, 0.0) + np.where(y.event, after, 0.0)
     return _mean(y, mass, loss, checked, {"score": "crps", "direction": "lower"})
@@ -137,8 +135,7 @@ def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
     """Log density of events and log survival of censored subjects, (n,)."""
     density = np.zeros(len(y))
     if curves.interpolation != "step":
-        for rows, t, s in node_blocks(curves):
-            density[rows] = Pieces(t, s, curves.interpolation).density(y.time[rows])
+        density = by_subject(curves, lambda pieces, rows: pieces.density(y.time[rows]))
     with np.errstate(divide="ignore"):
         score = np.log(np.where(y.event, density, curves.at_own(y.time)))
     if past.any():
