@@ -200,6 +200,23 @@ class Evaluation:
         displays = import_module("survgauge.displays")
         return displays.display(self, kind, **options).plot(ax)
 
+    def to_html(self, path: Any, *, title: str = "Evaluation of survival models") -> Any:
+        """Write a report: one page that works offline, with tables, charts and downloads.
+
+        Parameters
+        ----------
+        path : path-like
+            The HTML file.
+        title : str
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        return import_module("survgauge.report").write_evaluation(self, path, title)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
         return {

@@ -1,0 +1,115 @@
+"""What each warning means and what to do: for the report, and checked against the docs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How much a warning weighs (note, caution, problem), what it means, what to do."""
+
+    weight: str
+    meaning: str
+    advice: str
+
+
+EXPLANATIONS: dict[str, Explanation] = {
+    "in-sample-reference": Explanation(
+        "caution",
+        "no `y_train`: the test outcomes are their own reference set",
+        "pass the training outcomes",
+    ),
+    "g-below-floor": Explanation(
+        "note",
+        "metrics that weight by 1/G stop where G(t-) falls below 0.05: few are uncensored then",
+        "usually nothing; `min_g` changes it",
+    ),
+    "thin-risk-set": Explanation(
+        "note",
+        "they stop where fewer than 10 test subjects are at risk",
+        "usually nothing; `min_at_risk` changes it",
+    ),
+    "past-follow-up": Explanation(
+        "note",
+        "they stop where the follow-up of the training or the test set ends",
+        "usually nothing",
+    ),
+    "time-past-horizon": Explanation(
+        "caution",
+        "the time of Brier, AUC, 1-calibration and ICI lies past the horizon, used instead",
+        "pass an earlier `time`",
+    ),
+    "few-events": Explanation(
+        "caution", "under 30 subjects or 10 events", "do not rely on the intervals"
+    ),
+    "tail-times": Explanation(
+        "caution",
+        "more than 10 % of the predicted times are extrapolated past the curves' last time",
+        'give `tau`, or compare with `tail="hold"`',
+    ),
+    "tail-decides": Explanation(
+        "problem",
+        "two models compare differently when no time is read past the curves' last",
+        "give `tau`: without it the tail decides, not the data",
+    ),
+    "past-reference": Explanation(
+        "problem",
+        "subjects censored after the last reference time: N times an arbitrary tail",
+        "give `tau`",
+    ),
+    "far-surrogates": Explanation(
+        "caution",
+        "pseudo-observations reach more than twice past the follow-up",
+        "give `tau`; look at `mae_margin`, `mae_expected`",
+    ),
+    "unseen-times": Explanation(
+        "caution",
+        "more than 10 % of the reference are event-free at its end: IPCW misses late errors",
+        "give `tau`",
+    ),
+    "negative-times": Explanation(
+        "problem",
+        "predicted times below zero",
+        "if these are risk scores, wrap them in `RiskScores`",
+    ),
+    "excluded": Explanation(
+        "note",
+        "subjects that a method has nothing to say about, with the reason and count",
+        "read the reason",
+    ),
+    "changed": Explanation(
+        "note", "surrogates above `tau`, set to `tau`, with the count", "nothing"
+    ),
+    "infinite": Explanation(
+        "problem",
+        "the model gave probability zero to something that happened",
+        "smooth the curves, or use another metric",
+    ),
+    "undefined-metric": Explanation(
+        "caution", "no value on these data, with the reason; the table has NaN", "read the reason"
+    ),
+    "large-weight": Explanation(
+        "caution",
+        "one subject stands for more than 20: G is small there",
+        "give `tau`, or raise `min_g`",
+    ),
+    "c-below-half": Explanation(
+        "problem", "significantly below 0.5", "check the sign of the risk: higher must mean earlier"
+    ),
+    "antolini-skipped": Explanation(
+        "note", "above 100,000 subjects antolini leaves the default set", "name it in `metrics`"
+    ),
+    "few-replicates": Explanation(
+        "caution", "too few bootstrap draws for an interval", "raise `n_boot`"
+    ),
+}
+
+
+def explain(code: str) -> Explanation:
+    """Explain a code; every code of `evaluate` has an entry.
+
+    >>> explain("tail-decides").weight
+    'problem'
+    """
+    return EXPLANATIONS[code]

@@ -1,0 +1,40 @@
+"""Reports: results as one self-contained HTML page.
+
+One function turns results into plain data, another turns the data into a page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._writing import write_atomically
+from . import charts
+from .evaluation_page import evaluation_page
+
+if TYPE_CHECKING:
+    from ..evaluation import Evaluation
+
+__all__ = ["evaluation_html", "saved_evaluation_html", "write_evaluation"]
+
+
+def evaluation_html(ev: Evaluation, title: str = "Evaluation of survival models") -> str:
+    """Make the page of an evaluation."""
+    data = ev.to_dict()
+    figures = charts.from_table(data) | charts.from_evaluation(ev)
+    return evaluation_page(data, figures, title=title, tau=ev.problem.tau)
+
+
+def saved_evaluation_html(
+    data: dict[str, Any], title: str = "Evaluation of survival models"
+) -> str:
+    """Make the page from the plain data of `Evaluation.to_dict`, as saved by ``--json``.
+
+    Charts that need the predictions are left out.
+    """
+    return evaluation_page(data, charts.from_table(data), title=title, tau=None)
+
+
+def write_evaluation(ev: Evaluation, path: str | Path, title: str) -> Path:
+    """Write the page of an evaluation, whole or not at all."""
+    return write_atomically(path, evaluation_html(ev, title))

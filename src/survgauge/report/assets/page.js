@@ -1,0 +1,346 @@
+"use strict";
+// What makes the page move: theme, series on and off, sortable and filterable tables, charts.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
+  const root = document.documentElement;
+  const hidden = new Set();
+  const shown = (name) => !hidden.has(name);
+
+  // -- theme ---------------------------------------------------------------------------------
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const toggle = document.getElementById("theme");
+  let chosen = null;
+  function theme() {
+    const name = chosen || (dark.matches ? "dark" : "light");
+    root.dataset.theme = name;
+    toggle.textContent = name === "dark" ? "Light page" : "Dark page";
+  }
+  toggle.addEventListener("click", () => {
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    theme();
+  });
+  dark.addEventListener("change", theme);
+  theme();
+  document.getElementById("print").addEventListener("click", () => window.print());
+
+  // -- saving --------------------------------------------------------------------------------
+  function save(name, content, type) {
+    const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = name;
+    document.body.appendChild(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  }
+  function csv(rows) {
+    const cell = (value) => {
+      let text = value === null || value === undefined ? "" : String(value);
+      // A spreadsheet would run a text that starts like a formula.
+      if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  }
+  function records(list) {
+    const names = [...new Set(list.flatMap((row) => Object.keys(row)))];
+    const plain = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : value);
+    return [names, ...list.map((row) => names.map((name) => plain(row[name])))];
+  }
+  for (const button of all("button[data-save]")) {
+    button.addEventListener("click", () => {
+      const what = button.dataset.save;
+      if (what === "json") save(`${data.file}.json`, JSON.stringify(data.record, null, 1), "application/json");
+      else save(`${data.file}-${what}.csv`, csv(records(data.record[what])), "text/csv");
+    });
+  }
+
+  // -- tables --------------------------------------------------------------------------------
+  function keyOf(row, column) {
+    const cell = row.cells[column];
+    const given = cell.dataset.sort;
+    const text = given === undefined ? cell.textContent.trim() : given;
+    const value = text === "" ? NaN : Number(text);
+    return Number.isNaN(value) ? text : value;
+  }
+  function order(a, b) {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    if (typeof a === "number") return -1; // numbers before gaps
+    if (typeof b === "number") return 1;
+    return a.localeCompare(b);
+  }
+  for (const table of all("table.sortable")) {
+    all("thead th", table).forEach((head, column) => {
+      const button = head.querySelector("button");
+      if (!button) return;
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        for (const other of all("thead th", table)) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const body = table.tBodies[0];
+        const rows = [...body.rows].map((row) => [keyOf(row, column), row]);
+        rows.sort((a, b) => {
+          const gap = order(a[0], b[0]);
+          const gaps = typeof a[0] !== "number" && typeof b[0] === "number" ? 1 : typeof a[0] === "number" && typeof b[0] !== "number" ? -1 : 0;
+          return gaps || (up ? gap : -gap);
+        });
+        for (const [, row] of rows) body.appendChild(row);
+      });
+    });
+  }
+  function filterRows() {
+    for (const table of all("table[data-filtered]")) {
+      const controls = all(`[data-filter="${table.id}"]`);
+      let count = 0;
+      for (const row of table.tBodies[0].rows) {
+        const text = row.textContent.toLowerCase();
+        const passes = controls.every((control) => {
+          const wanted = control.value.trim().toLowerCase();
+          if (!wanted) return true;
+          const column = control.dataset.column;
+          return column === undefined ? text.includes(wanted) : row.cells[Number(column)].textContent.trim().toLowerCase() === wanted;
+        });
+        row.hidden = !(passes && (row.dataset.series || "").split("\u001f").every((name) => !name || shown(name)));
+        count += row.hidden ? 0 : 1;
+      }
+      const note = document.getElementById(`${table.id}-count`);
+      if (note) note.textContent = `${count} of ${table.tBodies[0].rows.length} rows`;
+    }
+  }
+  for (const control of all("[data-filter]")) control.addEventListener("input", filterRows);
+  for (const box of all("input[data-show-column]")) {
+    const apply = () => {
+      for (const cell of all(`[data-column-name="${CSS.escape(box.dataset.showColumn)}"]`)) cell.hidden = !box.checked;
+    };
+    box.addEventListener("change", apply);
+    apply();
+  }
+
+  // -- views: one of several tables or charts ---------------------------------------------------
+  for (const select of all("select[data-views]")) {
+    const apply = () => {
+      for (const part of all(`[data-view-of="${select.dataset.views}"]`)) part.hidden = part.dataset.view !== select.value;
+    };
+    select.addEventListener("change", apply);
+    apply();
+  }
+
+  // -- charts --------------------------------------------------------------------------------
+  const tip = document.getElementById("tip");
+  const said = document.getElementById("said");
+  function fillTip(target) {
+    tip.replaceChildren();
+    const title = document.createElement("b");
+    title.textContent = target.title;
+    tip.appendChild(title);
+    for (const [name, text] of target.rows) {
+      const row = document.createElement("div");
+      row.className = "row";
+      for (const part of [name, text]) {
+        const span = document.createElement("span");
+        span.textContent = part;
+        row.appendChild(span);
+      }
+      tip.appendChild(row);
+    }
+    said.textContent = `${target.title}: ${target.rows.map((row) => row.join(" ")).join("; ")}`;
+  }
+  function placeTip(x, y) {
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    const left = x + 16 + box.width > window.innerWidth ? x - box.width - 16 : x + 16;
+    tip.style.left = `${Math.max(4, left)}px`;
+    tip.style.top = `${Math.max(4, Math.min(y + 12, window.innerHeight - box.height - 8))}px`;
+  }
+
+  class Figure {
+    constructor(element, spec) {
+      this.element = element;
+      this.spec = spec;
+      this.plot = element.querySelector(".plot");
+      this.select = element.querySelector("select.choice");
+      this.current = -1;
+      if (this.select) this.select.addEventListener("change", () => this.render());
+      for (const button of all("button[data-tool]", element)) {
+        button.addEventListener("click", () => this.use(button.dataset.tool, button));
+      }
+      this.plot.addEventListener("pointermove", (event) => this.point(event));
+      this.plot.addEventListener("pointerleave", () => this.leave());
+      this.plot.addEventListener("keydown", (event) => this.press(event));
+      this.plot.addEventListener("blur", () => this.leave());
+      new ResizeObserver(() => {
+        const width = Math.floor(this.plot.clientWidth);
+        if (width && width !== this.width) this.render();
+      }).observe(this.plot);
+    }
+    get choice() { return this.select ? Number(this.select.value) : 0; }
+    get chart() { return this.spec.specs[this.choice]; }
+    render(width) {
+      const size = width || Math.floor(this.plot.clientWidth);
+      if (!size) return;
+      this.width = size;
+      const { svg, targets } = Charts.draw(this.chart, size, shown);
+      svg.setAttribute("aria-hidden", "true");
+      this.targets = targets;
+      this.svg = svg;
+      this.current = -1;
+      this.plot.replaceChildren(svg);
+      const note = this.element.querySelector(".note");
+      if (note) note.textContent = this.chart.note || "";
+      const picked = this.element.querySelector(".chosen");
+      if (picked && this.select) picked.textContent = `: ${this.select.selectedOptions[0].textContent}`;
+      const table = this.element.querySelector(".numbers");
+      if (table) this.fill(table);
+    }
+    show(k, x, y) {
+      if (k < 0 || k >= this.targets.count) return this.leave();
+      const target = this.targets.at(k);
+      this.current = k;
+      if (this.over) this.over.remove();
+      this.over = Charts.node("g", { "pointer-events": "none" }, this.svg);
+      if (target.guide) {
+        const { x: at, top, bottom } = target.guide;
+        Charts.node("line", { x1: at, x2: at, y1: top, y2: bottom, style: "stroke:var(--soft)" }, this.over);
+      }
+      for (const [px, py, c] of target.marks) {
+        Charts.node("circle", { cx: px, cy: py, r: 6, style: `fill:none;stroke-width:2;stroke:${c === undefined ? "var(--ink)" : Charts.colour(c)}` }, this.over);
+      }
+      fillTip(target);
+      if (x === undefined) {
+        const box = this.svg.getBoundingClientRect();
+        const mark = target.marks[0] || [target.guide.x, target.guide.top];
+        placeTip(box.left + (mark[0] * box.width) / this.width, box.top + mark[1]);
+      } else placeTip(x, y);
+      return undefined;
+    }
+    point(event) {
+      if (!this.svg) return;
+      const box = this.svg.getBoundingClientRect();
+      const scale = this.width / box.width;
+      this.show(this.targets.nearest((event.clientX - box.left) * scale, (event.clientY - box.top) * scale), event.clientX, event.clientY);
+    }
+    press(event) {
+      if (!this.targets || !this.targets.count) return;
+      const last = this.targets.count - 1;
+      const step = Math.max(1, Math.floor(this.targets.count / 50));
+      const move = { ArrowRight: this.current + step, ArrowDown: this.current + step, ArrowLeft: this.current - step, ArrowUp: this.current - step, Home: 0, End: last }[event.key];
+      if (event.key === "Escape") this.leave();
+      if (move === undefined) return;
+      event.preventDefault();
+      this.show(Math.max(0, Math.min(last, move)));
+    }
+    leave() {
+      tip.hidden = true;
+      this.current = -1;
+      if (this.over) this.over.remove();
+    }
+    use(tool, button) {
+      const name = `${data.file}-${this.spec.id}`;
+      if (tool === "csv") save(`${name}.csv`, csv(Charts.table(this.chart)), "text/csv");
+      if (tool === "svg") save(`${name}.svg`, this.picture(), "image/svg+xml");
+      if (tool === "png") this.png(name);
+      if (tool === "table") this.toggleTable(button);
+    }
+    // A drawing of its own, in the light colours, whatever the page looks like.
+    picture() {
+      const { svg } = Charts.draw(this.chart, 720, shown);
+      svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+      return new XMLSerializer().serializeToString(svg).replace(/var\(--([\w-]+)\)/g, (_, key) => data.light[key] || "#000");
+    }
+    png(name) {
+      const image = new Image();
+      image.onload = () => {
+        const canvas = document.createElement("canvas");
+        canvas.width = image.width * 2;
+        canvas.height = image.height * 2;
+        const context = canvas.getContext("2d");
+        context.scale(2, 2);
+        context.drawImage(image, 0, 0);
+        canvas.toBlob((blob) => save(`${name}.png`, blob), "image/png");
+      };
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.picture())}`;
+    }
+    toggleTable(button) {
+      let table = this.element.querySelector(".numbers");
+      if (table) table.remove();
+      else {
+        table = document.createElement("div");
+        table.className = "table numbers";
+        this.element.appendChild(table);
+        this.fill(table);
+      }
+      button.setAttribute("aria-expanded", String(!!this.element.querySelector(".numbers")));
+    }
+    fill(place) {
+      const limit = 200;
+      const rows = Charts.table(this.chart);
+      const table = document.createElement("table");
+      rows.slice(0, limit + 1).forEach((row, k) => {
+        const line = (k ? table.tBodies[0] || table.createTBody() : table.createTHead()).insertRow();
+        for (const value of row) {
+          const cell = document.createElement(k ? "td" : "th");
+          cell.textContent = typeof value === "number" ? Charts.format(value) : value === null || value === undefined ? "" : value;
+          if (typeof value === "number") cell.className = "number";
+          line.appendChild(cell);
+        }
+      });
+      place.replaceChildren(table);
+      if (rows.length > limit + 1) {
+        const more = document.createElement("p");
+        more.className = "small soft";
+        more.textContent = `The first ${limit} of ${rows.length - 1} rows; CSV has all.`;
+        place.appendChild(more);
+      }
+    }
+  }
+  const figures = new Map();
+  for (const spec of data.figures) {
+    const element = document.getElementById(spec.id);
+    if (element) figures.set(spec.id, new Figure(element, spec));
+  }
+  for (const button of all("button[data-goto]")) {
+    button.addEventListener("click", () => {
+      const figure = figures.get(button.dataset.goto);
+      figure.select.value = button.dataset.choice;
+      figure.render();
+      figure.element.scrollIntoView({ block: "center" });
+      figure.plot.focus({ preventScroll: true });
+    });
+  }
+
+  // -- series on and off -----------------------------------------------------------------------
+  const chips = all("button.chip");
+  for (const chip of chips) {
+    chip.prepend(Charts.swatch(Number(chip.dataset.color), "both"));
+    chip.addEventListener("click", () => {
+      const name = chip.dataset.series;
+      if (hidden.has(name)) hidden.delete(name);
+      else if (hidden.size < chips.length - 1) hidden.add(name);
+      update();
+    });
+  }
+  const everything = document.getElementById("all-series");
+  if (everything) everything.addEventListener("click", () => { hidden.clear(); update(); });
+  function update() {
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(shown(chip.dataset.series)));
+    filterRows();
+    for (const figure of figures.values()) figure.render(figure.width);
+  }
+  for (const name of data.hidden || []) hidden.add(name);
+  update();
+
+  // -- where we are ------------------------------------------------------------------------------
+  const links = all("nav.contents a");
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const link of links) link.setAttribute("aria-current", String(link.hash === `#${entry.target.id}`));
+    }
+  }, { rootMargin: "-10% 0px -75% 0px" });
+  for (const section of all("section[id]")) watcher.observe(section);
+  window.addEventListener("beforeprint", () => { for (const figure of figures.values()) figure.render(640); });
+  window.addEventListener("afterprint", () => { for (const figure of figures.values()) figure.render(); });
+  root.dataset.ready = "true";
+})();
