@@ -1,12 +1,16 @@
-"""Pages run as doctests, each in an empty folder of its own; what only Sphinx reads is left out."""
+"""Pages run as doctests, each in a folder of its own; what only Sphinx reads is left out."""
 
 from __future__ import annotations
 
 import pytest
+from docs_files import write_files
 
 collect_ignore = ["conf.py", "check_site.py", "_ext", "_build"]
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path, monkeypatch):
+def _in_its_own_folder(request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if request.node.path.suffix == ".md":
+        write_files(request.node.path, tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))

@@ -14,8 +14,9 @@ logger = logging.getLogger(__name__)
 
 # What docutils' converter does not know, in words that it knows.
 SPELLINGS = (
-    (re.compile(r"\\(big|Big|bigg|Bigg)(?=[(\[{]|\\[{l])"), r"\\\1l"),
-    (re.compile(r"\\(big|Big|bigg|Bigg)(?=[)\]}]|\\[}r])"), r"\\\1r"),
+    (re.compile(r"\\(big|Big|bigg|Bigg)m?(?=\||\\\||\\mid)"), ""),
+    (re.compile(r"\\(big|Big|bigg|Bigg)(?=[(\[]|\\[{l])"), r"\\\1l"),
+    (re.compile(r"\\(big|Big|bigg|Bigg)(?=[)\]]|\\[}r])"), r"\\\1r"),
     (re.compile(r"\\iff\b"), r"\\Longleftrightarrow"),
     (re.compile(r"\\dfrac\b"), r"\\displaystyle\\frac"),
 )

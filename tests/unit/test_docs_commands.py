@@ -13,6 +13,8 @@ pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 pytest.importorskip("lifelines")
 
+from docs_files import write_files
+
 from survgauge.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,6 +43,7 @@ def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch, capsys)
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    write_files(page, tmp_path)
     python = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(python)
     for words, shown in commands(text):
