@@ -122,36 +122,43 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
 
 def _trust(data: dict[str, Any]) -> Markup:
     """Warnings, gravest first; one that several models or metrics share is said once."""
-    shared: dict[tuple[str, str], list[str]] = {}
+    shared: dict[tuple[str, str], dict[str, list[str]]] = {}
     for warning in data["warnings"]:
-        where = " ".join(str(warning[k]) for k in ("group", "model", "metric") if warning[k])
-        names = shared.setdefault((warning["code"], warning["message"]), [])
-        if where and where not in names:
-            names.append(where)
+        places = shared.setdefault((warning["code"], warning["message"]), {})
+        place = " ".join(str(warning[k]) for k in ("group", "metric") if warning[k])
+        models = places.setdefault(place, [])
+        if warning["model"] and warning["model"] not in models:
+            models.append(warning["model"])
     items = []
     for weight in _WEIGHTS:
-        for (code, message), names in shared.items():
-            told = explain(code)
-            if told.weight == weight:
-                items.append(_remark(weight, code, message, names, told.meaning, told.advice))
+        for (code, message), places in shared.items():
+            if explain(code).weight == weight:
+                names = [_where(place, models, data) for place, models in places.items()]
+                items.append(_remark(weight, code, message, [name for name in names if name]))
     if not items:
         told_by = "No remark: the follow-up supports every number on this page."
         items = [tag("li", tag("span", "good", class_="badge"), told_by, class_="good")]
     return tag("ul", *items, class_="trust")
 
 
-def _remark(
-    weight: str, code: str, message: str, names: list[str], meaning: str, advice: str
-) -> Markup:
-    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+def _where(place: str, models: list[str], data: dict[str, Any]) -> str:
+    whose = "all models" if 1 < len(models) == len(data["models"]) else ", ".join(models)
+    return f"{place} of {whose}" if place and whose else place or whose
+
+
+def _remark(weight: str, code: str, message: str, names: list[str]) -> Markup:
+    told = explain(code)
+    shown = "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    advice = told.advice.replace("`", "")
+    said = advice.partition(":")[0].partition(",")[0] in message
     return tag(
         "li",
         tag("span", weight, class_="badge"),
-        tag("strong", f"{shown}: " if shown else None),
+        tag("strong", f"{shown}: ") if shown else None,
         message.rstrip("."),
         ". ",
-        tag("span", "What to do: ", advice.replace("`", ""), ". ", class_="soft"),
-        tag("code", code, class_="soft small", title=meaning.replace("`", "")),
+        None if said else tag("span", f"What to do: {advice}. ", class_="soft"),
+        tag("code", code, class_="soft small", title=told.meaning.replace("`", "")),
         class_=weight,
     )
 
@@ -174,9 +181,11 @@ def _glance(data: dict[str, Any]) -> Markup:
     head: list[Markup] = [_head("model")] + ([_head("group")] if grouped else [])
     for name in ordered:
         arrow = "lower is better" if REGISTRY[name].direction == "lower" else "higher is better"
-        label = tag("button", name, type="button", title=f"{REGISTRY[name].title}; {arrow}")
+        title = REGISTRY[name].title
+        label = tag("button", name, type="button", title=f"{title}; {arrow}")
         unit = _unit(data, name)
-        note = tag("span", f"{unit}, {arrow}" if unit else arrow, class_="interval soft small")
+        told = f"{title.partition(':')[0]}{f', {unit}' if unit else ''}; {arrow}"
+        note = tag("span", told, class_="interval soft small")
         head.append(tag("th", label, note, scope="col", class_="number", data_column_name=name))
     body = []
     for group in groups:
@@ -286,26 +295,34 @@ def _numbers(data: dict[str, Any]) -> Markup:
     best = best_rows(rows)
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []
-    header += [("metric", None), ("value", "number"), ("low", "number"), ("high", "number"),
-               ("standard error", "number"), ("skill over KM", "number"), ("better", None),
-               ("what it is", None)]  # fmt: skip
+    header += [("metric", None), ("value", "number"), ("interval", "number"),
+               ("standard error", "number"), ("skill over KM", "number"),
+               ("better", None)]  # fmt: skip
     lines = []
     for row in rows:
         name = row["metric"]
         mark = "best" if best.get((row.get("group"), name)) is row else None
         cells = [tag("th", row["model"], scope="row", class_="model")]
         cells += [tag("td", str(row["group"]))] if grouped else []
-        cells += [tag("td", tag("code", name)), _figure_cell(row["value"], mark)]
-        cells += [_figure_cell(row[key]) for key in ("low", "high", "stderr")]
+        title = tag("span", REGISTRY[name].title, class_="interval soft")
+        cells += [tag("td", tag("code", name), title, data_sort=name)]
+        cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
+        cells.append(_figure_cell(row["stderr"]))
         skill = row["skill"]
         cells.append(tag("td", "-" if skill is None else f"{skill:.1%}", class_="number",
                          data_sort="" if skill is None else skill))  # fmt: skip
-        cells += [tag("td", row["direction"]), tag("td", REGISTRY[name].title, class_="soft")]
+        cells.append(tag("td", row["direction"]))
         lines.append(tag("tr", *cells, data_series=row["model"]))
     return join(
         _filters(data, grouped),
         table(header, lines, caption="All models and metrics", name="all-numbers", filtered=True),
     )
+
+
+def _interval_cell(row: dict[str, Any]) -> Markup:
+    known = isinstance(row["low"], float) and isinstance(row["high"], float)
+    shown = f"{number(row['low'])} to {number(row['high'])}" if known else "-"
+    return tag("td", shown, class_="number", data_sort=row["low"] if known else "")
 
 
 def _figure_cell(value: Any, mark: str | None = None) -> Markup:

@@ -69,4 +69,4 @@ def table(
         id=name,
         data_filtered=filtered,
     )
-    return tag("div", body, class_="table", tabindex=0, role="region", aria_label=caption)
+    return tag("div", body, class_="table tall", tabindex=0, role="region", aria_label=caption)

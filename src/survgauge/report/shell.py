@@ -136,9 +136,7 @@ def figure(spec: dict[str, Any], *, wide: bool = False) -> Markup:
         ),
         class_="tools",
     )
-    head = tag(
-        "div", tag("h3", spec["title"], tag("span", class_="chosen")), select, tools, class_="head"
-    )
+    head = tag("div", tag("h3", spec["title"], tag("span", class_="chosen")), select, class_="head")
     plot = tag(
         "div",
         class_="plot",
@@ -147,7 +145,8 @@ def figure(spec: dict[str, Any], *, wide: bool = False) -> Markup:
         aria_label=f"Chart: {spec['title']}. Arrow keys read the values.",
     )
     caption = tag("figcaption", spec["caption"], " ", tag("span", class_="note"))
-    return tag("figure", head, plot, caption, id=spec["id"], class_="wide" if wide else None)
+    foot = tag("div", caption, tools, class_="foot")
+    return tag("figure", head, plot, foot, id=spec["id"], class_="wide" if wide else None)
 
 
 _TOOLS = (

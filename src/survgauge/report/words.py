@@ -6,12 +6,12 @@ from typing import Any
 
 from ..evaluation.verdict import Against, Verdict, verdicts
 from ..metrics.registry import REGISTRY
-from ..tables import number, p_text, relation
+from ..tables import number, relation
 
 #: By what a page judges first: the error in units of time, then probabilities, then ranking.
 _HEADLINES = ("mae_po", "mae_margin", "mae_expected", "mae_ipcw_d", "ibs", "crps", "harrell", "uno")
 #: Shown beside each other at the top of the page.
-GLANCE = ("mae_po", "mae_margin", "ibs", "harrell", "d_calibration", "km_calibration")
+GLANCE = ("mae_po", "mae_margin", "ibs", "harrell", "d_calibration")
 _SURE = 0.05
 
 
@@ -88,7 +88,7 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
         share = f"{row['value']:.0%}"
         sentences.append(
             f"{model} puts {share} of the comparable pairs in the right order "
-            f"(Harrell's C {number(row['value'], 3)}{_interval(data, row['low'], row['high'])})."
+            f"(Harrell's C {number(row['value'], 3)}{_after(data, row['low'], row['high'])})."
         )
     row = rows.get("ibs")
     if row and row["value"] is not None and row["skill"] is not None and metric != "ibs":
@@ -105,9 +105,14 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
 
 
 def _interval(data: dict[str, Any], low: float | None, high: float | None) -> str:
+    told = _after(data, low, high)
+    return f" ({told[2:]})" if told else ""
+
+
+def _after(data: dict[str, Any], low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
-    return f" ({data['confidence'] * 100:g} % CI {number(low, 3)} to {number(high, 3)})"
+    return f", {data['confidence'] * 100:g} % CI {number(low, 3)} to {number(high, 3)}"
 
 
 def _amount(data: dict[str, Any], value: float) -> str:
@@ -117,6 +122,3 @@ def _amount(data: dict[str, Any], value: float) -> str:
 
 def _list(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-__all__ = ["GLANCE", "headline", "p_text", "summary"]

@@ -39,8 +39,10 @@ const Charts = (() => {
   }
 
   function tickText(value, step) {
-    const digits = Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
-    return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    let digits = 0;
+    while (digits < 8 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1;
+    // Adding zero turns -0 into 0.
+    return (Math.round(value / step) * step + 0).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
 
   function ticks(low, high, count) {
@@ -95,15 +97,15 @@ const Charts = (() => {
     return made;
   }
 
-  function key(parent, x, y, c, kind) {
+  function key(parent, x, y, c, kind, solid) {
     if (kind === "bars") {
       node("rect", { x: x + 6, y: y - 5, width: 12, height: 10, style: `fill:${colour(c)}` }, parent);
       return;
     }
     if (kind !== "points") {
-      node("line", { x1: x, x2: x + 24, y1: y, y2: y, style: `stroke:${colour(c)};stroke-width:2`, "stroke-dasharray": dash(c) }, parent);
+      node("line", { x1: x, x2: x + 24, y1: y, y2: y, style: `stroke:${colour(c)};stroke-width:2`, "stroke-dasharray": solid ? "" : dash(c) }, parent);
     }
-    if (kind !== "line" || typeof c === "number") shape(c, x + 12, y, 3.5, parent, true);
+    if (kind !== "line") shape(c, x + 12, y, 3.5, parent, true);
   }
 
   function legend(svg, layers, width) {
@@ -118,7 +120,7 @@ const Charts = (() => {
       const label = shorten(name, 200);
       const size = 34 + textWidth(label) + 14;
       if (x + size > width && x > 4) { x = 4; y += 18; }
-      key(svg, x, y, layer.color, layer.type);
+      key(svg, x, y, layer.color, layer.type, layer.solid);
       node("text", { x: x + 30, y: y + 4, style: "fill:var(--ink)" }, svg, label);
       x += size;
     }

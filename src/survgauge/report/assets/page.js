@@ -100,7 +100,9 @@
           const wanted = control.value.trim().toLowerCase();
           if (!wanted) return true;
           const column = control.dataset.column;
-          return column === undefined ? text.includes(wanted) : row.cells[Number(column)].textContent.trim().toLowerCase() === wanted;
+          if (column === undefined) return text.includes(wanted);
+          const cell = row.cells[Number(column)];
+          return (cell.dataset.sort ?? cell.textContent.trim()).toLowerCase() === wanted;
         });
         row.hidden = !(passes && (row.dataset.series || "").split("\u001f").every((name) => !name || shown(name)));
         count += row.hidden ? 0 : 1;

@@ -1,0 +1,106 @@
+"""Charts that need nothing but the table: values and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...metrics.registry import REGISTRY
+from ...tables import p_text
+from ..words import headline
+from .specs import Spec, figure
+
+
+def metrics(data: dict[str, Any]) -> list[Spec]:
+    """Forest plot of the models, a choice for each metric (and group)."""
+    keys = list(dict.fromkeys((r["metric"], r.get("group")) for r in data["metrics"]))
+    keys.sort(key=lambda key: key[0] != headline(data))
+    specs, labels = [], []
+    for metric, group in keys:
+        rows = [r for r in data["metrics"] if (r["metric"], r.get("group")) == (metric, group)]
+        known = REGISTRY[metric]
+        labels.append(metric if group is None else f"{metric}, {group}")
+        baseline = _baseline(rows)
+        specs.append(
+            {
+                "kind": "forest",
+                "x": {"label": _axis(data, metric)},
+                "zero": baseline,
+                "zeroLabel": "Kaplan-Meier" if baseline is not None else None,
+                "rows": [
+                    {
+                        "label": r["model"],
+                        "series": [r["model"]],
+                        "color": data["models"].index(r["model"]),
+                        "value": r["value"],
+                        "low": r["low"],
+                        "high": r["high"],
+                        "notes": _skill(r),
+                    }
+                    for r in rows
+                ],
+                "note": f"{known.title}; {known.direction} is better.",
+            }
+        )
+    return [
+        figure("metrics-chart", "Metric with interval", specs, labels, "Metric", wide=True,
+                caption="A dot is the value, the line its interval.")
+    ]  # fmt: skip
+
+
+def _baseline(rows: list[dict[str, Any]]) -> float | None:
+    """Value of Kaplan-Meier for everybody, from the skill of any model."""
+    for row in rows:
+        value, skill = row["value"], row["skill"]
+        if isinstance(value, float) and isinstance(skill, float) and skill < 1:
+            return value / (1 - skill)
+    return None
+
+
+def _skill(row: dict[str, Any]) -> list[list[str]]:
+    skill = row["skill"]
+    return [] if skill is None else [["skill over Kaplan-Meier", f"{skill:.1%}"]]
+
+
+def differences(data: dict[str, Any]) -> list[Spec]:
+    keys = list(dict.fromkeys((r["metric"], r.get("group")) for r in data["comparisons"]))
+    if len(data["models"]) < 2 or not keys:
+        return []
+    keys.sort(key=lambda key: key[0] != headline(data))
+    specs, labels = [], []
+    for metric, group in keys:
+        rows = [r for r in data["comparisons"] if (r["metric"], r.get("group")) == (metric, group)]
+        labels.append(metric if group is None else f"{metric}, {group}")
+        lower = REGISTRY[metric].direction == "lower"
+        specs.append(
+            {
+                "kind": "forest",
+                "x": {"label": f"Difference of {_axis(data, metric)}"},
+                "zero": 0,
+                "zeroLabel": "no difference",
+                "rows": [
+                    {
+                        "label": f"{r['model_a']} \u2212 {r['model_b']}",
+                        "series": [r["model_a"], r["model_b"]],
+                        "color": data["models"].index(r["model_a"]),
+                        "value": r["difference"],
+                        "low": r["low"],
+                        "high": r["high"],
+                        "notes": [["p", p_text(r["p_value"])], ["p (Holm)", p_text(r["p_holm"])]],
+                    }
+                    for r in rows
+                ],
+                "note": f"Left of zero the {'first' if lower else 'second'} model is better.",
+            }
+        )
+    caption = "Difference of two models on the same subjects, with its interval."
+    return [
+        figure("differences-chart", "Paired differences", specs, labels, "Metric", wide=True,
+                caption=caption)
+    ]  # fmt: skip
+
+
+def _axis(data: dict[str, Any], metric: str) -> str:
+    kind, unit = REGISTRY[metric].unit, data.get("unit") or ""
+    if kind == "time":
+        return f"{metric} ({unit})" if unit else f"{metric} (unit of time)"
+    return metric

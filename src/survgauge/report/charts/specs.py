@@ -1,0 +1,93 @@
+"""Parts that charts are described by: lines, rules, domains, rounded numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...tables import number
+
+Spec = dict[str, Any]
+#: Subjects of a scatter plot; more are summarised by a seeded sample of this size.
+MOST_POINTS = 400
+#: Points of a curve.
+MOST_TIMES = 480
+_DIGITS = 5
+
+
+def figure(
+    name: str,
+    title: str,
+    specs: list[Spec],
+    options: Iterable[str] = (),
+    label: str = "",
+    *,
+    caption: str,
+    wide: bool = False,
+) -> Spec:
+    found = list(options)
+    choices = {"label": label, "options": found} if len(found) > 1 else None
+    return {
+        "id": name,
+        "title": title,
+        "caption": caption,
+        "wide": wide,
+        "choices": choices,
+        "specs": specs,
+    }
+
+
+def line(
+    series: str, c: Any, x: Any, y: Any, low: Any = None, high: Any = None, *, step: bool = False
+) -> Spec:
+    size = len(x)
+    kept = np.arange(size)
+    if size > MOST_TIMES:
+        kept = np.unique(np.linspace(0, size - 1, MOST_TIMES).astype(int))
+    layer = {"type": "line", "series": series, "color": c, "x": numbers(np.asarray(x)[kept])}
+    layer["y"] = numbers(np.asarray(y)[kept])
+    if low is not None and high is not None and np.isfinite(low).any():
+        layer |= {"low": numbers(np.asarray(low)[kept]), "high": numbers(np.asarray(high)[kept])}
+    return layer | ({"step": True} if step else {})
+
+
+def horizon(value: float) -> Spec:
+    return {"type": "rule", "axis": "x", "value": rounded(value), "label": "horizon"}
+
+
+def sample(n: int) -> Any:
+    """Rows to show: all, or a seeded sample in order."""
+    if n <= MOST_POINTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, MOST_POINTS, replace=False))
+
+
+def inner(*values: Any) -> list[float | None]:
+    """From zero to a little past what nearly all values reach."""
+    tops = [float(np.nanquantile(v, 0.99)) for v in values if np.isfinite(v).any()]
+    lows = [float(np.nanmin(v)) for v in values if np.isfinite(v).any()]
+    return [rounded(min(0.0, *lows)), rounded(1.1 * max(tops))] if tops else [0.0, None]
+
+
+def labelled(text: str, unit: str) -> str:
+    return f"{text} ({unit})" if unit else text
+
+
+def short(value: float) -> str:
+    text = number(value, 3)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def time_text(value: float, unit: str) -> str:
+    return f"{number(value)} {unit}".strip()
+
+
+def rounded(value: Any) -> float | None:
+    value = float(value)
+    return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None
+
+
+def numbers(values: Any) -> list[float | None]:
+    return [rounded(v) for v in np.asarray(values, dtype=np.float64).tolist()]
