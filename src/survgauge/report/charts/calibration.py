@@ -12,6 +12,7 @@ from .specs import Spec, figure, line, numbers, time_text
 
 
 def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
+    """Histogram of the predicted probabilities at the own times."""
     shown = displays.DCalibrationDisplay.from_evaluation(ev)
     names = [
         f"{a:.0%}\u2013{b:.0%}" for a, b in zip(shown.edges[:-1], shown.edges[1:], strict=True)
@@ -36,6 +37,7 @@ def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
 
 
 def one_calibration(ev: Any, colour: dict[str, int]) -> Spec:
+    """Observed against predicted risk, in groups."""
     shown = displays.OneCalibrationDisplay.from_evaluation(ev)
     layers: list[Spec] = [{"type": "rule", "axis": "diagonal"}]
     for n in shown.observed:
@@ -66,6 +68,7 @@ def one_calibration(ev: Any, colour: dict[str, int]) -> Spec:
 
 
 def smooth_calibration(ev: Any, colour: dict[str, int]) -> Spec:
+    """Observed against predicted risk, without groups."""
     shown = displays.SmoothCalibrationDisplay.from_evaluation(ev)
     layers: list[Spec] = [{"type": "rule", "axis": "diagonal"}]
     for n in shown.observed:

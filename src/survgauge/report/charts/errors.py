@@ -9,6 +9,7 @@ from .specs import Spec, figure, inner, labelled, numbers, sample, short
 
 
 def predicted_actual(ev: Any, colour: dict[str, int]) -> Spec | None:
+    """Scatter plot, a choice for each model; censored subjects are arrows."""
     usable = [name for name, p in ev.predictions.items() if p.has("times")]
     specs = []
     for name in usable:
@@ -60,6 +61,7 @@ def predicted_actual(ev: Any, colour: dict[str, int]) -> Spec | None:
 
 
 def by_status(ev: Any, colour: dict[str, int]) -> Spec | None:
+    """Mean errors of events and of censored subjects."""
     shown = displays.ErrorByStatusDisplay.from_evaluation(ev)
     layers = []
     for name in shown.event:
@@ -86,6 +88,7 @@ def by_status(ev: Any, colour: dict[str, int]) -> Spec | None:
 
 
 def over_time(ev: Any, colour: dict[str, int]) -> Spec | None:
+    """Mean errors by observed time."""
     shown = displays.ErrorOverTimeDisplay.from_evaluation(ev)
     edges = shown.edges
     names = [f"{short(a)}\u2013{short(b)}" for a, b in zip(edges[:-1], edges[1:], strict=True)]

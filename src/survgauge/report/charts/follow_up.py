@@ -11,6 +11,7 @@ from .specs import MOST_TIMES, Spec, figure, horizon, labelled, line, time_text
 
 
 def subjects(ev: Any, colour: dict[str, int]) -> Spec:
+    """Predicted curves, a choice for each of a few subjects."""
     shown = displays.SubjectCurvesDisplay.from_evaluation(ev)
     specs, labels = [], []
     for k, row in enumerate(shown.subjects.tolist()):
@@ -32,6 +33,7 @@ def subjects(ev: Any, colour: dict[str, int]) -> Spec:
 
 
 def support(ev: Any, colour: dict[str, int]) -> Spec:
+    """Who is still followed, and G."""
     shown = displays.SupportDisplay.from_evaluation(ev)
     n = max(1.0, float(shown.at_risk[0]))
     m = max(1.0, float(shown.reference_at_risk[0]))
@@ -54,6 +56,7 @@ def support(ev: Any, colour: dict[str, int]) -> Spec:
 
 
 def surrogates(ev: Any, colour: dict[str, int]) -> Spec | None:
+    """What censored subjects count as, by method."""
     shown = displays.SurrogatesDisplay.from_evaluation(ev)
     if shown.time.size == 0:
         return None

@@ -21,6 +21,7 @@ def _time_curve(ev: Any, colour: dict[str, int], kind: str, spec: Spec, **words:
 
 
 def brier(ev: Any, colour: dict[str, int]) -> Spec:
+    """Brier score with bands, beside that of Kaplan-Meier."""
     words = {
         "title": "Brier score over time",
         "caption": "Squared error of the probability of being event-free; lower is better. "
@@ -32,6 +33,7 @@ def brier(ev: Any, colour: dict[str, int]) -> Spec:
 
 
 def auc(ev: Any, colour: dict[str, int]) -> Spec:
+    """Cumulative/dynamic AUC with bands."""
     words = {
         "title": "AUC over time",
         "caption": "How well events up to a time are told from those without; 0.5 is chance.",
@@ -44,6 +46,7 @@ def auc(ev: Any, colour: dict[str, int]) -> Spec:
 
 
 def mean_curves(ev: Any, colour: dict[str, int]) -> Spec:
+    """Mean predicted curves against Kaplan-Meier of the test set."""
     shown = displays.MeanCurveDisplay.from_evaluation(ev)
     km = line("Kaplan-Meier of the test set", "ref", shown.times, shown.km, shown.km_low,
                shown.km_high)  # fmt: skip

@@ -62,6 +62,7 @@ def _skill(row: dict[str, Any]) -> list[list[str]]:
 
 
 def differences(data: dict[str, Any]) -> list[Spec]:
+    """Paired differences, a choice for each metric (and group)."""
     keys = list(dict.fromkeys((r["metric"], r.get("group")) for r in data["comparisons"]))
     if len(data["models"]) < 2 or not keys:
         return []

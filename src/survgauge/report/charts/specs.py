@@ -27,6 +27,7 @@ def figure(
     caption: str,
     wide: bool = False,
 ) -> Spec:
+    """Describe a figure; with several options it has one spec for each of them."""
     found = list(options)
     choices = {"label": label, "options": found} if len(found) > 1 else None
     return {
@@ -42,6 +43,7 @@ def figure(
 def line(
     series: str, c: Any, x: Any, y: Any, low: Any = None, high: Any = None, *, step: bool = False
 ) -> Spec:
+    """Describe a line with its band, thinned where it has more points than the eye can tell."""
     size = len(x)
     kept = np.arange(size)
     if size > MOST_TIMES:
@@ -54,6 +56,7 @@ def line(
 
 
 def horizon(value: float) -> Spec:
+    """Mark the horizon."""
     return {"type": "rule", "axis": "x", "value": rounded(value), "label": "horizon"}
 
 
@@ -72,22 +75,27 @@ def inner(*values: Any) -> list[float | None]:
 
 
 def labelled(text: str, unit: str) -> str:
+    """Label an axis with its unit."""
     return f"{text} ({unit})" if unit else text
 
 
 def short(value: float) -> str:
+    """Write a number as short as three digits allow."""
     text = number(value, 3)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def time_text(value: float, unit: str) -> str:
+    """Write a time with its unit."""
     return f"{number(value)} {unit}".strip()
 
 
 def rounded(value: Any) -> float | None:
+    """Round to what a chart can show; None where there is no number."""
     value = float(value)
     return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None
 
 
 def numbers(values: Any) -> list[float | None]:
+    """Round many."""
     return [rounded(v) for v in np.asarray(values, dtype=np.float64).tolist()]
