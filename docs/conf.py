@@ -23,6 +23,7 @@ extensions = [
     "sphinx_design",
     "mathml",
     "backticks",
+    "code_blocks",
     "command_help",
 ]
 exclude_patterns = ["_build", "results/paper_template.md"]
@@ -52,18 +53,24 @@ html_theme = "pydata_sphinx_theme"
 html_math_renderer = "mathml"
 html_title = "survgauge"
 html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
 html_css_files = ["survgauge.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "survgauge"},
+    "logo": {
+        "text": "survgauge",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "show_nav_level": 2,
+    "show_nav_level": 1,
     "show_toc_level": 2,
     "back_to_top_button": False,
     "pygments_light_style": "a11y-high-contrast-light",
