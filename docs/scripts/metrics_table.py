@@ -1,12 +1,24 @@
-"""Write docs/metrics.md from the registry: `python docs/scripts/metrics_table.py`."""
+"""Write docs/metrics.md and the facts on its pages: `python docs/scripts/metrics_table.py`."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import survgauge as sg
 
 PAGE = Path(__file__).parents[1] / "metrics.md"
+PAGES = PAGE.parent / "metrics"
+#: What has a page and is no registered metric.
+BESIDE = {
+    "losses": "squared, relative, log and normalised losses of all time errors",
+    "skill": "share of Kaplan-Meier's loss that a model saves",
+    "coverage": "share of subjects inside their prediction intervals",
+    "calibration_slope": "are differences between subjects too large or too small",
+    "log_rank": "do predicted times come and go at the observed rate",
+    "residuals": "Cox-Snell, martingale and deviance residuals",
+}
 INTERVALS = {
     "analytic": "analytic",
     "bootstrap-log": "bootstrap, log scale",
@@ -14,12 +26,26 @@ INTERVALS = {
 }
 HEAD = """# Metrics
 
-Names as in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`. Made
-from the registry by `docs/scripts/metrics_table.py`. "Needs" is the least that a prediction must
-offer: curves can be turned into times (median or mean), and both into a risk (minus the median).
+Names as in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`; each
+leads to its page with formula, conventions, picture and pitfalls.
+[Which one to use](choose.md) is a page of its own. Made from the registry by
+`docs/scripts/metrics_table.py`. "Needs" is the least that a prediction must offer: curves can be
+turned into times (median or mean), and both into a risk (minus the median).
 
 | name | what it is | better | range | needs | proper | interval | reference |
 |---|---|---|---|---|---|---|---|
+"""
+BESIDE_HEAD = """
+Beside the registry:
+
+| page | what it is |
+|---|---|
+"""
+TOC = """
+```{toctree}
+:hidden:
+:maxdepth: 1
+
 """
 
 
@@ -27,17 +53,58 @@ def bound(value: float) -> str:
     return "∞" if value == float("inf") else "-∞" if value == float("-inf") else f"{value:g}"
 
 
+def page_of(name: str) -> str:
+    """Squared errors of all methods share the page of the losses."""
+    return "losses" if name.startswith(("mse_", "rmse_")) else name
+
+
+def facts(metric: dict[str, Any]) -> str:
+    """What a page says of its metric, in one line."""
+    low, high = map(bound, metric["range"])
+    parts = [
+        f"`{metric['name']}`",
+        f"{metric['direction']} is better",
+        f"{low} to {high}" + (f", in units of {metric['unit']}" if metric["unit"] else ""),
+        f"needs {metric['needs']}",
+        f"proper: {metric['proper']}",
+        f"interval: {INTERVALS[metric['inference']]}",
+    ]
+    return "> " + " · ".join(parts)
+
+
+def with_facts(text: str, metric: dict[str, Any]) -> str:
+    """The page with its line of facts up to date."""
+    return re.sub(r"^> .*$", lambda _: facts(metric), text, count=1, flags=re.MULTILINE)
+
+
 def page() -> str:
-    rows = []
+    rows, pages = [], []
     for m in sg.available_metrics():
         low, high = map(bound, m["range"])
         unit = f" ({m['unit']})" if m["unit"] else ""
+        home = page_of(m["name"])
         rows.append(
-            f"| `{m['name']}` | {m['title']}{unit} | {m['direction']} | {low} to {high} | "
-            f"{m['needs']} | {m['proper']} | {INTERVALS[m['inference']]} | {m['reference']} |"
+            f"| [`{m['name']}`](metrics/{home}.md) | {m['title']}{unit} | {m['direction']} | "
+            f"{low} to {high} | {m['needs']} | {m['proper']} | {INTERVALS[m['inference']]} | "
+            f"{m['reference']} |"
         )
-    return HEAD + "\n".join(rows) + "\n"
+        if home not in BESIDE:
+            pages.append(home)
+    beside = [f"| [{name}](metrics/{name}.md) | {what} |" for name, what in BESIDE.items()]
+    toc = [f"metrics/{name}" for name in (*pages, *BESIDE)]
+    return HEAD + "\n".join(
+        [*rows, BESIDE_HEAD.rstrip("\n"), *beside, TOC.rstrip("\n"), "", *toc, "```", ""]
+    )
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+    for metric in sg.available_metrics():
+        path = PAGES / f"{page_of(metric['name'])}.md"
+        if path.stem == metric["name"]:
+            text = path.read_text(encoding="utf-8")
+            path.write_text(with_facts(text, metric), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    main()
