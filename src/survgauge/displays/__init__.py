@@ -13,14 +13,16 @@ from typing import Any
 from ..errors import one_of
 from ._base import Display
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
+from .mae_variants import MAEVariantsDisplay
 from .mean_curves import MeanCurveDisplay, SmoothCalibrationDisplay
+from .predicted_actual import PredictedActualDisplay
 from .scores import DifferencesDisplay, MetricsDisplay
 from .semisynthetic import SemiSyntheticDisplay
-from .six_metrics import MAEVariantsDisplay, SixMetricsDisplay
+from .six_metrics import SixMetricsDisplay
 from .subject_curves import SubjectCurvesDisplay
 from .support import SupportDisplay, SurrogatesDisplay
 from .time_curves import TimeCurveDisplay
-from .time_errors import ErrorByStatusDisplay, ErrorOverTimeDisplay, PredictedActualDisplay
+from .time_errors import ErrorByStatusDisplay, ErrorOverTimeDisplay
 
 __all__ = [
     "DISPLAYS",

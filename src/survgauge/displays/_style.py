@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
+from .._arrays import Floats
 from ..errors import InputError, MissingExtraError
+from ..tables import number, p_text
 
 # Okabe and Ito's colours, told apart by colour-blind readers, without yellow, which white swallows.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
@@ -57,6 +60,15 @@ def grid(panels: int, columns: int, size: tuple[float, float], *, share: Any = F
     for spare in flat[panels:]:
         spare.remove()
     return flat[:panels]
+
+
+def stack(ratios: Sequence[float], size: tuple[float, float]) -> list[Any]:
+    """Axes of a new figure on top of each other, with a common horizontal axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    made = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=list(ratios))
+    return list(made.ravel())
 
 
 def axes_for(ax: Any, make: Callable[[], list[Any]] | None, panels: int) -> list[Any]:
@@ -131,33 +143,104 @@ def time_label(unit: str, what: str = "time") -> str:
     return what if what == "time" else f"{what} (in units of time)"
 
 
-def note_handles(left_out: dict[str, str], names: dict[str, str]) -> list[Any]:
-    """Entries of a legend for models that are not drawn, with the reason."""
-    from matplotlib.lines import Line2D
+def amount(value: float) -> str:
+    """Number as people write it: whole where it is whole.
 
-    notes = [(names.get(m, plain(m, 22)), plain(reason, 44)) for m, reason in left_out.items()]
-    return [Line2D([], [], linestyle="", label=f"{name}: {why}") for name, why in notes]
+    >>> amount(456.0), amount(1842.25), amount(12345.0)
+    ('456', '1842', '12,345')
+    """
+    return f"{value:,.0f}" if value == round(value) else number(value)
 
 
-def legend(axes: list[Any], own: bool, handles: list[Any] | None = None, **options: Any) -> None:
-    """Put one legend below all panels of our own figure, or inside the axes that were given."""
-    if handles is None:
-        handles = axes[0].get_legend_handles_labels()[0]
-    if not handles:
-        return
-    if not own:
-        axes[0].legend(handles=handles, frameon=False, **options)
-        return
+def p_relation(p: float) -> str:
+    """p-value after the letter p.
+
+    >>> p_relation(0.0004), p_relation(0.25)
+    ('< 0.001', '= 0.250')
+    """
+    text = p_text(p)
+    return text if text == "-" else f"< {text[1:]}" if text.startswith("<") else f"= {text}"
+
+
+def notes(left_out: dict[str, str], names: dict[str, str], width: int) -> str:
+    """Say which models are not drawn, one reason a line, those that share it together."""
+    shared: dict[str, list[str]] = {}
+    for model, reason in left_out.items():
+        shared.setdefault(reason, []).append(names.get(model, plain(model, 22)))
+    lines = [f"{', '.join(models)}: {plain(reason)}" for reason, models in shared.items()]
+    return "\n".join(fill(line, max(width, 24), subsequent_indent="  ") for line in lines)
+
+
+def legend(
+    axes: list[Any],
+    own: bool,
+    handles: list[Any],
+    left_out: dict[str, str] | None = None,
+    names: dict[str, str] | None = None,
+) -> None:
+    """Put one legend below all panels of our own figure, or inside the axes that were given.
+
+    Models that could not be drawn are named above it, with the reason.
+    """
     figure = axes[0].figure
     inches = float(figure.get_size_inches()[0])
-    longest = max(len(handle.get_label()) for handle in handles)
-    columns = max(1, min(len(handles), int(inches / (0.42 + 0.064 * longest))))
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        handlelength=2.6,
-        columnspacing=1.2,
-        **options,
-    )
+    title = notes(left_out or {}, names or {}, int(inches * 15))
+    if not (handles or title):
+        return
+    options: dict[str, Any] = {"handles": handles, "frameon": False}
+    if title:
+        options |= {"title": title, "title_fontsize": "small"}
+    if own:
+        longest = max((len(handle.get_label()) for handle in handles), default=1)
+        columns = max(1, min(len(handles), int(inches / (0.5 + 0.06 * longest))))
+        # As many columns as rows of the same number need, so that the last row is not short.
+        columns = -(-len(handles) // -(-len(handles) // columns)) if handles else 1
+        options |= {"loc": "outside lower center", "ncols": columns, "handlelength": 2.6,
+                    "columnspacing": 1.4}  # fmt: skip
+    made = (figure if own else axes[0]).legend(**options)
+    made.get_title().set_color(GREY)
+    made.get_title().set_multialignment("left")
+
+
+def shade(ax: Any, x: Floats, low: Floats, high: Floats, colour: str, **options: Any) -> None:
+    """Draw a band, where there is one."""
+    known = np.isfinite(low) & np.isfinite(high)
+    if known.any():
+        options = {"alpha": 0.13, "linewidth": 0, "zorder": 1, **options}
+        ax.fill_between(x, low, high, where=known, color=colour, **options)
+
+
+def whiskers(ax: Any, value: float, low: float, high: float, at: float, **options: Any) -> None:
+    """Draw a point with its interval (where there is one) on the row `at`."""
+    marker = options.pop("marker", "o")
+    face = options.pop("face", options.get("color"))
+    if np.isfinite(low) and np.isfinite(high):
+        ax.plot([low, high], [at, at], linewidth=1.3, zorder=2, color=options.get("color"))
+    ax.plot([value], [at], linestyle="", marker=marker, markerfacecolor=face, zorder=3, **options)
+
+
+def names_on_rows(ax: Any, names: Sequence[str]) -> None:
+    """Name the rows of an axis from top to bottom."""
+    ax.set_yticks(range(len(names)), labels=list(names))
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+
+
+def diagonal(ax: Any, end: float = 1.0) -> None:
+    """Draw the line on which predictions are right."""
+    ax.plot([0, end], [0, end], color=GREY, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
+
+
+def handle(label: str, **options: Any) -> Any:
+    """Entry of a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **options)
+
+
+def bar_handle(label: str, **options: Any) -> Any:
+    """Entry of a legend for bars and bands."""
+    from matplotlib.patches import Patch
+
+    return Patch(label=label, **options)

@@ -14,6 +14,8 @@ from ..metrics._checks import check_times
 from ..metrics.smooth_calibration import integrated_calibration_index
 from ..outcomes import Outcomes
 from ..predictions import Prediction
+from ..tables import number
+from . import _style as style
 from ._bands import kaplan_meier_band, smooth_band
 from ._base import FromPredictions, Source, measure_each, members
 from .calibration import time_of_interest
@@ -127,6 +129,50 @@ class SmoothCalibrationDisplay(FromPredictions):
             for k in range(grid.size)
         ]
 
+    def _panels(self) -> int:
+        return 2
+
+    def _figure(self) -> list[Any]:
+        strips = 0.25 + 0.27 * len(self.ici)
+        return style.stack((3.0, strips), (4.4, 3.9 + strips + 0.1 * len(self.ici)))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, look = axes[0], style.Models(self.models)
+        style.diagonal(ax)
+        entries = []
+        for model, grid in self.predicted.items():
+            style.shade(ax, grid, self.low[model], self.high[model], look.colour(model))
+            single = {"marker": "o"} if grid[0] == grid[-1] else {}
+            ax.plot(grid, self.observed[model], **look.line(model), **single)
+            label = f"{look.names[model]}: ICI {number(self.ici[model], 3)}"
+            entries.append(style.handle(label, **look.line(model)))
+        after = f" {style.plain(self.unit)}" if self.unit else ""
+        shown = [v for part in (self.predicted, self.observed) for v in part.values()]
+        end = min(1.0, 1.1 * float(np.nanmax(np.concatenate(shown))))
+        ax.set_xlim(0, end)
+        ax.set_ylim(0, end)
+        when = f"event by {style.amount(self.time)}{after}"
+        ax.set_ylabel(f"observed probability of the\n{when}")
+        self._draw_strips(axes[1], look)
+        axes[1].set_xlabel(f"predicted probability of the {when}")
+        count = float(next(iter(self.events.values())).sum())
+        entries += [
+            style.bar_handle(f"event seen by then ({count:,.0f})", color=style.EVENT),
+            style.bar_handle("others", color="#BBBBBB"),
+        ]
+        style.legend(axes, own, entries, self.left_out, look.names)
+
+    def _draw_strips(self, ax: Any, look: style.Models) -> None:
+        """Histograms of the predictions: events upwards, the others downwards."""
+        middle, width = (self.edges[:-1] + self.edges[1:]) / 2, np.diff(self.edges) * 0.85
+        for k, (model, counts) in enumerate(self.histogram.items()):
+            events = self.events[model]
+            scale = 0.46 / max(float(events.max()), float((counts - events).max()), 1.0)
+            ax.bar(middle, -events * scale, width, bottom=k, color=style.EVENT)
+            ax.bar(middle, (counts - events) * scale, width, bottom=k, color="#BBBBBB")
+            ax.axhline(k, color=style.GREY, linewidth=0.4)
+        style.names_on_rows(ax, [look.names[model] for model in self.histogram])
+
 
 @dataclass(frozen=True, eq=False)
 class MeanCurveDisplay(FromPredictions):
@@ -179,6 +225,27 @@ class MeanCurveDisplay(FromPredictions):
             for model, km, values, low, high in curves
             for t, s, a, b in zip(self.times.tolist(), values.tolist(), low, high, strict=True)
         ]
+
+    _size = (4.8, 3.3)
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, look = axes[0], style.Models(self.models)
+        style.shade(ax, self.times, self.km_low, self.km_high, "black", step="post")
+        ax.step(self.times, self.km, where="post", color="black", linewidth=1.1)
+        for model, mean in self.mean.items():
+            ax.plot(self.times, mean, **look.line(model))
+        if 0 < self.horizon < self.times[-1]:
+            ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.08, linewidth=0)
+        ax.set_xlim(0, self.times[-1])
+        ax.set_ylim(0, 1.03)
+        ax.set_xlabel(style.time_label(self.unit))
+        ax.set_ylabel("survival probability")
+        level = "" if self.confidence is None else f" with {self.confidence:.0%} band"
+        entries = [style.handle(f"Kaplan-Meier{level}", color="black", linewidth=1.1)]
+        entries += [style.handle(f"mean of {look.names[m]}", **look.line(m)) for m in self.mean]
+        if 0 < self.horizon < self.times[-1]:
+            entries.append(style.bar_handle("past the horizon", color=style.GREY, alpha=0.15))
+        style.legend(axes, own, entries, self.left_out, look.names)
 
 
 def _grid(y: Outcomes) -> Floats:

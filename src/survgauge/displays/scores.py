@@ -6,10 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
 from ..metrics.registry import REGISTRY, Metric
+from . import _style as style
 from ._base import Display
+
+_BASELINE: dict[str, Any] = {"color": style.BASELINE, "linewidth": 0.9, "linestyle": (0, (3, 2))}
 
 
 def metric_unit(metric: Metric, unit: str) -> str:
@@ -82,6 +87,81 @@ class MetricsDisplay(Display):
         """One row a model and metric (and group)."""
         return [dict(row) for row in self.values]
 
+    def _entries(self) -> list[tuple[str, Any]]:
+        """Rows of a panel: model and group."""
+        return list(dict.fromkeys((row["model"], row.get("group")) for row in self.values))
+
+    def _panels(self) -> int:
+        return len(self.metrics)
+
+    def _figure(self) -> list[Any]:
+        columns = min(len(self.metrics), 3)
+        rows = -(-len(self.metrics) // columns)
+        height = rows * (0.72 + 0.17 * len(self._entries())) + 0.35
+        return style.grid(len(self.metrics), columns, (3.6 if columns == 1 else 7.0, height))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        look, entries = style.Models(self.models, 18), self._entries()
+        labels = [
+            look.names[model] + ("" if group is None else f" · {style.plain(group, 10)}")
+            for model, group in entries
+        ]
+        at = {entry: k for k, entry in enumerate(entries)}
+        for ax, metric in zip(axes, self.metrics, strict=True):
+            rows = [row for row in self.values if row["metric"] == metric]
+            missing = dict.fromkeys(at, "n/a")
+            for row in rows:
+                entry = (row["model"], row.get("group"))
+                if np.isinf(row["value"]):
+                    missing[entry] = "∞" if row["value"] > 0 else "−∞"
+                elif np.isfinite(row["value"]):
+                    del missing[entry]
+                    kind = {"markersize": 4, **look.marker(row["model"])}
+                    style.whiskers(ax, row["value"], row["low"], row["high"], at[entry], **kind)
+            for entry, text in missing.items():
+                ax.annotate(
+                    text, (0.02, at[entry]), xycoords=("axes fraction", "data"), va="center",
+                    color=style.GREY, fontsize="x-small",
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                )  # fmt: skip
+            self._draw_baseline(ax, rows)
+            style.names_on_rows(ax, labels)
+            place = ax.get_subplotspec()
+            if own and place is not None and not place.is_first_col():
+                ax.tick_params(labelleft=False)
+            ax.grid(axis="y", color="#E6E6E6", linewidth=0.6, zorder=0)
+            ax.set_axisbelow(True)
+            ax.margins(x=0.08)
+            ax.locator_params(axis="x", nbins=4)
+            ax.set_title(_heading(rows[0]), loc="left", fontsize="small")
+        style.legend(axes, own, self._legend())
+
+    def _draw_baseline(self, ax: Any, rows: list[dict[str, Any]]) -> None:
+        known = {row["baseline"] for row in rows if np.isfinite(row["baseline"])}
+        if len(known) == 1:  # groups have baselines of their own
+            ax.axvline(known.pop(), **_BASELINE)
+        if rows[0]["test"]:
+            ax.axvline(0.05, color=style.GREY, linewidth=0.8, linestyle=":")
+            ax.set_xlim(-0.03, 1.03)
+
+    def _legend(self) -> list[Any]:
+        entries = []
+        if self.confidence is not None:
+            label = f"value with {self.confidence:.0%} interval"
+            entries.append(style.handle(label, color="black", marker="o"))
+        if any(np.isfinite(row["baseline"]) for row in self.values):
+            entries.append(style.handle("Kaplan-Meier of the reference", **_BASELINE))
+        if any(row["test"] for row in self.values):
+            dots = {"color": style.GREY, "linewidth": 0.8, "linestyle": ":"}
+            entries.append(style.handle("p = 0.05", **dots))
+        better = {row["direction"] for row in self.values if not row["test"]}
+        for direction, arrow in (("lower", "←"), ("higher", "→")):
+            if direction in better:
+                # The sign itself as the marker; matplotlib takes short texts between dollars.
+                mark = {"linestyle": "", "marker": f"${arrow}$", "markersize": 8, "color": "black"}
+                entries.append(style.handle(f"{direction} is better", **mark))
+        return entries
+
 
 @dataclass(frozen=True, eq=False)
 class DifferencesDisplay(Display):
@@ -143,6 +223,42 @@ class DifferencesDisplay(Display):
         """One row a pair (and group)."""
         return [dict(row) for row in self.values]
 
+    def _figure(self) -> list[Any]:
+        return style.grid(1, 1, (5.4, 1.35 + 0.2 * len(self.values)))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, names = axes[0], style.short_names(self.models, 16)
+        labels = []
+        for k, row in enumerate(self.values):
+            clear = row["p_holm"] < 1 - self.confidence
+            kind = {"color": style.EVENT if clear else style.GREY, "marker": "o"}
+            face = kind["color"] if clear else "white"
+            style.whiskers(ax, row["difference"], row["low"], row["high"], k, face=face, **kind)
+            group = "" if row.get("group") is None else f" · {style.plain(row['group'], 10)}"
+            labels.append(f"{names[row['model_a']]} − {names[row['model_b']]}{group}")
+            ax.annotate(
+                f"p {style.p_relation(row['p_holm'])}", (1.01, k), va="center",
+                xycoords=("axes fraction", "data"), fontsize="x-small",
+                color="black" if clear else style.GREY,
+            )  # fmt: skip
+        style.names_on_rows(ax, labels)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ends = np.array([[row["difference"], row["low"], row["high"]] for row in self.values])
+        reach = float(np.max(np.abs(ends[np.isfinite(ends)]), initial=0.0)) or 1.0
+        ax.set_xlim(-1.08 * reach, 1.08 * reach)
+        unit = f" ({style.plain(self.unit)})" if self.unit else ""
+        sides = ("first better", "second better")
+        left, right = sides if self.direction == "lower" else sides[::-1]
+        ax.set_xlabel(f"← {left}     difference in {self.metric}{unit}     {right} →")
+        ax.set_title(style.plain(self.title, 60), loc="left")
+        dot = {"linestyle": "-", "marker": "o"}
+        entries = [
+            style.handle(f"clear: Holm-adjusted p below {1 - self.confidence:.2g}",
+                         color=style.EVENT, **dot),
+            style.handle("not clear", color=style.GREY, markerfacecolor="white", **dot),
+        ]  # fmt: skip
+        style.legend(axes, own, entries)
+
 
 def _chosen(argument: str, wanted: Iterable[str] | str | None, known: Iterable[str]) -> list[str]:
     if wanted is None:
@@ -169,3 +285,11 @@ def _facing(row: dict[str, Any], model: str) -> dict[str, Any]:
 def _better(row: dict[str, Any], direction: str) -> str:
     gap = row["difference"] if direction == "lower" else -row["difference"]
     return row["model_a"] if gap < 0 else row["model_b"] if gap > 0 else ""
+
+
+def _heading(row: dict[str, Any]) -> str:
+    """Name of a metric with what to look for."""
+    if row["test"]:
+        return f"{row['metric']} (p-value)"
+    unit = f", {style.plain(row['unit'])}" if row["unit"] else ""
+    return f"{row['metric']}{unit} {'←' if row['direction'] == 'lower' else '→'}"

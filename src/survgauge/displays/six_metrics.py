@@ -17,17 +17,16 @@ from ..metrics.densities import log_likelihood
 from ..metrics.discrimination import concordance_index
 from ..metrics.probability import integrated_brier_score
 from ..metrics.problem import Problem
-from ..metrics.time_errors import time_errors
 from ..outcomes import Outcomes
+from . import _six_panels as panels
+from . import _style as style
 from ._base import FromPredictions, Source, members, reference_of
+from .mae_variants import subject_errors
 from .subject_curves import checked_subjects
-from .time_errors import surrogates_of
 
 NAN = float("nan")
 _POINTS = 301
 _MOST = 8
-#: The paper's six variants of the mean absolute error.
-VARIANTS = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +110,10 @@ class SixMetricsDisplay(FromPredictions):
             raise InputError(f"subjects must be two to {_MOST} row numbers; got {rows.size}")
         curves, y = usable[name][rows].curves, problem.y[rows]
         assured = _assured(curves)
-        predicted, errors = assured.median(), _errors(problem, usable[name].times, method, rows)
+        predicted, errors = (
+            assured.median(),
+            subject_errors(problem, usable[name].times, method, rows),
+        )
         when = float(np.median(y.time)) if at is None else positive(at, "at")
         grid = np.linspace(0.0, _end(y, predicted, when), _POINTS)
         survival = assured.at(grid)
@@ -151,109 +153,25 @@ class SixMetricsDisplay(FromPredictions):
             found.append({"model": self.model, "subject": subject, **row, "group": group})
         return found
 
+    def _panels(self) -> int:
+        return 6
 
-@dataclass(frozen=True, eq=False)
-class MAEVariantsDisplay(FromPredictions):
-    """How the six variants of the mean absolute error count a few subjects of one model.
+    def _figure(self) -> list[Any]:
+        return style.grid(6, 3, (7.2, 4.7))
 
-    Attributes
-    ----------
-    subjects, time, event, predicted : ndarray of shape (k,)
-        Row numbers in the test set, what was observed, and what was predicted.
-    counted : dict of method to ndarray of shape (k,)
-        The time that a subject counts as; NaN where the method leaves it out. For ``hinge`` the
-        censoring time is a lower bound: later predictions are not wrong.
-    weight, error : dict of method to ndarray of shape (k,)
-        How much the subject counts, and its error.
-    values : dict of method to float
-        The metric of all test subjects.
-    """
-
-    model: str
-    subjects: Ints
-    time: Floats
-    event: Bools
-    predicted: Floats
-    counted: dict[str, Floats]
-    weight: dict[str, Floats]
-    error: dict[str, Floats]
-    values: dict[str, float]
-    unit: str = ""
-
-    @classmethod
-    def from_evaluation(
-        cls, ev: Source, *, model: str | None = None, subjects: Any = None
-    ) -> MAEVariantsDisplay:
-        """Build from an evaluation, for `subjects` (row numbers; by default four telling ones)."""
-        usable, _ = members(ev, "times", "the illustration of MAE variants", model)
-        name = next(iter(usable))
-        problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
-        if rows.size > _MOST:
-            raise InputError(f"subjects must be at most {_MOST} row numbers; got {rows.size}")
-        counted, weight, error, values = {}, {}, {}, {}
-        for method in VARIANTS:
-            try:
-                found = _errors(problem, usable[name].times, method, rows)
-                values[method] = _whole(problem, usable[name].times, method).value
-            except UndefinedMetricError:
-                continue
-            counted[method], weight[method], error[method] = found
-        if not values:
-            raise UndefinedMetricError("no variant of the mean absolute error is defined here")
-        prediction = usable[name][rows]
-        times = prediction.curves.median() if prediction.curves is not None else prediction.times
-        predicted = np.asarray(times, dtype=np.float64)
-        y = problem.y[rows].restricted(problem.tau)
-        if problem.tau is not None:
-            predicted = np.minimum(predicted, problem.tau)
-        return cls(name, rows, y.time, y.event, predicted, counted, weight, error, values, ev.unit)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row a subject and method."""
-        return [
-            {
-                "model": self.model,
-                "subject": subject,
-                "time": float(self.time[k]),
-                "event": bool(self.event[k]),
-                "predicted": float(self.predicted[k]),
-                "method": method,
-                "counted": float(counted[k]),
-                "weight": float(self.weight[method][k]),
-                "error": float(self.error[method][k]),
-            }
-            for k, subject in enumerate(self.subjects.tolist())
-            for method, counted in self.counted.items()
-        ]
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        for ax, draw in zip(axes, panels.PANELS, strict=True):
+            draw(ax, self)
+            ax.set_xlim(0, self.times[-1])
+            ax.locator_params(axis="x", nbins=5)
+            ax.set_xlabel(style.time_label(self.unit))
+        style.legend(axes, own, panels.entries(self))
 
 
 def _assured(curves: SurvivalCurves | None) -> SurvivalCurves:
     if curves is None:
         raise InputError("the illustration of six metrics needs curves")
     return curves
-
-
-def _whole(problem: Problem, predicted: Any, method: str) -> Any:
-    """The time error of all test subjects."""
-    return time_errors(
-        problem.y,
-        predicted,
-        methods=method,
-        y_train=problem.reference,
-        tau=problem.tau,
-        censoring=problem.censoring,
-        **problem.options,
-    )[method]
-
-
-def _errors(
-    problem: Problem, predicted: Any, method: str, rows: Ints
-) -> tuple[Floats, Floats, Floats]:
-    """What some subjects count as, how much, and their errors: (time, weight, error)."""
-    details, found = _whole(problem, predicted, method), surrogates_of(problem, method)[1]
-    takes_part = found.weight[rows] > 0
-    counted = np.where(found.defined[rows], found.time[rows], np.nan)
-    return counted, found.weight[rows], np.where(takes_part, details.loss[rows], np.nan)
 
 
 def _end(y: Outcomes, predicted: Floats, when: float) -> float:
@@ -323,8 +241,9 @@ def _values(
         if not end > 0:
             return NAN
         times = np.linspace(0.0, end, 101)
-        return integrated_brier_score(y, curves, times, **{**problem.ipcw, "y_train": reference,
-                                                           "censoring": None})  # fmt: skip
+        return integrated_brier_score(
+            y, curves, times, y_train=reference, convention=problem.convention
+        )
 
     def defined(compute: Callable[[], float]) -> float:
         try:

@@ -13,6 +13,7 @@ from ..errors import InputError, name_some
 from ..metrics._checks import check_times
 from ..outcomes import Outcomes
 from ..predictions import Prediction
+from . import _style as style
 from ._base import FromPredictions, Source, members
 
 _POINTS = 201
@@ -142,6 +143,71 @@ class SubjectCurvesDisplay(FromPredictions):
                     for t, s in zip(self.times.tolist(), curves[k].tolist(), strict=True)
                 ]
         return table
+
+    def _panels(self) -> int:
+        return self.subjects.size
+
+    def _figure(self) -> list[Any]:
+        k = self._panels()
+        columns = min(k, 2 if k <= 4 else 3)
+        rows = -(-k // columns)
+        width = 4.2 if columns == 1 else 6.6
+        size = (width, 0.9 + 1.75 * rows + 0.1 * len(self.predicted))
+        return style.grid(k, columns, size, share=True)
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        look = style.Models(self.models)
+        end = float(self.times[-1])
+        for k, ax in enumerate(axes):
+            self._draw_outcome(ax, k)
+            for model, curves in self.survival.items():
+                ax.plot(self.times, curves[k], **look.line(model))
+            for model in self.predicted:
+                if model not in self.survival:
+                    self._draw_time(ax, float(self.predicted[model][k]), look.marker(model))
+            ax.set_xlim(0, end)
+            ax.set_ylim(0, 1.03)
+            if ax.get_subplotspec() is None or ax.get_subplotspec().is_last_row():
+                ax.set_xlabel(style.time_label(self.unit))
+            if ax.get_subplotspec() is None or ax.get_subplotspec().is_first_col():
+                ax.set_ylabel("survival probability")
+        entries = [
+            style.handle(look.names[m], **look.line(m))
+            if m in self.survival
+            else style.handle(f"{look.names[m]}: time", linestyle="", **look.marker(m))
+            for m in self.predicted
+        ]
+        style.legend(axes, own, entries, self.left_out, look.names)
+
+    def _draw_outcome(self, ax: Any, k: int) -> None:
+        """Mark when the event happened, or from when on nothing is known."""
+        t, happened = float(self.time[k]), bool(self.event[k])
+        end = float(self.times[-1])
+        ax.axhline(0.5, color=style.GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        ax.axvline(t, color="black", linewidth=0.9, linestyle="-" if happened else ":", zorder=1)
+        if happened:
+            ax.plot([t], [0], marker="*", markersize=9, color="black", clip_on=False, zorder=4)
+        else:
+            ax.axvspan(t, max(end, t), color=style.GREY, alpha=0.12, linewidth=0, zorder=0)
+        what = "event at" if happened else "censored at"
+        after = f" {style.plain(self.unit)}" if self.unit else ""
+        ax.set_title(f"subject {self.subjects[k]}: {what} {style.amount(t)}{after}", loc="left")
+
+    def _draw_time(self, ax: Any, t: float, marker: dict[str, Any]) -> None:
+        """Mark a predicted time; one past the axis at its end, with its value."""
+        end = float(self.times[-1])
+        ax.plot([min(max(t, 0.0), end)], [0.5], clip_on=False, zorder=5, **marker)
+        if t > end or t < 0:
+            side, shift = ("right", -5) if t > end else ("left", 5)
+            ax.annotate(
+                f"{style.amount(t)} →" if t > end else f"← {style.amount(t)}",
+                (min(max(t, 0.0), end), 0.5),
+                (shift, 4),
+                textcoords="offset points",
+                ha=side,
+                fontsize="x-small",
+                color=marker["color"],
+            )
 
 
 def _times(prediction: Prediction) -> Floats:

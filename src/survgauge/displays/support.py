@@ -15,10 +15,16 @@ from ..metrics.ipcw import CensoringWeights
 from ..metrics.problem import Problem
 from ..nonparametric import RiskTable
 from ..outcomes import Outcomes
+from . import _style as style
 from ._base import Display, Given, Source, reference_of
-from .time_errors import surrogates_of
+from .predicted_actual import surrogates_of
 
 _POINTS = 101
+_REASONS = {
+    "thin-risk-set": "beyond it too few are at risk",
+    "g-below-floor": "beyond it almost all are censored",
+    "past-follow-up": "follow-up ends",
+}
 #: Methods that put one time in the place of a censored subject's.
 SURROGATE_METHODS = ("margin", "ipcw_t", "po", "pop_po")
 
@@ -88,6 +94,45 @@ class SupportDisplay(Display):
         names = ("time", *columns[1:])
         values = zip(*(getattr(self, c).tolist() for c in columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in values]
+
+    def _panels(self) -> int:
+        return 2
+
+    def _figure(self) -> list[Any]:
+        return style.stack((1.3, 1), (4.8, 4.1))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        counts, share = axes
+        lines: list[tuple[str, Floats, dict[str, Any]]] = [
+            ("at risk, test", self.at_risk, {"color": style.COLOURS[0]}),
+            ("events so far, test", self.events, {"color": style.COLOURS[1], "linestyle": "-."}),
+        ]
+        if not self.in_sample:
+            dashed = {"color": style.COLOURS[2], "linestyle": (0, (5, 1.6))}
+            lines.insert(1, ("at risk, reference", self.reference_at_risk, dashed))
+        for _, values, look in lines:
+            counts.plot(self.times, values, **look)
+        counts.set_ylim(bottom=0)
+        counts.set_ylabel("subjects")
+        g = {"color": "black", "linestyle": "-"}
+        share.plot(self.times, self.censoring, **g)
+        share.set_ylim(0, 1.03)
+        share.set_ylabel("G(t): not yet censored")
+        share.set_xlabel(style.time_label(self.unit))
+        share.set_xlim(0, self.times[-1])
+        for ax in axes:
+            ax.axvline(self.horizon, color=style.GREY, linewidth=1.0)
+            if self.horizon < self.times[-1]:
+                ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.13, linewidth=0)
+        after = f" {style.plain(self.unit)}" if self.unit else ""
+        why = _REASONS.get(self.reason, self.reason)
+        counts.set_title(f"horizon {style.amount(self.horizon)}{after}: {why}", loc="left")
+        entries = [style.handle(label, **look) for label, _, look in lines]
+        entries += [
+            style.handle("G(t), reference" if not self.in_sample else "G(t)", **g),
+            style.bar_handle("past the horizon", color=style.GREY, alpha=0.2),
+        ]
+        style.legend(axes, own, entries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +218,36 @@ class SurrogatesDisplay(Display):
             for c, s, w in zip(self.time.tolist(), surrogate.tolist(),
                                self.weight[method].tolist(), strict=True)
         ]  # fmt: skip
+
+    def _panels(self) -> int:
+        return 2
+
+    def _figure(self) -> list[Any]:
+        return style.stack((3, 1), (4.8, 4.2))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, look = axes[0], style.Models(SURROGATE_METHODS)
+        end = float(self.time.max()) * 1.02 or 1.0
+        style.diagonal(ax, end)
+        for method, surrogate in self.surrogate.items():
+            few = {"marker": look.marker(method)["marker"]} if self.time.size < 40 else {}
+            ax.plot(self.time, surrogate, **look.line(method), **few)
+            axes[1].plot(self.time, self.weight[method], **look.line(method), **few)
+        if self.last_time < end:
+            for panel in axes:
+                panel.axvline(self.last_time, color=style.GREY, linewidth=0.8)
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel(style.time_label(self.unit, "counts as"))
+        axes[1].set_ylim(0, 1.03)
+        axes[1].set_ylabel("weight")
+        axes[1].set_xlabel(style.time_label(self.unit, "censored at"))
+        axes[1].set_xlim(0, end)
+        entries = [style.handle(m, **look.line(m)) for m in self.surrogate]
+        thin = {"color": style.GREY, "linewidth": 0.8}
+        entries.append(style.handle("censoring time", linestyle=(0, (3, 2)), **thin))
+        if self.last_time < end:
+            entries.append(style.handle("reference ends", **thin))
+        style.legend(axes, own, entries, self.left_out, look.names)
 
 
 def _outcomes(y_test: Any, y_train: Any, unit: str, settings: dict[str, Any]) -> Given:

@@ -17,6 +17,7 @@ from ..metrics.probability import brier_score
 from ..metrics.problem import Problem
 from ..metrics.skill import reference_curves
 from ..predictions import Prediction
+from . import _style as style
 from ._base import FromPredictions, Source, band, check_horizon, measure_each, members, reference_of
 
 _POINTS = 60
@@ -112,6 +113,34 @@ class TimeCurveDisplay(FromPredictions):
                 for t, v in zip(self.times.tolist(), self.baseline.tolist(), strict=True)
             ]
         return table
+
+    _size = (4.8, 3.3)
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, look = axes[0], style.Models(self.models)
+        for model, values in self.values.items():
+            style.shade(ax, self.times, self.low[model], self.high[model], look.colour(model))
+            single = {"marker": "o"} if np.isfinite(values).sum() == 1 else {}
+            ax.plot(self.times, values, **look.line(model), **single)
+        entries = [style.handle(look.names[m], **look.line(m)) for m in self.values]
+        if self.baseline is not None:
+            grey = {"color": style.BASELINE, "linewidth": 1.0, "linestyle": (0, (3, 2))}
+            ax.plot(self.times, self.baseline, zorder=1, **grey)
+            entries.append(style.handle("Kaplan-Meier of the reference", **grey))
+        if self.times[-1] > self.horizon:
+            ax.axvline(self.horizon, color=style.GREY, linewidth=0.8)
+            ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.12, linewidth=0)
+            entries.append(style.bar_handle("past the horizon", color=style.GREY, alpha=0.2))
+        ax.set_xlabel(style.time_label(self.unit))
+        ax.set_xlim(self.times[0], self.times[-1] if self.times.size > 1 else None)
+        if self.kind == "brier":
+            ax.set_ylabel("Brier score (lower is better)")
+            ax.set_ylim(bottom=0)
+        else:
+            ax.set_ylabel("AUC (higher is better)")
+            known = np.concatenate([*self.values.values(), *self.low.values(), [0.5]])
+            ax.set_ylim(max(0.0, min(0.45, float(np.nanmin(known)) - 0.02)), 1.0)
+        style.legend(axes, own, entries, self.left_out, look.names)
 
 
 def _grid(problem: Problem, kind: str) -> Floats:

@@ -1,4 +1,4 @@
-"""Errors in time units: predicted against actual, by status, over the observed time."""
+"""Errors in time units: by censoring status, and over the observed time."""
 
 from __future__ import annotations
 
@@ -8,91 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Bools, Floats
-from ..errors import InputError, one_of
-from ..metrics._time_error import TimeErrorDetails, predicted_times
+from .._arrays import Floats
+from ..errors import InputError
+from ..metrics._time_error import TimeErrorDetails
 from ..metrics.details import standard_error
 from ..metrics.problem import Problem
-from ..metrics.time_errors import CENSORED_METHODS, time_error_details
+from ..metrics.time_errors import time_error_details
 from ..outcomes import Outcomes
 from ..predictions import Prediction
-from ..surrogates import METHODS, Setting, Surrogates, make_setting
+from . import _style as style
 from ._base import FromPredictions, Source, band, measure_each, members
-
-NAN = float("nan")
-
-
-def surrogates_of(problem: Problem, method: str) -> tuple[Setting, Surrogates]:
-    """What the subjects of a problem count as, as its time errors see it."""
-    one_of("method", method, CENSORED_METHODS)
-    options = {k: v for k, v in problem.options.items() if k != "normalize"}
-    setting = make_setting(
-        problem.y, problem.reference, tau=problem.tau, censoring=problem.censoring, **options
-    )
-    return setting, METHODS[method](setting)
-
-
-@dataclass(frozen=True, eq=False)
-class PredictedActualDisplay(FromPredictions):
-    """One model's predicted times against what happened.
-
-    Attributes
-    ----------
-    predicted : ndarray of shape (n,)
-        Predicted times; of curves the median.
-    time, event : ndarray of shape (n,)
-        What was observed (up to `tau`, where given: who gets there has a known time).
-    surrogate : ndarray of shape (n,)
-        What a subject counts as under `method`: the event time, or for censored subjects their
-        surrogate (NaN where the method has none).
-    weight : ndarray of shape (n,)
-        How much it counts.
-    """
-
-    model: str
-    predicted: Floats
-    time: Floats
-    event: Bools
-    surrogate: Floats
-    weight: Floats
-    method: str
-    unit: str = ""
-    tau: float | None = None
-
-    @classmethod
-    def from_evaluation(
-        cls, ev: Source, *, model: str | None = None, method: str = "po"
-    ) -> PredictedActualDisplay:
-        """Build from an evaluation.
-
-        Parameters
-        ----------
-        ev : Evaluation
-            From `evaluate`.
-        model : str, optional
-            By default the first that predicts times or curves.
-        method : str
-            What a censored subject counts as; see `surrogate_times`.
-        """
-        usable, _ = members(ev, "times", "predicted against actual time", model)
-        name = next(iter(usable))
-        problem = ev.problem
-        setting, found = surrogates_of(problem, method)
-        times, _ = predicted_times(usable[name].times, len(problem.y), "median", problem.tau)
-        counted = np.where(found.defined, found.time, np.nan)
-        y = setting.y
-        return cls(
-            name, times, y.time, y.event, counted, found.weight, method, ev.unit, problem.tau
-        )
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row a subject."""
-        columns = (self.predicted, self.time, self.event, self.surrogate, self.weight)
-        names = ("predicted", "time", "event", "surrogate", "weight")
-        return [
-            {"model": self.model, "subject": k, **dict(zip(names, values, strict=True))}
-            for k, values in enumerate(zip(*(c.tolist() for c in columns), strict=True))
-        ]
 
 
 class Estimate(NamedTuple):
@@ -198,6 +123,34 @@ class ErrorByStatusDisplay(FromPredictions):
             for k, (name, part) in enumerate((("event", self.event), ("censored", self.censored)))
         ]  # fmt: skip
 
+    def _figure(self) -> list[Any]:
+        return style.grid(1, 1, (4.8, 1.25 + 0.36 * len(self.event)))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, look = axes[0], style.Models(self.models)
+        kinds = (
+            (self.event, -0.13, {"color": style.EVENT, "marker": "o"}),
+            (self.censored, 0.13, {"color": style.CENSORED, "marker": "D", "face": "white"}),
+        )
+        for part, shift, kind in kinds:
+            for k, estimate in enumerate(part.values()):
+                style.whiskers(ax, *estimate[:3], k + shift, **kind)
+        style.names_on_rows(ax, [look.names[model] for model in self.event])
+        ax.set_xlim(left=0)
+        ax.set_xlabel(style.time_label(self.unit, f"mean absolute error, {self.method}"))
+        first = next(iter(self.event))
+        known = "event" if self.tau is None else "known time"
+        entries = [
+            style.handle(f"{known} ({self.event[first].n:,})", marker="o", color=style.EVENT),
+            style.handle(
+                f"censored ({self.censored[first].n:,})",
+                marker="D",
+                color=style.CENSORED,
+                markerfacecolor="white",
+            ),
+        ]
+        style.legend(axes, own, entries, self.left_out, look.names)
+
 
 @dataclass(frozen=True, eq=False)
 class ErrorOverTimeDisplay(FromPredictions):
@@ -283,6 +236,37 @@ class ErrorOverTimeDisplay(FromPredictions):
             for model, mean in self.mean.items()
             for k in range(mean.size)
         ]
+
+    def _panels(self) -> int:
+        return 2
+
+    def _figure(self) -> list[Any]:
+        return style.stack((3, 1), (4.8, 3.7 + 0.08 * len(self.mean)))
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        ax, look = axes[0], style.Models(self.models)
+        middle = (self.edges[:-1] + self.edges[1:]) / 2
+        for model, mean in self.mean.items():
+            style.shade(ax, middle, self.low[model], self.high[model], look.colour(model))
+            ax.plot(middle, mean, **{**look.marker(model), **look.line(model)})
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel(style.time_label(self.unit, f"mean absolute\nerror, {self.method}"))
+        left, width = self.edges[:-1], np.diff(self.edges)
+        bars = {"width": width, "align": "edge", "edgecolor": "white", "linewidth": 0.5}
+        axes[1].bar(left, self.events, color=style.EVENT, **bars)
+        rest = self.subjects - self.events
+        hollow = bars | {"edgecolor": style.CENSORED, "hatch": "//////"}
+        axes[1].bar(left, rest, bottom=self.events, color="white", **hollow)
+        axes[1].set_ylabel("subjects")
+        axes[1].set_xlabel(style.time_label(self.unit, "observed time" if self.unit else "time"))
+        entries = [
+            style.handle(look.names[m], **{**look.marker(m), **look.line(m)}) for m in self.mean
+        ]
+        entries += [
+            style.bar_handle("events", color=style.EVENT),
+            style.bar_handle("censored", facecolor="white", edgecolor=style.CENSORED, hatch="////"),
+        ]
+        style.legend(axes, own, entries, self.left_out, look.names)
 
 
 def _time_bins(y: Outcomes, bins: int) -> tuple[Floats, Any]:

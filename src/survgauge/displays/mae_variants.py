@@ -1,0 +1,177 @@
+"""How the six variants of the mean absolute error count a few subjects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats, Ints
+from ..errors import InputError, UndefinedMetricError
+from ..metrics._time_error import TimeErrorDetails
+from ..metrics.problem import Problem
+from ..metrics.time_errors import time_error_details
+from ..tables import number
+from . import _style as style
+from ._base import FromPredictions, Source, members
+from .predicted_actual import surrogates_of
+from .subject_curves import checked_subjects
+
+_MOST = 8
+#: The paper's six variants of the mean absolute error.
+VARIANTS = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po")
+
+
+@dataclass(frozen=True, eq=False)
+class MAEVariantsDisplay(FromPredictions):
+    """How the six variants of the mean absolute error count a few subjects of one model.
+
+    Attributes
+    ----------
+    subjects, time, event, predicted : ndarray of shape (k,)
+        Row numbers in the test set, what was observed, and what was predicted.
+    counted : dict of method to ndarray of shape (k,)
+        The time that a subject counts as; NaN where the method leaves it out. For ``hinge`` the
+        censoring time is a lower bound: later predictions are not wrong.
+    weight, error : dict of method to ndarray of shape (k,)
+        How much the subject counts, and its error.
+    values : dict of method to float
+        The metric of all test subjects.
+    """
+
+    model: str
+    subjects: Ints
+    time: Floats
+    event: Bools
+    predicted: Floats
+    counted: dict[str, Floats]
+    weight: dict[str, Floats]
+    error: dict[str, Floats]
+    values: dict[str, float]
+    unit: str = ""
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, model: str | None = None, subjects: Any = None
+    ) -> MAEVariantsDisplay:
+        """Build from an evaluation, for `subjects` (row numbers; by default four telling ones)."""
+        usable, _ = members(ev, "times", "the illustration of MAE variants", model)
+        name = next(iter(usable))
+        problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
+        if rows.size > _MOST:
+            raise InputError(f"subjects must be at most {_MOST} row numbers; got {rows.size}")
+        counted, weight, error, values = {}, {}, {}, {}
+        for method in VARIANTS:
+            try:
+                found = subject_errors(problem, usable[name].times, method, rows)
+                values[method] = whole_error(problem, usable[name].times, method).value
+            except UndefinedMetricError:
+                continue
+            counted[method], weight[method], error[method] = found
+        if not values:
+            raise UndefinedMetricError("no variant of the mean absolute error is defined here")
+        prediction = usable[name][rows]
+        times = prediction.curves.median() if prediction.curves is not None else prediction.times
+        predicted = np.asarray(times, dtype=np.float64)
+        y = problem.y[rows].restricted(problem.tau)
+        if problem.tau is not None:
+            predicted = np.minimum(predicted, problem.tau)
+        return cls(name, rows, y.time, y.event, predicted, counted, weight, error, values, ev.unit)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a subject and method."""
+        return [
+            {
+                "model": self.model,
+                "subject": subject,
+                "time": float(self.time[k]),
+                "event": bool(self.event[k]),
+                "predicted": float(self.predicted[k]),
+                "method": method,
+                "counted": float(counted[k]),
+                "weight": float(self.weight[method][k]),
+                "error": float(self.error[method][k]),
+            }
+            for k, subject in enumerate(self.subjects.tolist())
+            for method, counted in self.counted.items()
+        ]
+
+    def _panels(self) -> int:
+        return self.subjects.size
+
+    def _figure(self) -> list[Any]:
+        count = self._panels()
+        columns = min(count, 2)
+        rows = -(-count // columns)
+        return style.grid(count, columns, (3.6 * columns, 0.7 + rows * 1.95), share=True)
+
+    def _draw(self, axes: list[Any], own: bool) -> None:
+        methods = list(self.counted)
+        # Far-off predictions and surrogates are drawn at the edge.
+        ends = np.concatenate((self.time, self.predicted, *self.counted.values()))
+        end = 1.05 * min(float(np.nanmax(ends)), 4 * float(self.time.max())) or 1.0
+        unit = f" {style.plain(self.unit)}" if self.unit else ""
+        for k, ax in enumerate(axes):
+            predicted = min(float(self.predicted[k]), end)
+            ax.axvline(predicted, color="black", linewidth=1.0, linestyle=(0, (4, 2)))
+            ax.axvline(self.time[k], color=style.GREY, linewidth=0.7)
+            for row, method in enumerate(methods):
+                self._draw_row(ax, row, method, k, predicted, end)
+            style.names_on_rows(ax, methods)
+            ax.set_xlim(0, end)
+            what = "event at" if self.event[k] else "censored at"
+            when = f"{what} {style.amount(float(self.time[k]))}{unit}"
+            ax.set_title(f"subject {self.subjects[k]}: {when}", loc="left")
+            place = ax.get_subplotspec()
+            if place is None or place.is_last_row():
+                ax.set_xlabel(style.time_label(self.unit))
+        dashed = {"color": "black", "linewidth": 1.0, "linestyle": (0, (4, 2))}
+        dot = {"color": style.EVENT, "marker": "o", "linewidth": 2}
+        entries = [
+            style.handle(f"predicted by {style.plain(self.model, 22)}", **dashed),
+            style.handle("observed", color=style.GREY, linewidth=0.7),
+            style.handle("counts as; at the right: error × weight", **dot),
+        ]
+        style.legend(axes, own, entries)
+
+    def _draw_row(
+        self, ax: Any, row: int, method: str, k: int, predicted: float, end: float
+    ) -> None:
+        weight, error = float(self.weight[method][k]), float(self.error[method][k])
+        counted = float(self.counted[method][k])
+        beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": "x-small"}
+        if not (weight > 0 and np.isfinite(counted)):
+            ax.annotate("left out", (1.02, row), color=style.GREY, **beside)
+            return
+        # The surer, the darker.
+        look = {"color": style.EVENT, "alpha": 0.25 + 0.75 * min(weight, 1.0)}
+        at = min(counted, end)
+        if error > 0:
+            ax.plot([at, predicted], [row, row], linewidth=2, **look)
+        open_ended = method == "hinge" and not self.event[k]
+        ax.plot([at], [row], marker=">" if open_ended else "o", **look)
+        ax.annotate(f"{number(error, 3)} × {number(weight, 2)}", (1.02, row), **beside)
+
+
+def whole_error(problem: Problem, predicted: Any, method: str) -> TimeErrorDetails:
+    """The time error of all test subjects."""
+    return time_error_details(
+        problem.y,
+        predicted,
+        method=method,
+        y_train=problem.reference,
+        tau=problem.tau,
+        censoring=problem.censoring,
+        **problem.options,
+    )
+
+
+def subject_errors(
+    problem: Problem, predicted: Any, method: str, rows: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """What some subjects count as, how much, and their errors: (time, weight, error)."""
+    details, found = whole_error(problem, predicted, method), surrogates_of(problem, method)[1]
+    takes_part = found.weight[rows] > 0
+    counted = np.where(found.defined[rows], found.time[rows], np.nan)
+    return counted, found.weight[rows], np.where(takes_part, details.loss[rows], np.nan)
