@@ -248,9 +248,14 @@ class SurvivalCurves:
 
     def median(self) -> Floats:
         """Median survival time: `quantile` at one half."""
-        if self._median is None:  # many metrics ask for it
+        return self.kept_median().copy()
+
+    def kept_median(self) -> Floats:
+        """`median`, computed once and read-only: many metrics ask for it."""
+        if self._median is None:
             self._median = self.quantile(0.5)
-        return self._median.copy()
+            self._median.setflags(write=False)
+        return self._median
 
     def mean(self) -> Floats:
         """Mean survival time: the area under the curve and its tail."""

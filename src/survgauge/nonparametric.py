@@ -27,7 +27,7 @@ class RiskTable:
     def of(cls, y: Outcomes) -> RiskTable:
         """Count in one sort; frequencies count as that many subjects."""
         y = y.present()
-        order = y.time.argsort()
+        order = y.order()
         time = y.time[order]
         new = time[1:] != time[:-1]
         if not y.weighted and new.all():  # nobody tied: each row counts itself

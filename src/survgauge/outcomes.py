@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import LARGEST, Bools, Floats, flags, frozen, subject_index, to_numpy, vector
+from ._arrays import LARGEST, Bools, Floats, Ints, flags, frozen, subject_index, to_numpy, vector
 from .errors import InputError
 
 
@@ -33,11 +33,12 @@ class Outcomes:
     array([5., 3.])
     """
 
-    __slots__ = ("_weight", "event", "time")
+    __slots__ = ("_order", "_weight", "event", "time")
 
     time: Floats
     event: Bools
     _weight: Floats | None
+    _order: Ints | None
 
     def __init__(self, time: Any, event: Any, weight: Any = None) -> None:
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
@@ -59,6 +60,7 @@ class Outcomes:
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "event", event)
         object.__setattr__(self, "_weight", weight)
+        object.__setattr__(self, "_order", None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Outcomes are frozen; make new ones instead of setting {name!r}")
@@ -119,6 +121,20 @@ class Outcomes:
     def weighted(self) -> bool:
         """Whether frequencies were given."""
         return self._weight is not None
+
+    def order(self, keep: bool = False) -> Ints:
+        """Rows by time, equal times in any order; `keep` the sorting for whoever asks next.
+
+        >>> Outcomes([5, 8, 3], [1, 0, 1]).order()
+        array([2, 0, 1])
+        """
+        if self._order is not None:
+            return self._order
+        order = self.time.argsort()
+        if keep:
+            order.setflags(write=False)
+            object.__setattr__(self, "_order", order)
+        return order
 
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,17 @@ class Prediction:
 
     def __init__(self, curves: SurvivalCurves | None, times: Floats | None, risk: Floats | None):
         self.curves, self._times, self._risk = curves, times, risk
+        self._cache: dict[Any, Any] = {}
+
+    def cached(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Read off once what several metrics ask for."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+    def forget(self) -> None:
+        """Drop what was kept for other metrics."""
+        self._cache.clear()
 
     @classmethod
     def of(cls, obj: Any, n: int, name: str) -> Prediction:
@@ -91,7 +103,7 @@ class Prediction:
             return self._risk
         if self.curves is None:
             return -self._times  # type: ignore[operator]
-        times = self.curves.median()
+        times = self.curves.kept_median()
         if np.isnan(times).any():
             raise UndefinedMetricError(
                 "the curves' tail 'nan' gives no median, so subjects cannot be ranked by it; "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..metrics.skill import reference_curves
 from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
+from .condensed import CONTRIBUTIONS_LIMIT, condensed
 from .result import NAN, Score
 from .warnings import EvaluationWarning, check_measured
 
@@ -44,49 +46,87 @@ def evaluate_group(
     warnings: list[EvaluationWarning],
 ) -> list[Score]:
     """Measure every metric on every model that offers what it needs, with intervals."""
+    many = len(problem.y) > CONTRIBUTIONS_LIMIT
+    # Of many subjects only one metric's contributions are held at a time.
+    batches = [[metric] for metric in metrics] if many else [metrics]
+    plan = _Plan(confidence, seed, n_boot, redrawn, many)
+    problem = replace(problem, asked=tuple(metric.name for metric in metrics))
+    scores: list[Score] = []
+    remarks: list[EvaluationWarning] = []
+    for batch in batches:
+        scores += _evaluate_batch(problem, predictions, group, batch, plan, remarks)
+    models, names = list(predictions), [metric.name for metric in metrics]
+
+    def place(model: str | None, metric: str | None) -> tuple[int, int]:
+        return models.index(str(model)), names.index(str(metric))
+
+    remarks.sort(key=lambda remark: place(remark.model, remark.metric))
+    warnings += [replace(remark, group=group) for remark in remarks]
+    bootstrapped = any(score.replicates is not None for score in scores)
+    if bootstrapped and n_boot < FEWEST_REPLICATES:
+        message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
+        warnings.append(EvaluationWarning("few-replicates", message, group=group))
+    for prediction in predictions.values():
+        prediction.forget()
+    return sorted(scores, key=lambda score: place(score.model, score.metric.name))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How intervals come about, and whether cells keep contributions afterwards."""
+
+    confidence: float | None
+    seed: int
+    n_boot: int
+    redrawn: bool
+    many: bool
+
+
+def _evaluate_batch(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    group: Any,
+    metrics: list[Metric],
+    plan: _Plan,
+    remarks: list[EvaluationWarning],
+) -> list[Score]:
     cells: list[tuple[str, Metric, Measured | None]] = []
     for model, prediction in predictions.items():
         for metric in metrics:
             if prediction.has(metric.needs):
-                measured, remarks = _measure(metric, problem, prediction, model)
-                warnings += [replace(remark, group=group) for remark in remarks]
+                measured, found = _measure(metric, problem, prediction, model)
+                remarks += found
                 cells.append((model, metric, measured))
-    baseline = _baselines(problem, metrics)
-    if confidence is None:
-        return [
-            Score(model, metric, group, measured, baseline=_value(baseline.get(metric.name)))
-            for model, metric, measured in cells
-        ]
-    drawn = [cell for cell in cells if redrawn or _needs_bootstrap(*cell[1:], len(problem.y))]
-    if problem.y.weight.sum() < 2:  # one subject says nothing about the spread
-        drawn = []
-    if drawn and n_boot < FEWEST_REPLICATES:
-        message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
-        warnings.append(EvaluationWarning("few-replicates", message, group=group))
-    replicates = _replicates(problem, predictions, drawn, seed, n_boot, redrawn)
+    confidence = plan.confidence
+    replicates: dict[tuple[str, str], Floats] = {}
+    if confidence is not None and problem.y.weight.sum() >= 2:  # one subject has no spread
+        n = len(problem.y)
+        drawn = [cell for cell in cells if plan.redrawn or _needs_bootstrap(*cell[1:], n)]
+        replicates = _replicates(problem, predictions, drawn, plan)
+    baseline = _baselines(problem, metrics) if cells else {}
+    against = {
+        (model, metric.name): _against(measured, baseline.get(metric.name), confidence)
+        for model, metric, measured in cells
+    }
+    losses = {name: _value(km) for name, km in baseline.items()}
+    del baseline
+    if plan.many:
+        for metric in metrics:
+            slim = condensed({m: cell for m, which, cell in cells if which is metric})
+            cells = [(m, w, slim[m] if w is metric else c) for m, w, c in cells]
     scores = []
     for model, metric, measured in cells:
         known = replicates.get((model, metric.name))
-        stderr = NAN
-        if measured is not None and metric.inference != "test":
-            stderr = measured.stderr if known is None else bootstrap_stderr(known)
-        log_scale = metric.inference == "bootstrap-log"
-        interval = normal_interval(_value(measured), stderr, confidence, log_scale=log_scale)
-        km = baseline.get(metric.name)
-        scores.append(
-            Score(
-                model,
-                metric,
-                group,
-                measured,
-                stderr,
-                interval.low,
-                interval.high,
-                known,
-                _value(km),
-                _against(measured, km, confidence),
-            )
-        )
+        stderr, low, high = NAN, NAN, NAN
+        if confidence is not None:
+            if measured is not None and metric.inference != "test":
+                stderr = measured.stderr if known is None else bootstrap_stderr(known)
+            log_scale = metric.inference == "bootstrap-log"
+            interval = normal_interval(_value(measured), stderr, confidence, log_scale=log_scale)
+            low, high = interval.low, interval.high
+        km = losses.get(metric.name, NAN)
+        beside = against[model, metric.name]
+        scores.append(Score(model, metric, group, measured, stderr, low, high, known, km, beside))
     return scores
 
 
@@ -95,12 +135,15 @@ def _value(measured: Measured | None) -> float:
 
 
 def _against(
-    measured: Measured | None, km: Measured | None, confidence: float
+    measured: Measured | None, km: Measured | None, confidence: float | None
 ) -> Comparison | None:
     """Compare a model with the baseline on the same subjects."""
-    if measured is None or km is None or measured.psi is None or km.psi is None:
+    if confidence is None or measured is None or km is None:
         return None
-    stderr = standard_error(measured.psi - km.psi, measured.frequency)
+    own, theirs = measured.psi, km.psi
+    if own is None or theirs is None:
+        return None
+    stderr = standard_error(own - theirs, measured.frequency)
     return compare_values(measured.value - km.value, stderr, confidence)
 
 
@@ -120,16 +163,22 @@ def _measure(
 
 def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, Measured]:
     """Losses of the reference set's Kaplan-Meier for everybody; undefined ones are left out."""
-    reference = Reference(problem.y) if problem.reference is None else problem.reference
-    curves = Prediction(reference_curves(reference, len(problem.y)), None, None)
-    losses = {}
-    for metric in metrics:
-        if metric.direction == "lower" and metric.inference == "analytic":
-            try:
-                losses[metric.name] = metric.compute(problem, curves)
-            except (UndefinedMetricError, InputError):
-                continue
+    losses: dict[str, Measured] = {}
+    compared = [m for m in metrics if m.direction == "lower" and m.inference == "analytic"]
+    if not compared:
+        return losses
+    curves = problem.cached("baseline", partial(_baseline, problem))
+    for metric in compared:
+        try:
+            losses[metric.name] = metric.compute(problem, curves)
+        except (UndefinedMetricError, InputError):
+            continue
     return losses
+
+
+def _baseline(problem: Problem) -> Prediction:
+    reference = problem.weights.reference
+    return Prediction(reference_curves(reference, len(problem.y)), None, None)
 
 
 def _needs_bootstrap(metric: Metric, measured: Measured | None, n: int) -> bool:
@@ -146,11 +195,10 @@ def _replicates(
     problem: Problem,
     predictions: dict[str, Prediction],
     drawn: list[tuple[str, Metric, Measured | None]],
-    seed: int,
-    n_boot: int,
-    redrawn: bool,
+    plan: _Plan,
 ) -> dict[tuple[str, str], Floats]:
     """Bootstrap replicates of the cells named, all on the same draws."""
+    seed, n_boot, redrawn = plan.seed, plan.n_boot, plan.redrawn
     values = np.full((n_boot, len(drawn)), NAN)
     frequency = problem.y.weight if problem.y.weighted else None
     for b in range(n_boot if drawn else 0):

@@ -203,7 +203,7 @@ def make_setting(
     preset = convention_of(convention)
     y = Outcomes.of(y_true, "y_true")
     mass = subject_mass(y, sample_weight) if sample_weight is not None or y.weighted else None
-    weights = CensoringWeights(y, y_train, censoring, preset)
+    weights = CensoringWeights.of(y, y_train, censoring, preset)
     if stderr is not None:
         one_of("stderr", stderr, STDERR)
     own = weights.in_sample and censoring is None and preset.g_ties == "events_first"

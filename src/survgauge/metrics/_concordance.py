@@ -172,5 +172,5 @@ def make_question(
     mass = None
     if sample_weight is not None or y.weighted:
         mass = subject_mass(y, sample_weight)
-    weights = CensoringWeights(y, y_train, censoring, preset)
+    weights = CensoringWeights.of(y, y_train, censoring, preset)
     return Question(y, mass, method, rule, None if tau is None else float(tau), preset, weights)

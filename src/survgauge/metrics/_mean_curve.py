@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _interpolation as kernel
 from .._arrays import Bools, Floats
+from .._curve_checks import BLOCK_VALUES
 from ..curves import SurvivalCurves
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
@@ -21,6 +22,7 @@ _INFLUENCE_POINTS = 64
 _PIECES = 8
 _ROWS = 4096
 _SORTED_TIMES = 1_000_000
+_FEW_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,21 @@ def shared_mean(curves: SurvivalCurves, share: Floats) -> tuple[Floats, Floats, 
     mean: Floats = np.zeros(grid.size + missing)
     slopes = np.zeros_like(mean)
     cubic = curves.interpolation == "pchip" and mean.size > 1
-    for rows in curves.blocks():
-        if cubic:
-            t, s = kernel.with_origin(grid, curves.survival[rows], missing)
-            mean += share[rows] @ s
-            slopes += share[rows] @ kernel.pchip_slopes(t, s)
-        else:
-            mean[int(missing) :] += share[rows] @ curves.survival[rows]
+
+    def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
+        part, steep = np.zeros_like(mean), np.zeros_like(mean)
+        for rows in blocks:
+            if cubic:
+                t, s = kernel.with_origin(grid, curves.survival[rows], missing)
+                part += np.einsum("i,ik->k", share[rows], s)
+                steep += np.einsum("i,ik->k", share[rows], kernel.pchip_slopes(t, s))
+            else:
+                part[int(missing) :] += np.einsum("i,ik->k", share[rows], curves.survival[rows])
+        return part, steep
+
+    for part, steep in curves.by_span(sums):
+        mean += part
+        slopes += steep
     if missing:
         grid, mean[0] = np.append(0.0, grid), 1.0
     if not cubic:
@@ -133,7 +143,7 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
     nodes = np.unique(nodes)
     jumps = curves.interpolation == "step"
     right, left = np.zeros(nodes.size), np.zeros(nodes.size)
-    for rows in _blocks(curves, nodes.size):
+    for rows in curves.blocks(_width(curves, nodes.size)):
         values = curves.at_block(rows, nodes)
         refuse_unknown(values[share[rows] > 0], "the whole follow-up")
         right += share[rows] @ values
@@ -143,13 +153,11 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
     return Lines(nodes, right, left if jumps else right), how
 
 
-def _blocks(curves: SurvivalCurves, width: int) -> Iterator[slice]:
-    """Blocks of rows for `at_block`; larger ones where it goes column by column."""
+def _width(curves: SurvivalCurves, width: int) -> int:
+    """Values a row in the blocks for `at_block`; few where it goes column by column."""
     if curves.shared_grid and curves.interpolation != "pchip":
-        yield from curves.blocks(width + curves.survival.shape[1])
-        return
-    for start in range(0, len(curves), _ROWS):
-        yield slice(start, min(start + _ROWS, len(curves)))
+        return width + curves.survival.shape[1]
+    return BLOCK_VALUES // _ROWS
 
 
 @dataclass(frozen=True)
@@ -233,6 +241,15 @@ def gap_stderr(gap: Floats, covariance: Floats) -> float:
     return float(np.sqrt(max(float(variance), 0.0))) / gap.size
 
 
+def cross_products(a: Floats, b: Floats) -> Floats:
+    """a.T @ b over many rows, in products too small for the linear algebra to start threads."""
+    whole, size = a.shape[0] // _FEW_ROWS * _FEW_ROWS, a.shape[1]
+    shape = (-1, _FEW_ROWS, size)
+    parts = a[:whole].reshape(shape).transpose(0, 2, 1) @ b[:whole].reshape(shape)
+    rest: Floats = a[whole:].T @ b[whole:]
+    return parts.sum(axis=0) + rest
+
+
 def gap_influence(
     y: Outcomes, curves: SurvivalCurves, lines: Lines, stop: float
 ) -> tuple[Floats, float]:
@@ -245,15 +262,23 @@ def gap_influence(
     """
     table = RiskInfluence.of(RiskTable.of(y), stop)
     points, gap = table.points, table.gap(lines, stop)
-    weight, total = y.weight, table.total
-    average, square = np.zeros(points.size), np.zeros((points.size, points.size))
+    weight, total = y.weight if y.weighted else None, table.total
     psi = np.empty(len(y))
-    for rows in _blocks(curves, points.size):
-        unit = table.units(y.time[rows], y.event[rows], curves.at_block(rows, points))
-        weighted = unit * weight[rows, None]
-        average += weighted.sum(axis=0) / total
-        square += weighted.T @ unit
-        psi[rows] = weighted @ gap
+
+    def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
+        average, square = np.zeros(points.size), np.zeros((points.size, points.size))
+        for rows in blocks:
+            unit = table.units(y.time[rows], y.event[rows], curves.at_block(rows, points))
+            weighted = unit if weight is None else unit * weight[rows, None]
+            average += weighted.sum(axis=0) / total
+            square += cross_products(weighted, unit)
+            psi[rows] = np.einsum("ik,k->i", weighted, gap)
+        return average, square
+
+    average, square = np.zeros(points.size), np.zeros((points.size, points.size))
+    for part in curves.by_span(sums, _width(curves, points.size)):
+        average, square = average + part[0], square + part[1]
     # Contributions are deviations from their average.
-    psi = (psi - weight * (average @ gap)) * (2.0 / points.size)
+    psi -= y.weight * (average @ gap) if y.weighted else average @ gap
+    psi *= 2.0 / points.size
     return psi, gap_stderr(gap, square - total * np.outer(average, average))

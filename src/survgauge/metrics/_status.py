@@ -172,7 +172,7 @@ def make_status(
     y = Outcomes.of(y_true, "y_true")
     checked = check_curves(curves, y)
     mass = subject_mass(y, sample_weight)
-    weights = CensoringWeights(y, y_train, censoring, preset, follow_up)
+    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
     horizon = _identified_until(y, mass, method, weights, limit, follow_up)
     horizon = min(horizon, _curves_until(checked))
@@ -205,7 +205,7 @@ def make_status(
         left_out=left_out,
         on_unsupported=on_unsupported,
         grid=grid,
-        own_g=method == "ipcw" and y_train is None and censoring is None,
+        own_g=method == "ipcw" and weights.in_sample and censoring is None,
     )
     return status, checked
 

@@ -75,7 +75,7 @@ def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tu
                 f"{len(predicted)}"
             )
         if point == "median":
-            times, tail = predicted.median(), ~predicted.reaches(0.5)
+            times, tail = predicted.kept_median(), ~predicted.reaches(0.5)
         else:
             # The mean under a horizon is the restricted mean, so that E[min(T, tau)] is predicted.
             times = predicted.mean() if tau is None else predicted.rmst(tau)
@@ -246,8 +246,29 @@ def convention(
     return convention
 
 
+@dataclass(frozen=True)
+class Point:
+    """Predicted times, and where they came from."""
+
+    times: Floats
+    #: Share of them read off a tail; None where they were given as times.
+    tail_share: float | None
+    negative: int
+
+    @classmethod
+    def of(cls, times: Floats, from_tail: Bools | None) -> Point:
+        """Count where the times came from."""
+        share = None if from_tail is None else float(np.mean(from_tail))
+        return cls(times, share, int((times < 0).sum()))
+
+
 def support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[str, Any]:
     """Count what the data do and do not cover."""
+    return shared_support(setting, Point.of(times, from_tail))
+
+
+def shared_support(setting: Setting, point: Point) -> dict[str, Any]:
+    """`support` of predicted times that several methods share."""
     y, last = setting.y, setting.reference.last_time
     return {
         "subjects": len(y),
@@ -258,6 +279,6 @@ def support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[st
         "reference_survival_at_end": setting.reference.last_survival,
         "censored_past_reference": int(setting.past.size),
         "events_past_reference": int((y.time > last).sum()) - int(setting.past.size),
-        "tail_share": None if from_tail is None else float(np.mean(from_tail)),
-        "negative_predictions": int((times < 0).sum()),
+        "tail_share": point.tail_share,
+        "negative_predictions": point.negative,
     }

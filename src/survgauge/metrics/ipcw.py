@@ -58,6 +58,20 @@ class CensoringWeights:
         self._given = censoring
         self._follow_up = follow_up
 
+    @classmethod
+    def of(
+        cls,
+        y: Outcomes,
+        y_train: Any,
+        censoring: Any,
+        convention: Convention,
+        follow_up: float | None = None,
+    ) -> CensoringWeights:
+        """Build them, or take ready ones of the same subjects that came as `y_train`."""
+        if isinstance(y_train, CensoringWeights) and y_train.y is y:
+            return y_train
+        return cls(y, y_train, censoring, convention, follow_up)
+
     @cached_property
     def km(self) -> KaplanMeier | None:
         """G as a step function, or None where the caller gave a function."""
@@ -83,7 +97,7 @@ class CensoringWeights:
                 )
         return np.maximum(values, self.convention.g_floor)
 
-    @cached_property
+    @property
     def at_own_time(self) -> Floats:
         """G at each subject's own time, with the limit for events: (n,)."""
         return self._read(self.y.time, self.convention.event_limit)
@@ -91,13 +105,14 @@ class CensoringWeights:
     @cached_property
     def event_weight(self) -> Floats:
         """1/G for events, 0 for censored subjects and for events with G = 0: (n,)."""
-        usable = self.y.event & (self.at_own_time > 0)
-        return np.divide(1.0, self.at_own_time, out=np.zeros(len(self.y)), where=usable)
+        own = self.at_own_time
+        usable = self.y.event & (own > 0)
+        return np.divide(1.0, own, out=np.zeros(len(self.y)), where=usable)
 
     @cached_property
     def lost_events(self) -> int:
         """Events that carry no weight because G = 0 there."""
-        return int((self.y.event & (self.at_own_time <= 0)).sum())
+        return int((self.y.event & (self.event_weight == 0)).sum())
 
     def survivors(self, t: float) -> Floats:
         """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""

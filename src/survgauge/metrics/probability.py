@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ import numpy as np
 from .._arrays import Floats
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
-from ._brier import Logarithmic, Rule, Squared, by_columns, by_rows, integral_with_influence
+from ._brier import (
+    Logarithmic,
+    Rule,
+    Squared,
+    by_columns,
+    by_rows,
+    integral_with_influence,
+    integrals_with_influence,
+)
 from ._grid_rules import weighted_mean
 from ._status import Status, make_status
 from .conventions import Convention
@@ -319,6 +328,31 @@ def _integral_details(status: Status, curves: SurvivalCurves, rule: Rule, loss: 
     values, psi = integral_with_influence(status.scheme, curves, rule, status.share)
     mean = float("nan") if status.undefined else weighted_mean(values, status.share)
     return _details(status, curves, rule, loss, mean, psi)
+
+
+def integrated_scores(
+    y_true: Any, curves: Any, times: Any, losses: Sequence[str], **options: Any
+) -> dict[str, Details]:
+    """Integrals of several losses ("squared", "log") in one pass over the curves.
+
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
+    >>> found = integrated_scores(([2, 5, 8], [1, 0, 1]), curves, [1, 3, 5, 7], ("squared", "log"))
+    >>> [round(details.value, 4) for details in found.values()]
+    [0.0467, 0.2108]
+    """
+    status, checked = make_status(y_true, curves, times, **options)
+    rules = {loss: Squared() if loss == "squared" else _logarithmic(status, None)
+             for loss in losses}  # fmt: skip
+    if not status.common_g or status.estimated_g is not None:
+        return {loss: _integral_details(status, checked, rule, loss)
+                for loss, rule in rules.items()}  # fmt: skip
+    _check_integrable(status)
+    found = integrals_with_influence(status.scheme, checked, list(rules.values()), status.share)
+    details = {}
+    for (loss, rule), (values, psi) in zip(rules.items(), found, strict=True):
+        mean = float("nan") if status.undefined else weighted_mean(values, status.share)
+        details[loss] = _details(status, checked, rule, loss, mean, psi)
+    return details
 
 
 def _details(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ..errors import InputError
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ..reference import Reference
+from ..surrogates import Setting, make_setting
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
 
@@ -34,8 +37,14 @@ class Problem:
     options: dict[str, Any] = field(default_factory=dict)
     #: What ends the supported range; see `supported_until`.
     horizon_reason: str = "past-follow-up"
+    #: Metrics that will be asked for, so that one pass can serve several.
+    asked: tuple[str, ...] = ()
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     #: Last time of the whole test set, where `y` is only a part of it.
     follow_up: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}
 
     @classmethod
     def of(
@@ -57,6 +66,7 @@ class Problem:
         check_options(options)
         preset = convention_of(convention)
         reference = None if y_train is None else Reference.of(y_train)
+        y.order(keep=True)  # one sort serves all metrics
         weights = CensoringWeights(y, reference, censoring, preset)
         horizon, reason = supported_until(weights, min_g, min_at_risk)
         if time is None:
@@ -91,11 +101,37 @@ class Problem:
 
         return part
 
+    def cached(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once what several metrics of the call look at."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+    def forget(self) -> None:
+        """Drop what was kept for other metrics."""
+        self._cache.clear()
+
+    @property
+    def setting(self) -> Setting:
+        """What the surrogates of all time errors look at."""
+        options = {k: v for k, v in self.options.items() if k != "normalize"}
+        build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
+        setting: Setting = self.cached("setting", partial(build, censoring=self.censoring))
+        return setting
+
+    @property
+    def weights(self) -> CensoringWeights:
+        """1/G of the subjects."""
+        given = self.y, self.reference, self.censoring, self.convention, self.follow_up
+        build = partial(CensoringWeights, *given)
+        weights: CensoringWeights = self.cached("weights", build)
+        return weights
+
     @property
     def ipcw(self) -> dict[str, Any]:
         """Arguments of the metrics that weight by 1/G."""
         return {
-            "y_train": self.reference,
+            "y_train": self.weights,
             "convention": self.convention,
             "censoring": self.censoring,
         }
@@ -133,9 +169,9 @@ def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -
     if not (isinstance(min_at_risk, int | float | np.integer) and min_at_risk >= 1):
         raise InputError(f"min_at_risk must be a number of at least 1; got {min_at_risk!r}")
     y = weights.y.present()
-    order = np.sort(y.time)
+    by_time = y.order()
+    order = y.time[by_time]
     if y.weighted:
-        by_time = np.argsort(y.time)
         at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
         enough = np.flatnonzero(at_risk >= min_at_risk)
     else:

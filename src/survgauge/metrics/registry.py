@@ -10,7 +10,9 @@ import numpy as np
 
 from .._arrays import Floats
 from ..errors import UndefinedMetricError
+from ..losses import LOSSES
 from ..predictions import Prediction
+from ._time_error import Point, predicted_times
 from .calibration import d_calibration, one_calibration
 from .calibration_measures import km_calibration_details
 from .densities import crps_details, log_likelihood_details
@@ -19,12 +21,11 @@ from .discrimination import concordance_index_details, concordance_td_details
 from .dynamic_auc import cumulative_dynamic_auc_details
 from .probability import (
     brier_score,
-    integrated_binomial_log_likelihood_details,
-    integrated_brier_score_details,
+    integrated_scores,
 )
 from .problem import Problem
 from .smooth_calibration import integrated_calibration_index
-from .time_errors import CENSORED_METHODS, time_error_details
+from .time_errors import CENSORED_METHODS, error_of
 
 
 class Measured(Protocol):
@@ -96,17 +97,16 @@ Compute = Callable[[Problem, Prediction], Measured]
 
 
 def _time_error(method: str, loss: str) -> Compute:
+    rule = LOSSES[loss]
+
     def compute(problem: Problem, prediction: Prediction) -> Measured:
-        return time_error_details(
-            problem.y,
-            prediction.times,
-            y_train=problem.reference,
-            method=method,
-            loss=loss,
-            tau=problem.tau,
-            censoring=problem.censoring,
-            **problem.options,
+        setting, predicted = problem.setting, prediction.times
+        n, tau = len(problem.y), problem.tau
+        point = prediction.cached(
+            (rule.point, tau), lambda: Point.of(*predicted_times(predicted, n, rule.point, tau))
         )
+        normalize = problem.options.get("normalize", "n")
+        return error_of(setting, point, predicted, method, rule, normalize)
 
     return compute
 
@@ -223,12 +223,22 @@ def _brier(problem: Problem, prediction: Prediction) -> Measured:
     ).details
 
 
-def _integrated(details: Callable[..., Measured]) -> Compute:
+#: Integrated scores by name, and the loss that each integrates.
+_INTEGRATED = {"ibs": "squared", "ibll": "log"}
+
+
+def _integrated(name: str) -> Compute:
+    """One of the integrated scores; the others that were asked for come from the same pass."""
+
     def compute(problem: Problem, prediction: Prediction) -> Measured:
-        _check_horizon(problem)
-        times = np.linspace(0.0, problem.horizon, 101)
-        options = {"follow_up": problem.follow_up, **problem.ipcw}
-        return details(problem.y, prediction.curves, times, **options)
+        waiting: dict[str, Measured] = problem.cached(("integrated", id(prediction)), dict)
+        if name not in waiting:
+            _check_horizon(problem)
+            losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
+            times = np.linspace(0.0, problem.horizon, 101)
+            found = integrated_scores(problem.y, prediction.curves, times, losses, **problem.ipcw)
+            waiting.update({k: found[v] for k, v in _INTEGRATED.items() if v in found})
+        return waiting.pop(name)  # whoever asks again gets it anew
 
     return compute
 
@@ -280,10 +290,10 @@ _OTHERS: tuple[tuple[Any, ...], ...] = (
      "under independent censoring", _GRAF, "analytic", "", _brier),
     ("ibs", "Integrated Brier score up to the horizon", "lower", _POSITIVE, "curves",
      "under independent censoring", _GRAF, "analytic", "",
-     _integrated(integrated_brier_score_details)),
+     _integrated("ibs")),
     ("ibll", "Integrated binomial log-loss up to the horizon", "lower", _POSITIVE, "curves",
      "under independent censoring", _GRAF, "analytic", "",
-     _integrated(integrated_binomial_log_likelihood_details)),
+     _integrated("ibll")),
     ("crps", "Survival-CRPS", "lower", _POSITIVE, "curves", "without censoring",
      "Avati et al. (2020), UAI", "analytic", "time", _whole_curve(crps_details)),
     ("log_likelihood", "Mean log-likelihood", "higher", _ANY, "curves", "yes",

@@ -12,15 +12,16 @@ import numpy as np
 from ..adapters import as_curves, is_flat
 from ..curves import SurvivalCurves
 from ..errors import one_of
-from ..losses import LOSSES
-from ..surrogates import METHODS, make_setting
+from ..losses import LOSSES, Loss
+from ..surrogates import METHODS, Setting, make_setting
 from ._time_error import (
+    Point,
     TimeErrorDetails,
     average_weight,
     combine,
     convention,
     predicted_times,
-    support,
+    shared_support,
 )
 
 NORMALIZERS = ("n", "weights", "events")
@@ -70,7 +71,6 @@ def time_errors(
     for name in names:
         one_of("method", name, METHODS)
     one_of("loss", loss, LOSSES)
-    one_of("normalize", normalize, NORMALIZERS)
     setting = make_setting(
         y_true,
         y_train,
@@ -84,17 +84,29 @@ def time_errors(
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves(predicted)
     rule = LOSSES[loss]
-    times, from_tail = predicted_times(predicted, len(setting.y), rule.point, tau)
+    point = Point.of(*predicted_times(predicted, len(setting.y), rule.point, tau))
+    return {
+        name: error_of(setting, point, predicted, name, rule, normalize, sample_weight)
+        for name in names
+    }
+
+
+def error_of(
+    setting: Setting,
+    point: Point,
+    predicted: Any,
+    method: str,
+    rule: Loss,
+    normalize: str = "n",
+    sample_weight: Any = None,
+) -> TimeErrorDetails:
+    """One method on a setting and predicted times that other methods may share."""
+    one_of("normalize", normalize, NORMALIZERS)
     average = average_weight(setting, sample_weight)
-    shared = support(setting, from_tail, times)
-    results = {}
-    for name in names:
-        surrogates = METHODS[name](setting)
-        rules = convention(setting, name, rule, predicted, normalize)
-        results[name] = combine(
-            setting, surrogates, rule, times, average, normalize, rules, dict(shared)
-        )
-    return results
+    rules = convention(setting, method, rule, predicted, normalize)
+    counts = shared_support(setting, point)
+    surrogates = METHODS[method](setting)
+    return combine(setting, surrogates, rule, point.times, average, normalize, rules, counts)
 
 
 def time_error(

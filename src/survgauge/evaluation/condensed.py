@@ -1,0 +1,53 @@
+"""A cell without its subjects: numbers that stay when the contributions are let go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._arrays import Floats
+from ..metrics.details import standard_error
+from ..metrics.registry import Measured
+
+#: Above this many subjects cells keep no contributions: eight bytes a subject, metric and model.
+CONTRIBUTIONS_LIMIT = 100_000
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """Value, convention, support and standard errors of a cell whose contributions were dropped."""
+
+    model: str
+    value: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    stderr: float
+    #: Standard errors of the differences from other models.
+    against: dict[str, float] = field(default_factory=dict)
+    psi: Floats | None = None
+    frequency: Floats | None = None
+
+    def __float__(self) -> float:
+        return self.value
+
+    def stderr_against(self, other: Any) -> float:
+        """Standard error of the difference from another model's cell."""
+        return self.against.get(getattr(other, "model", ""), float("nan"))
+
+
+def condensed(cells: dict[str, Measured | None]) -> dict[str, Measured | None]:
+    """Cells of one metric, model by model, without contributions but with all that needs them."""
+    found: dict[str, Measured | None] = {}
+    psi = {model: None if cell is None else cell.psi for model, cell in cells.items()}
+    for model, cell in cells.items():
+        if cell is None:
+            found[model] = None
+            continue
+        own, against = psi[model], {}
+        for other, theirs in psi.items():
+            if own is not None and theirs is not None and other != model:
+                against[other] = standard_error(own - theirs, cell.frequency)
+        found[model] = Condensed(
+            model, float(cell.value), cell.convention, cell.support, float(cell.stderr), against
+        )
+    return found
