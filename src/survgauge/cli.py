@@ -19,6 +19,7 @@ _COMMANDS = (
     "datasets.command",
     "models.command",
     "experiment.command",
+    "report_command",
 )
 
 

@@ -44,6 +44,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--event-column", default="event", help="of the outcome files")
     command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
     command.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
+    command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
+    command.add_argument("--title", help="heading of the report")
     command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
     command.set_defaults(run=run)
     listing = commands.add_parser("metrics", help="list the metrics")
@@ -82,6 +84,9 @@ def run(args: argparse.Namespace) -> int:
         tail=args.tail,
         normalize=args.normalize,
     )
+    if args.html:
+        options = {} if args.title is None else {"title": args.title}
+        result.to_html(args.html, **options)
     text = json.dumps(result.to_dict(), indent=2)
     if args.json == "-":
         print(text)
@@ -89,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_atomically(args.json, text + "\n")
     print(result)
+    if args.html:
+        print(f"\nReport: {args.html}")
     return 0
 
 

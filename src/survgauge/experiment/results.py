@@ -350,3 +350,11 @@ class Results:
 
         one_of("kind", kind, DISPLAYS)
         return DISPLAYS[kind](self, **options).plot()
+
+    def to_html(
+        self, path: str | os.PathLike[str], *, title: str = "Which metric tells the truth?"
+    ) -> Any:
+        """Write a report: one page that works offline, with tables, charts and downloads."""
+        from ..report import write_experiment
+
+        return write_experiment(self, path, title)

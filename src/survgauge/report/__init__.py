@@ -5,17 +5,27 @@ One function turns results into plain data, another turns the data into a page.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._writing import write_atomically
 from . import charts
 from .evaluation_page import evaluation_page
+from .experiment_content import experiment_content
+from .experiment_page import experiment_page
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
+    from ..experiment.results import Results
 
-__all__ = ["evaluation_html", "saved_evaluation_html", "write_evaluation"]
+__all__ = [
+    "evaluation_html",
+    "experiment_html",
+    "saved_evaluation_html",
+    "write_evaluation",
+    "write_experiment",
+]
 
 
 def evaluation_html(ev: Evaluation, title: str = "Evaluation of survival models") -> str:
@@ -35,6 +45,16 @@ def saved_evaluation_html(
     return evaluation_page(data, charts.from_table(data), title=title, tau=None)
 
 
-def write_evaluation(ev: Evaluation, path: str | Path, title: str) -> Path:
+def write_evaluation(ev: Evaluation, path: str | os.PathLike[str], title: str) -> Path:
     """Write the page of an evaluation, whole or not at all."""
-    return write_atomically(path, evaluation_html(ev, title))
+    return write_atomically(Path(path), evaluation_html(ev, title))
+
+
+def experiment_html(results: Results, title: str = "Which metric tells the truth?") -> str:
+    """Make the page of an experiment."""
+    return experiment_page(experiment_content(results), title=title)
+
+
+def write_experiment(results: Results, path: str | os.PathLike[str], title: str) -> Path:
+    """Write the page of an experiment, whole or not at all."""
+    return write_atomically(Path(path), experiment_html(results, title))

@@ -28,7 +28,7 @@ def page(
     Parameters
     ----------
     sections : list of (id, heading, body)
-        In reading order; they make the contents too.
+        In reading order; they make the contents too (up to a colon).
     picker : Markup or None
         Controls that stay in sight.
     data : dict
@@ -38,7 +38,13 @@ def page(
     """
     contents = tag(
         "nav",
-        tag("ul", *(tag("li", tag("a", head, href=f"#{name}")) for name, head, _ in sections)),
+        tag(
+            "ul",
+            *(
+                tag("li", tag("a", head.partition(":")[0], href=f"#{name}"))
+                for name, head, _ in sections
+            ),
+        ),
         class_="contents",
         aria_label="Contents",
     )

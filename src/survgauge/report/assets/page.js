@@ -49,11 +49,18 @@
     const plain = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : value);
     return [names, ...list.map((row) => names.map((name) => plain(row[name])))];
   }
+  // Long tables come as column names and rows.
+  function unpacked(value) {
+    if (!value || !value.columns || !value.rows) return value;
+    return value.rows.map((row) => Object.fromEntries(row.map((cell, k) => [value.columns[k], cell])));
+  }
   for (const button of all("button[data-save]")) {
     button.addEventListener("click", () => {
       const what = button.dataset.save;
-      if (what === "json") save(`${data.file}.json`, JSON.stringify(data.record, null, 1), "application/json");
-      else save(`${data.file}-${what}.csv`, csv(records(data.record[what])), "text/csv");
+      if (what === "json") {
+        const whole = Object.fromEntries(Object.entries(data.record).map(([key, value]) => [key, unpacked(value)]));
+        save(`${data.file}.json`, JSON.stringify(whole, null, 1), "application/json");
+      } else save(`${data.file}-${what}.csv`, csv(records(unpacked(data.record[what]))), "text/csv");
     });
   }
 
@@ -114,7 +121,7 @@
   for (const control of all("[data-filter]")) control.addEventListener("input", filterRows);
   for (const box of all("input[data-show-column]")) {
     const apply = () => {
-      for (const cell of all(`[data-column-name="${CSS.escape(box.dataset.showColumn)}"]`)) cell.hidden = !box.checked;
+      for (const cell of all(`[data-column-name="${CSS.escape(box.dataset.showColumn)}"]`)) cell.classList.toggle("off", !box.checked);
     };
     box.addEventListener("change", apply);
     apply();

@@ -1,0 +1,89 @@
+"""An experiment as plain data, ready for JSON and for its page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..tables import p_text
+
+if TYPE_CHECKING:
+    from ..experiment.results import Results
+
+
+def experiment_content(results: Results) -> dict[str, Any]:
+    """Gather the tables of an experiment."""
+    truths = list(dict.fromkeys(panel.truth for panel in results.panels))
+    if not truths:
+        raise InputError(
+            "results: no metric has a true counterpart and at least one complete model, so there "
+            "is nothing to compare; finish the run first (survgauge bench ... --resume)"
+        )
+    metrics = {
+        truth: list(dict.fromkeys(m for p in results.panels if p.truth == truth for m in p.metrics))
+        for truth in truths
+    }
+    plain = {truth: _plain(names) for truth, names in metrics.items()}
+    among = {truth: results.select(truth=truth, metrics=plain[truth]) for truth in truths}
+    return {
+        "name": results.name,
+        "truths": truths,
+        "sets": [list(pair) for pair in results.sets],
+        "models": list(dict.fromkeys(m for p in results.panels for m in p.models)),
+        "metrics": list(dict.fromkeys(m for names in metrics.values() for m in names)),
+        "plain": plain,
+        "summary": {truth: _records(results.summary(truth).reset_index()) for truth in truths},
+        "summary_plain": {t: _records(r.summary(t).reset_index()) for t, r in among.items()},
+        "ranking": _records(results.ranking),
+        "proximity": _records(results.proximity),
+        "winners": _records(results.winners),
+        "winners_plain": [row for r in among.values() for row in _records(r.winners)],
+        "by_model": _records(results.by_model),
+        "advice": _advice(results),
+        "failures": [_failure(f) for f in results.failures],
+        "left_out": [
+            {**row, "message": f"left out for truth {row['truth']}: some of its cells are missing"}
+            for row in _records(results.left_out)
+        ],
+    }
+
+
+def _plain(metrics: list[str]) -> list[str]:
+    """Metrics without settings of their own; where all have the same ones, all."""
+    bare = [name for name in metrics if "(" not in name]
+    if bare:
+        return bare
+    shortest = min(name.count("=") for name in metrics)
+    return [name for name in metrics if name.count("=") == shortest]
+
+
+def _advice(results: Results) -> list[str]:
+    """Say whether the paper's advice holds, where its metrics took part."""
+    if "mae" not in results.truths:
+        return []
+    return [
+        f"The paper's advice under {row['situation']}, {row['recommended']} rather than "
+        f"{row['other']}: {row['verdict']} (closer on {row['closer']} of {row['data_sets']} data "
+        f"sets, p {p_text(row['p_value'])})."
+        for row in _records(results.advice("mae"))
+    ]
+
+
+def _failure(record: dict[str, Any]) -> dict[str, Any]:
+    cell = record["cell"]
+    names = ("dataset", "censoring", "model", "repeat", "fold")
+    return {k: cell[k] for k in names} | {"message": f"{record['error']}: {record['message']}"}
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    return [{str(k): _value(v) for k, v in row.items()} for row in frame.to_dict("records")]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return value
