@@ -56,6 +56,7 @@ $(VENV)/.docs: $(VENV)/.base
 	touch $@
 
 docs: $(VENV)/.docs
+	rm -rf docs/_build docs/api/generated
 	$(BIN)/sphinx-build -q -b html -n -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
