@@ -7,7 +7,9 @@ from pathlib import Path
 
 import survgauge
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+(HERE / "_generated" / "pages").mkdir(parents=True, exist_ok=True)  # filled by _ext/example.py
 
 project = "survgauge"
 author = "The survgauge developers"
@@ -25,8 +27,9 @@ extensions = [
     "backticks",
     "code_blocks",
     "command_help",
+    "example",
 ]
-exclude_patterns = ["_build", "results/paper_template.md"]
+exclude_patterns = ["_build", "_generated", "results/paper_template.md"]
 templates_path = ["_templates"]
 nitpicky = True
 
@@ -53,6 +56,7 @@ html_theme = "pydata_sphinx_theme"
 html_math_renderer = "mathml"
 html_title = "survgauge"
 html_static_path = ["_static"]
+html_extra_path = ["_generated/pages"]
 html_favicon = "_static/logo.svg"
 html_css_files = ["survgauge.css"]
 html_show_sourcelink = False

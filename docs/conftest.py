@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from docs_files import write_files
 
-collect_ignore = ["conf.py", "check_site.py", "_ext", "_build"]
+collect_ignore = ["conf.py", "check_site.py", "_ext", "_build", "_generated"]
 
 
 @pytest.fixture(autouse=True)
