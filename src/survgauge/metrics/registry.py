@@ -236,7 +236,8 @@ def _integrated(name: str) -> Compute:
             _check_horizon(problem)
             losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
             times = np.linspace(0.0, problem.horizon, 101)
-            found = integrated_scores(problem.y, prediction.curves, times, losses, **problem.ipcw)
+            options = {"follow_up": problem.follow_up, **problem.ipcw}
+            found = integrated_scores(problem.y, prediction.curves, times, losses, **options)
             waiting.update({k: found[v] for k, v in _INTEGRATED.items() if v in found})
         return waiting.pop(name)  # whoever asks again gets it anew
 
