@@ -17,6 +17,7 @@ help:
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
 	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
+	@echo "make bench-check  fails if something has become slower than the stored baseline"
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +33,8 @@ demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py --output demo-output
 	rm -rf demo-output/bench
 	$(BIN)/survgauge bench demo --store demo-output/bench --out demo-output/results
+	$(BIN)/survgauge report demo-output/bench --html demo-output/experiment.html
+	@echo "Open demo-output/report.html (the models) and demo-output/experiment.html (the metrics)."
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests examples benchmarks docs
@@ -40,6 +43,7 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 test-fast: $(VENV)/.test
+	bash tests/browser/chromium.sh
 	$(BIN)/python -m pytest -n 2 --doctest-modules -m "not slow and not peer"
 
 test: lint test-fast
@@ -62,6 +66,9 @@ docs: $(VENV)/.docs
 
 bench: benchmarks/requirements.txt
 	bash benchmarks/bench.sh
+
+bench-check: $(VENV)/.base
+	PYTHONPATH=src $(BIN)/python benchmarks/check.py
 
 clean:
 	rm -rf $(VENV) .venv-bench demo-output .mypy_cache .ruff_cache .pytest_cache

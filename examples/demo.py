@@ -63,12 +63,13 @@ def run() -> int:
     for name in models:
         files += ["--pred", f"{name}={folder}/{name}.csv"]
     print(INTRODUCTION)
+    report = ["--unit", "days", "--tau", "1825", "--html", f"{folder}/report.html"]
     status = show(
-        ["evaluate", *files, "--tau", "1825", "--metrics", "mae_po,mae_margin,mae_ipcw_d"]
+        ["evaluate", *files, *report, "--title", "Breast cancer: error within five years"]
     )
     print(SECOND)
-    status |= show(["evaluate", *files, "--json", f"{folder}/evaluation.json"])
-    print(f"\nEverything, with conventions and support, is in {folder}/evaluation.json")
+    few = ["--metrics", "mae_po,mae_margin,mae_ipcw_d"]
+    status |= show(["evaluate", *files, *few, "--unit", "days"])
     return status
 
 
@@ -77,10 +78,10 @@ German breast cancer study: 686 patients, half of them for testing, times in day
 cox, weibull and km (Kaplan-Meier for everybody) predict curves; linear is least squares on the
 patients whose event was seen, which is biased on purpose: it cannot know about long survivors.
 
-First the error within five years (--tau 1825), which the follow-up supports for every model:
+First within five years (--tau 1825), which the follow-up supports for every model:
 """
 SECOND = """
-Now everything, without a horizon. Mind the warnings: most patients outlive the study, so errors
+Now the errors without a horizon. Mind the warnings: most patients outlive the study, so errors
 over the whole life time hang on what is assumed past its end, and linear, which never predicts a
 long life, looks better than it is.
 """

@@ -61,7 +61,9 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
         model = row["model"]
 
         def mine(rows: list[dict[str, Any]], group: Any = group) -> list[dict[str, Any]]:
-            return [r for r in rows if r["metric"] == metric and r.get("group") == group]
+            # A difference from an undefined or infinite value is no number.
+            known = [r for r in rows if isinstance(r["difference"], float)]
+            return [r for r in known if r["metric"] == metric and r.get("group") == group]
 
         others = []
         for pair in mine(data["comparisons"]):

@@ -190,7 +190,7 @@ def _heat(
         for label in ("data", "censoring")
     ] + [
         tag("th", tag("button", m, type="button"), scope="col", class_="number",
-            data_column_name=_variant(data, truth, m))
+            data_column_name=_variant(data, truth, m), data_series_column=m)
         for m in metrics
     ]  # fmt: skip
     lines = []
@@ -210,7 +210,7 @@ def _heat(
             kind = "cell win" if (dataset, censoring, metric) in won else "cell"
             found.append(
                 tag("td", inner, class_=kind, style=shade, data_sort=_key(value),
-                    data_column_name=_variant(data, truth, metric))
+                    data_column_name=_variant(data, truth, metric), data_series_column=metric)
             )  # fmt: skip
         lines.append(tag("tr", *found))
     told = (

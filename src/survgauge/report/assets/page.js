@@ -334,6 +334,7 @@
   if (everything) everything.addEventListener("click", () => { hidden.clear(); update(); });
   function update() {
     for (const chip of chips) chip.setAttribute("aria-pressed", String(shown(chip.dataset.series)));
+    for (const cell of all("[data-series-column]")) cell.hidden = !shown(cell.dataset.seriesColumn);
     filterRows();
     for (const figure of figures.values()) figure.render(figure.width);
   }

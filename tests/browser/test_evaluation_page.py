@@ -1,0 +1,232 @@
+"""The page of an evaluation in a real browser."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+ATTACK = "<script>alert(1)</script>"
+SECOND = '"><img src=x onerror=alert(2)>'
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Any:
+    rng = np.random.default_rng(3)
+    n = 120
+    x = rng.normal(size=2 * n)
+    event = rng.exponential(300 * np.exp(-0.7 * x))
+    censoring = rng.uniform(50, 900, 2 * n)
+    y = sg.Outcomes(np.minimum(event, censoring), event <= censoring)
+    grid = np.linspace(0, 900, 40)
+    rate = np.exp(0.7 * x[n:]) / 300
+    predictions = {
+        "cox": sg.SurvivalCurves(grid, np.exp(-np.outer(rate, grid))),
+        ATTACK: sg.SurvivalCurves(grid, np.exp(-np.outer(np.full(n, 1 / 300), grid))),
+        SECOND: 300.0 * np.exp(-0.7 * x[n:]),
+        "score": sg.RiskScores(x[n:]),
+    }
+    return sg.evaluate(predictions, y[n:], y_train=y[:n], unit="<b>days</b>")
+
+
+@pytest.fixture(scope="module")
+def path(evaluation: Any, tmp_path_factory: Any) -> Path:
+    return Path(evaluation.to_html(tmp_path_factory.mktemp("page") / "report.html", title=ATTACK))
+
+
+def test_loads_quietly_and_names_stay_text(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    tab.page.wait_for_timeout(200)
+    tab.check_quiet()
+    assert tab.page.inner_text("h1") == ATTACK
+    assert tab.page.title() == ATTACK
+    assert tab.texts("button.chip") == ["cox", ATTACK, SECOND, "score"]
+    assert tab.page.locator("img").count() == 0
+    assert tab.page.locator("figure svg").count() >= 10
+
+
+def test_all_charts_draw_marks_within_their_box(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    for figure in tab.page.locator("figure").all():
+        svg = figure.locator(".plot svg")
+        assert svg.count() == 1
+        assert svg.locator("path, rect, line").count() > 3, figure.get_attribute("id")
+        assert "NaN" not in svg.inner_html()
+        box = svg.bounding_box()
+        for text in svg.locator("text").all():
+            seen = text.bounding_box()
+            if seen is not None and seen["width"] > 0:
+                assert seen["x"] >= box["x"] - 2, text.inner_text()
+                assert seen["x"] + seen["width"] <= box["x"] + box["width"] + 6, text.inner_text()
+
+
+def test_sorting_by_a_metric(open_tab: Any, path: Path, evaluation: Any) -> None:
+    tab = open_tab(path)
+    head = tab.page.locator("#glance th[data-column-name=mae_po] button")
+    values = {r["model"]: r["value"] for r in evaluation.rows() if r["metric"] == "mae_po"}
+    expected = sorted(values, key=lambda m: values[m])
+    head.click()
+    assert tab.texts("#glance tbody th") == [*expected, "score"]  # no value: last
+    head.click()
+    assert tab.texts("#glance tbody th") == [*expected[::-1], "score"]
+    assert tab.page.locator("#glance th[aria-sort=descending]").count() == 1
+
+
+def test_filter_and_metric_picker(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    tab.page.select_option("select[data-filter=all-numbers]", "harrell")
+    rows = tab.page.locator("#all-numbers tbody tr:visible")
+    assert rows.count() == 4
+    tab.page.fill("input[data-filter=all-numbers]", "score")
+    assert rows.count() == 1
+    assert tab.page.inner_text("#all-numbers-count").startswith("1 of ")
+    assert not tab.page.locator("#glance th[data-column-name=crps]").is_visible()
+    tab.page.click("text=Choose metrics")
+    tab.page.check("input[data-show-column=crps]")
+    assert tab.page.locator("#glance th[data-column-name=crps]").is_visible()
+
+
+def test_hiding_a_model_hides_it_everywhere(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    assert "cox" in tab.texts("#brier-chart svg text")
+    tab.page.locator("button.chip").first.click()
+    assert "cox" not in tab.texts("#brier-chart svg text")
+    assert "cox" not in tab.texts("#glance tbody th")
+    for chip in tab.page.locator("button.chip").all()[1:]:
+        chip.click()
+    assert len(tab.texts("#glance tbody th")) == 1  # the last one stays
+    tab.page.click("#all-series")
+    assert len(tab.texts("#glance tbody th")) == 4
+
+
+def test_choice_of_metric_redraws(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    figure = tab.page.locator("#metrics-chart")
+    before = figure.locator("svg").inner_html()
+    figure.locator("select").select_option(label="harrell")
+    assert figure.locator("svg").inner_html() != before
+    assert "harrell" in tab.texts("#metrics-chart svg text")
+    assert "Harrell" in figure.locator(".note").inner_text()
+
+
+def test_hover_and_keys_show_values(open_tab: Any, path: Path, evaluation: Any) -> None:
+    tab = open_tab(path)
+    plot = tab.page.locator("#metrics-chart .plot")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 33)
+    tip = tab.page.locator("#tip")
+    assert tip.is_visible()
+    value = next(
+        r["value"] for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_po")
+    )
+    assert "cox" in tip.inner_text()
+    assert f"{value:.{max(0, 3 - math.floor(math.log10(value)))}f}" in tip.inner_text()
+    tab.page.mouse.move(5, 5)
+    assert not tip.is_visible()
+    lines = tab.page.locator("#brier-chart .plot")
+    lines.focus()
+    tab.page.keyboard.press("End")
+    assert tip.is_visible()
+    last = tip.inner_text()
+    tab.page.keyboard.press("Home")
+    assert tip.inner_text() != last
+    assert "Time" in tab.page.inner_text("#said")
+    tab.page.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
+def test_dark_follows_the_system_and_the_button(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path, color_scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    dark = tab.page.evaluate(colour)
+    assert dark == "rgb(17, 22, 28)"
+    tab.page.click("#theme")
+    assert tab.page.evaluate(colour) != dark
+    tab.check_quiet()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_of_text_is_aa(open_tab: Any, path: Path, scheme: str) -> None:
+    tab = open_tab(path, color_scheme=scheme)
+    names = ["ink", "soft", "accent", "good", "caution", "problem", "note"]
+    names += [f"s{k}" for k in range(8)]
+    script = "n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim()"
+    for ground in ("card", "page"):
+        base = _luminance(tab.page.evaluate(script, ground))
+        for name in names:
+            ratio = _ratio(_luminance(tab.page.evaluate(script, name)), base)
+            assert ratio >= (3.0 if name[0] == "s" and name[1].isdigit() else 4.5), (name, ground)
+    marked = _luminance(tab.page.evaluate(script, "mark"))
+    assert _ratio(_luminance(tab.page.evaluate(script, "ink")), marked) >= 4.5
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _ratio(a: float, b: float) -> float:
+    return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+
+
+def test_prints_without_controls(open_tab: Any, path: Path, tmp_path: Path) -> None:
+    tab = open_tab(path, color_scheme="dark")
+    tab.page.emulate_media(media="print")
+    for selector in ("nav.contents", ".picker", ".tools", "#theme"):
+        assert not tab.page.locator(selector).first.is_visible()
+    assert (
+        tab.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    )
+    printed = tab.page.pdf(path=tmp_path / "page.pdf")
+    assert len(printed) > 20_000
+    tab.check_quiet()
+
+
+def test_narrow_page_does_not_scroll_sideways(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    tab.page.set_viewport_size({"width": 390, "height": 800})
+    tab.page.wait_for_timeout(300)
+    width = tab.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+
+
+def test_every_control_has_a_name_and_takes_focus(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    script = """() => [...document.querySelectorAll('button, select, input, .plot')].filter((e) => {
+        const named = e.textContent.trim() || e.getAttribute('aria-label') || e.title
+            || (e.labels && e.labels.length && e.labels[0].textContent.trim());
+        return !named || e.tabIndex < 0;
+    }).map((e) => e.outerHTML.slice(0, 80))"""
+    assert tab.page.evaluate(script) == []
+    levels = tab.page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => h.tagName)")
+    assert levels.count("H1") == 1
+
+
+def test_downloads(open_tab: Any, path: Path, evaluation: Any) -> None:
+    tab = open_tab(path)
+
+    def saved(selector: str) -> bytes:
+        with tab.page.expect_download() as found:
+            tab.page.locator(selector).first.click()
+        return Path(found.value.path()).read_bytes()
+
+    whole = json.loads(saved("button[data-save=json]"))
+    assert whole == json.loads(json.dumps(evaluation.to_dict()))
+    lines = saved("button[data-save=metrics]").decode().splitlines()
+    assert len(lines) == len(evaluation.rows()) + 1
+    svg = saved("#brier-chart button[data-tool=svg]").decode()
+    assert svg.startswith("<svg")
+    assert "var(--" not in svg
+    assert saved("#brier-chart button[data-tool=png]").startswith(b"\x89PNG")
+    assert saved("#brier-chart button[data-tool=csv]").decode().startswith("series,x,y")
+    tab.page.click("#brier-chart button[data-tool=table]")
+    assert tab.page.locator("#brier-chart .numbers tbody tr").count() > 10
+    tab.check_quiet()

@@ -1,0 +1,238 @@
+"""Pages without a browser: what they say, how large they are, that nothing escapes into HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.cli import main
+from survgauge.evaluation.explanations import EXPLANATIONS
+from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
+from survgauge.report.markup import Markup, join, tag
+from survgauge.report.words import summary
+from survgauge.tables import number
+
+ROOT = Path(__file__).parents[2]
+
+
+class Outline(HTMLParser):
+    """Elements with their attributes, and the visible text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.data: Any = None
+        self._inside: list[str] = []
+        self._json = False
+        self.feed(page)
+
+    def handle_starttag(self, name: str, attributes: Any) -> None:
+        self.elements.append((name, dict(attributes)))
+        self._json = name == "script" and dict(attributes).get("id") == "data"
+
+    def handle_data(self, text: str) -> None:
+        if self._json:
+            self.data = json.loads(text)
+            self._json = False
+        self.text += text
+
+    def named(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def outcomes(n: int, seed: int = 0) -> tuple[sg.Outcomes, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    event, censoring = rng.exponential(300 * np.exp(-x)), rng.uniform(0, 900, n)
+    return sg.Outcomes(np.minimum(event, censoring), event <= censoring), x
+
+
+def curves(x: np.ndarray, spread: float = 1.0) -> sg.SurvivalCurves:
+    grid = np.linspace(0, 900, 60)
+    return sg.SurvivalCurves(grid, np.exp(-np.outer(np.exp(spread * x) / 300, grid)))
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Any:
+    y, x = outcomes(300)
+    models = {"cox": curves(x[150:]), "flat": curves(0 * x[150:]), "times": 300 * np.exp(-x[150:])}
+    return sg.evaluate(models, y[150:], y_train=y[:150], unit="days", tau=400.0)
+
+
+def test_text_is_escaped_and_markup_is_not() -> None:
+    assert tag("p", "<b>", Markup("<i></i>"), title='"x"&') == (
+        '<p title="&quot;x&quot;&amp;">&lt;b&gt;<i></i></p>'
+    )
+    assert join("&", None, 3) == "&amp;3"
+    assert tag("input", checked=True, hidden=False) == "<input checked>"
+
+
+def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
+    page = Outline(evaluation_html(evaluation, "Title & <more>"))
+    assert page.data["record"] == json.loads(json.dumps(evaluation.to_dict()))
+    for sentence in summary(evaluation.to_dict(), 400.0):
+        assert sentence in page.text
+    assert "Title & <more>" in page.text
+    assert {f["id"] for f in page.data["figures"]} <= {a.get("id") for a in page.named("figure")}
+    assert len(page.data["figures"]) == 14
+
+
+def test_the_summary_in_words(evaluation: Any) -> None:
+    words = summary(evaluation.to_dict(), 400.0)
+    row = next(r for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_po"))
+    value, low, high = (number(row[key], 3) for key in ("value", "low", "high"))
+    start = f"Within the first 400 days, cox's predictions are off by {value} days on average"
+    assert words[0].startswith(f"{start} (95 % CI {low} to {high}), ")
+    assert "better than Kaplan-Meier for everybody (p < 0.001)" in words[0]
+    assert any("better than flat (p " in text for text in words)
+    assert any("of the comparable pairs in the right order (Harrell's C 0." in t for t in words)
+
+
+def test_one_script_may_run_and_nothing_is_fetched(evaluation: Any) -> None:
+    html = evaluation_html(evaluation)
+    page = Outline(html)
+    policy = next(m["content"] for m in page.named("meta") if m.get("http-equiv"))
+    assert policy.startswith("default-src 'none'")
+    assert len(page.named("script")) == 2
+    for _, attributes in page.elements:
+        assert not attributes.get("src")
+        assert (attributes.get("href") or "#").startswith("#")
+    assert "@import" not in html
+    assert "url(" not in html.replace("url(#${clip})", "")
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "<!--",
+    '" onmouseover="alert(1)',
+    "a\u2028b",
+    "=HYPERLINK(1)",
+    "x" * 300,
+    "\u0410\u4e2d \U0001f600",
+    "",
+]
+
+
+def test_hostile_names_stay_names() -> None:
+    y, x = outcomes(60)
+    models = {name: 300 * np.exp(-x) + k for k, name in enumerate(HOSTILE)}
+    groups = np.where(x > 0, HOSTILE[0], HOSTILE[3])
+    ev = sg.evaluate(models, y, by=groups, unit=HOSTILE[1], metrics=["mae_hinge", "harrell"])
+    html = evaluation_html(ev, HOSTILE[1])
+    page = Outline(html)
+    assert page.data["record"]["models"] == HOSTILE
+    assert len(page.named("script")) == 2
+    assert not any(key.startswith("on") for _, found in page.elements for key in found)
+    chips = [b["data-series"] for b in page.named("button") if b.get("class") == "chip"]
+    assert chips == HOSTILE
+
+
+def _situations() -> dict[str, Any]:
+    y, x = outcomes(80, seed=1)
+    none = sg.Outcomes(y.time, np.zeros(80, dtype=bool))
+    every = sg.Outcomes(y.time, np.ones(80, dtype=bool))
+    train, _ = outcomes(90, seed=2)
+    c, t, r = curves(x), 300 * np.exp(-x), sg.RiskScores(x)
+    held = sg.SurvivalCurves(c.times[:5], c.survival[:, :5], tail="nan")
+    return {
+        "one model": lambda: sg.evaluate(c, y, y_train=train),
+        "times only": lambda: sg.evaluate({"t": t}, y, y_train=train),
+        "risks only": lambda: sg.evaluate({"r": r, "s": sg.RiskScores(-x)}, y, y_train=train),
+        "mixed": lambda: sg.evaluate({"c": c, "t": t, "r": r}, y, y_train=train, tau=200.0),
+        "no intervals": lambda: sg.evaluate({"c": c, "t": t}, y, y_train=train, confidence=None),
+        "in sample": lambda: sg.evaluate({"c": c, "t": t}, y),
+        "no events": lambda: sg.evaluate({"c": c}, none, y_train=none),
+        "no censoring": lambda: sg.evaluate({"c": c}, every, y_train=every),
+        "groups": lambda: sg.evaluate({"c": c, "t": t}, y, y_train=train, by=x > 0),
+        "one metric": lambda: sg.evaluate({"c": c}, y, y_train=train, metrics="log_likelihood"),
+        "curves that stop": lambda: sg.evaluate({"c": c, "h": held}, y, y_train=train),
+        "one subject": lambda: sg.evaluate({"c": c[:1]}, y[:1], y_train=train),
+        "frequencies": lambda: sg.evaluate(
+            {"c": c}, sg.Outcomes(y.time, y.event, np.arange(80) % 3), y_train=train
+        ),
+    }
+
+
+@pytest.mark.parametrize("situation", list(_situations()))
+def test_every_situation_has_a_page(situation: str) -> None:
+    ev = _situations()[situation]()
+    page = Outline(evaluation_html(ev))
+    assert page.data["record"]["models"] == list(ev.models)
+    sections = [s["id"] for s in page.named("section")]
+    assert sections[:3] == ["summary", "trust", "models"]
+    assert ("differences" in sections) == (len(ev.models) > 1)
+    assert len([f for f in page.data["figures"] if f["id"] == "metrics-chart"]) == 1
+
+
+def test_large_inputs_are_summarised(tmp_path: Path) -> None:
+    y, x = outcomes(4000)
+    models = {f"model {k}": curves(x[2000:], 0.2 * k) for k in range(5)}
+    ev = sg.evaluate(models, y[2000:], y_train=y[:2000], confidence=None)
+    assert Path(ev.to_html(tmp_path / "page.html")).stat().st_size < 1_500_000
+
+
+def test_a_saved_evaluation_gives_the_same_tables(
+    evaluation: Any, tmp_path: Path, capsys: Any
+) -> None:
+    saved = json.loads(json.dumps(evaluation.to_dict()))
+    assert Outline(saved_evaluation_html(saved)).data["record"] == saved
+    (tmp_path / "ev.json").write_text(json.dumps(saved))
+    target = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "ev.json"), "--html", str(target), "--title", "A<B"]) == 0
+    assert "A&lt;B" in target.read_text()
+    assert str(target) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "not json", '{"models": []}'])
+def test_what_is_no_evaluation_is_refused_in_one_line(
+    content: str, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "x.json").write_text(content)
+    assert main(["report", str(tmp_path / "x.json"), "--html", str(tmp_path / "p.html")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "x.json" in said
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_the_command_line_writes_a_report(tmp_path: Path, capsys: Any) -> None:
+    y, x = outcomes(60)
+    table = "\n".join(f"{t},{int(e)}" for t, e in zip(y.time, y.event, strict=True))
+    (tmp_path / "test.csv").write_text(f"time,event\n{table}\n")
+    (tmp_path / "p.csv").write_text("time\n" + "\n".join(map(str, 300 * np.exp(-x))) + "\n")
+    files = ["--test", f"{tmp_path}/test.csv", "--pred", f"lr={tmp_path}/p.csv"]
+    target = tmp_path / "report.html"
+    assert main(["evaluate", *files, "--unit", "days", "--html", str(target)]) == 0
+    assert "Report:" in capsys.readouterr().out
+    assert "days on average" in target.read_text()
+    assert main(["evaluate", *files, "--html", f"{tmp_path}/no/folder.html"]) == 2
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_every_warning_is_explained_in_code_and_docs() -> None:
+    source = "".join(p.read_text() for p in (ROOT / "src/survgauge").rglob("*.py"))
+    made = set(re.findall(r'(?:EvaluationWarning|remark)\(\s*"([a-z-]+)"', source))
+    assert len(made) >= 12
+    assert made <= set(EXPLANATIONS)
+    docs = (ROOT / "docs/warnings.md").read_text()
+    for code, told in EXPLANATIONS.items():
+        assert f"| `{code}` | {told.meaning} | {told.advice} |" in docs
+
+
+def test_an_experiment_page_needs_a_truth() -> None:
+    pd = pytest.importorskip("pandas")
+    from survgauge.experiment import Results
+
+    names = ["dataset", "censoring", "model", "metric", "value", "true_value"]
+    empty = Results(pd.DataFrame([], columns=names))
+    with pytest.raises(sg.errors.InputError, match="finish the run first"):
+        experiment_html(empty)
