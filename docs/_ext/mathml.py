@@ -17,6 +17,7 @@ SPELLINGS = (
     (re.compile(r"\\(big|Big|bigg|Bigg)m?(?=\||\\\||\\mid)"), ""),
     (re.compile(r"\\(big|Big|bigg|Bigg)(?=[(\[]|\\[{l])"), r"\\\1l"),
     (re.compile(r"\\(big|Big|bigg|Bigg)(?=[)\]]|\\[}r])"), r"\\\1r"),
+    (re.compile(r"\\dots\b"), r"\\ldots"),
     (re.compile(r"\\iff\b"), r"\\Longleftrightarrow"),
     (re.compile(r"\\dfrac\b"), r"\\displaystyle\\frac"),
 )
