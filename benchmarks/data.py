@@ -10,6 +10,7 @@ import numpy as np
 COEFFICIENTS = np.array([0.9, -0.6, 0.45, 0.3, -0.15])
 SHAPE, SCALE = 1.5, 1000.0
 GRID_POINTS = 100
+BLOCK = 4096
 
 
 class Data:
@@ -31,14 +32,25 @@ class Data:
         self.times = np.quantile(self.test[0], np.linspace(0.02, 0.9, GRID_POINTS))
         #: One time in the middle, for metrics at a single time.
         self.middle = float(np.median(self.test[0]))
+        #: The last evaluation time, where a metric has a horizon.
+        self.last = float(self.times[-1])
 
-    def _curves(self, times: Any) -> Any:
-        return np.exp(-((times / self._scale[:, None]) ** SHAPE))
+    def _curves(self, times: Any, dtype: Any = float) -> Any:
+        curves = np.empty((self._scale.size, times.size), dtype)
+        for start in range(0, len(curves), BLOCK):
+            rows = slice(start, start + BLOCK)
+            curves[rows] = np.exp(-((times / self._scale[rows, None]) ** SHAPE))
+        return curves
 
     @cached_property
     def survival(self) -> Any:
         """Curves of the true model on `grid`: n x 100, made only where a work needs them."""
         return self._curves(self.grid)
+
+    @cached_property
+    def survival32(self) -> Any:
+        """The same curves in single precision, made in blocks: the double ones never exist."""
+        return self._curves(self.grid, np.float32)
 
     @cached_property
     def survival_at_times(self) -> Any:

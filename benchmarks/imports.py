@@ -41,3 +41,22 @@ def measure(statement: str, environment: dict[str, str], repeats: int = 7) -> di
         )
         runs.append(json.loads(done.stdout))
     return min(runs, key=lambda run: float(run["seconds"]))
+
+
+def show(environment: dict[str, str]) -> list[str]:
+    """Lines about the cost of importing the package, and whether the promise is kept."""
+    lines, runs = ["import, on top of numpy"], {}
+    for label, statement in STATEMENTS.items():
+        try:
+            run = measure(statement, environment)
+        except subprocess.CalledProcessError as error:
+            reason = error.stderr.strip().splitlines()[-1]
+            return [*lines, f"  {label}: not measured, failed: {reason}"]
+        runs[label] = run
+        extra = ", ".join(run["foreign"]) or "nothing outside numpy, scipy, standard library"
+        stats = "with scipy.stats" if run["stats"] else "no scipy.stats"
+        lines.append(f"  {label}: {1000 * run['seconds']:.1f} ms CPU; {extra}; {stats}")
+    run = runs["import survgauge"]
+    kept = run["seconds"] <= LIMIT and not run["foreign"] and not run["stats"]
+    word = "kept" if kept else "MISSED"
+    return [*lines, f"  [{word}] at most {1000 * LIMIT:.0f} ms, base install, no scipy.stats"]

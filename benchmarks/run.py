@@ -1,11 +1,12 @@
 """Speed and memory of this package and of its peers, side by side in one run.
 
-    python benchmarks/run.py [--only core|metrics] [--sizes 1000,10000,100000] [--quick]
-                             [--json FILE] [--readme]
+    python benchmarks/run.py [--only core|metrics|registry|evaluate] [--work NAME] [--quick]
+                             [--sizes 1000,10000,100000,1000000] [--json FILE] [--merge] [--write]
 
 Every cell (a work, whose code, how many subjects) runs in a process of its own, on the same data,
-with one thread. Times are the least CPU seconds of several repeats; memory is the rise of the peak.
-Peers that are missing, fail or would take too long are named; nothing is left out silently.
+with one thread; the metrics of the registry share one a size. Times are the least CPU seconds of
+several repeats; memory is the rise of the peak. Peers that are missing, fail or would take too
+long are named; nothing is left out silently.
 """
 
 from __future__ import annotations
@@ -13,76 +14,71 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import math
 import os
-import platform
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable
 from pathlib import Path
 
 import imports
+from growth import measured, slope
+from machine import facts_of_machine, load
+from pages import write_pages
+from peers import MODULES, in_r, package_of
+from results import Results, WorkResult
 from targets import OURS, Cell, Cells
 from works import WORKS, Work
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "src"
-THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")
+THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "RAYON")
 ENVIRONMENT = {
     **os.environ,
     **{f"{name}_NUM_THREADS": "1" for name in THREADS},
     "VECLIB_MAXIMUM_THREADS": "1",
+    "R_DATATABLE_NUM_THREADS": "1",
     "PYTHONPATH": os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")]),
     "MPLBACKEND": "Agg",
 }
-MODULES = {
-    "SurvivalEVAL": "SurvivalEVAL",
-    "scikit-survival": "sksurv",
-    "lifelines": "lifelines",
-    "pycox": "pycox",
-    "hazardous": "hazardous",
-    "torchsurv": "torchsurv",
-}
+SIZES = "1000,10000,100000,1000000"
 
 
-def package_of(peer: str) -> str:
-    """Return the package of a peer whose name may go on with a remark after a comma."""
-    return peer.split(",")[0]
+def measure_together(
+    works: Iterable[Work], who: str, n: int, budget: float, limit: float
+) -> dict[str, Cell]:
+    """Run cells in one fresh process; a failure or a timeout is a result too."""
+    names, seconds = [work.name for work in works], str(budget_at(n, budget))
+    command = [sys.executable, str(HERE / "cell.py"), who, str(n), seconds, *names]
+    patience = (3 * limit + 60) * (1 + len(names) // 10)
+    why_not = None
+    try:
+        done = subprocess.run(
+            command, env=ENVIRONMENT, capture_output=True, text=True, timeout=patience
+        )
+        output = done.stdout
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            why_not = f"failed: {said[-1][:110] if said else f'status {done.returncode}'}"
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode()
+        why_not = f"stopped after {patience:.0f} s"
+    cells = {}
+    for line in output.splitlines():
+        if line.startswith('{"work"'):
+            record = json.loads(line)
+            name = record.pop("work")
+            cells[name] = Cell(**record)
+    return {name: cells.get(name, Cell(why_not=why_not)) for name in names}
+
+
+def budget_at(n: int, budget: float) -> float:
+    """Few subjects need little time for many repeats."""
+    return budget if n >= 100_000 else budget / 5
 
 
 def measure(work: Work, who: str, n: int, budget: float, limit: float) -> Cell:
-    """Run one cell in a fresh process; a failure or a timeout is a result too."""
-    command = [sys.executable, str(HERE / "cell.py"), work.name, who, str(n), str(budget)]
-    try:
-        done = subprocess.run(
-            command, env=ENVIRONMENT, capture_output=True, text=True, timeout=3 * limit + 60
-        )
-    except subprocess.TimeoutExpired:
-        return Cell(why_not=f"stopped after {3 * limit + 60:.0f} s")
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        return Cell(why_not=f"failed: {lines[-1][:110] if lines else f'status {done.returncode}'}")
-    return Cell(**json.loads(done.stdout.strip().splitlines()[-1]))
-
-
-def slope(points: list[tuple[int, float]]) -> float | None:
-    """Growth exponent: log-log slope between the last two sizes."""
-    if len(points) < 2:
-        return None
-    (n0, t0), (n1, t1) = points[-2:]
-    return math.log(t1 / t0) / math.log(n1 / n0)
-
-
-def measured(cells: Cells, who: str) -> list[tuple[int, float]]:
-    """Sizes and seconds of one, smallest first, without extrapolations."""
-    found = [
-        (n, cell.seconds)
-        for (name, n), cell in cells.items()
-        if name == who and cell.seconds and not cell.extrapolated
-    ]
-    return sorted(found)
+    """Run one cell in a process of its own."""
+    return measure_together([work], who, n, budget, limit)[work.name]
 
 
 def measure_peer(work: Work, peer: str, sizes: list[int], budget: float, limit: float) -> Cells:
@@ -105,41 +101,46 @@ def measure_peer(work: Work, peer: str, sizes: list[int], budget: float, limit: 
                 cells[peer, between] = measure(work, peer, between, budget, limit)
             if expected(n) > limit:
                 cells[peer, n] = Cell(seconds=expected(n), extrapolated=True)
+            elif not cells[peer, between].why_not:
+                cells[peer, n] = measure(work, peer, n, budget, limit)
+            else:
+                break
         if cells[peer, n].why_not:
             break
     return cells
 
 
-def measure_work(work: Work, sizes: list[int], budget: float, limit: float) -> Cells:
+def installed(peer: str) -> bool:
+    """Whether a peer can be asked at all."""
+    package = package_of(peer)
+    if package in MODULES:
+        return importlib.util.find_spec(MODULES[package]) is not None
+    return in_r.version(package.removeprefix("R ")) is not None
+
+
+def measure_work(
+    work: Work, sizes: list[int], budget: float, limit: float, with_peers: bool = True
+) -> Cells:
     """Measure ours and every peer that is installed."""
-    cells: Cells = {}
-    missing = [name for name in work.needs if not _has(name)]
-    own_sizes = sorted({*sizes, *(n for n in work.more_sizes if max(sizes) >= 100_000)})
-    for n in own_sizes:
-        if missing:
-            cells[OURS, n] = Cell(why_not=f"not available yet: {', '.join(missing)}")
-        else:
-            cells[OURS, n] = measure(work, OURS, n, budget, limit)
-    for peer in work.peers:
-        if importlib.util.find_spec(MODULES[package_of(peer)]) is None:
+    cells: Cells = {(OURS, n): measure(work, OURS, n, budget, limit) for n in sizes}
+    for peer in work.peers if with_peers else ():
+        if not installed(peer):
             cells[peer, max(sizes)] = Cell(why_not="not installed")
             continue
-        peer_sizes = list(work.peer_sizes) or sizes
-        cells |= measure_peer(work, peer, peer_sizes, budget, limit)
+        allowed = [n for n in work.peer_sizes or sizes if n <= max(sizes)]
+        cells |= measure_peer(work, peer, allowed, budget, limit)
     return cells
 
 
-def _has(name: str) -> bool:
-    """Whether the package has this function; it may name one whose module is still to come."""
-    sys.path.insert(0, str(SOURCE))
-    import survgauge
-
-    try:
-        return hasattr(survgauge, name)
-    except ImportError:
-        return False
-    finally:
-        sys.path.remove(str(SOURCE))
+def measure_registry(
+    works: list[Work], sizes: list[int], budget: float, limit: float
+) -> dict[str, Cells]:
+    """Measure works of ours that share a process a size."""
+    found: dict[str, Cells] = {work.name: {} for work in works}
+    for n in sizes:
+        for name, cell in measure_together(works, OURS, n, budget, limit).items():
+            found[name][OURS, n] = cell
+    return found
 
 
 def show_work(work: Work, cells: Cells) -> list[str]:
@@ -174,135 +175,74 @@ def _ratio(cells: Cells, who: str, n: int) -> str:
     return f" ({theirs.seconds / ours.seconds:,.3g} x ours)"
 
 
-def show_imports() -> tuple[list[str], dict[str, object]]:
-    """Lines and record about the cost of importing the package."""
-    lines, record = ["\nimport, on top of numpy"], {}
-    for label, statement in imports.STATEMENTS.items():
-        try:
-            run = imports.measure(statement, ENVIRONMENT)
-        except subprocess.CalledProcessError as error:
-            reason = error.stderr.strip().splitlines()[-1]
-            return [*lines, f"  {label}: not measured, failed: {reason}"], {"failed": reason}
-        record[label] = run
-        extra = ", ".join(run["foreign"]) or "nothing outside numpy, scipy, standard library"
-        stats = "with scipy.stats" if run["stats"] else "no scipy.stats"
-        lines.append(f"  {label}: {1000 * run['seconds']:.1f} ms CPU; {extra}; {stats}")
-    run = record["import survgauge"]
-    kept = run["seconds"] <= imports.LIMIT and not run["foreign"] and not run["stats"]
-    word = "kept" if kept else "MISSED"
-    lines.append(f"  [{word}] at most {1000 * imports.LIMIT:.0f} ms, base install, no scipy.stats")
-    return lines, {**record, "kept": kept}
-
-
-def machine() -> dict[str, str]:
-    """Say what the numbers were measured on and with."""
-    facts = {"python": platform.python_version(), "machine": platform.machine()}
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [row for row in cpuinfo.read_text().splitlines() if row.startswith("model name")]
-        facts["processor"] = names[0].split(":")[1].strip() if names else "unknown"
-    facts["cores"] = str(os.cpu_count())
-    facts["load"] = " ".join(f"{load:.1f}" for load in os.getloadavg())
-    for package in ("numpy", "scipy", "torch", *MODULES):
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            facts[package] = "not installed"
-    return facts
-
-
-def not_measured(results: dict[str, Cells]) -> Iterator[str]:
-    """Name every cell without a measured time."""
-    for name, cells in results.items():
-        for (who, n), cell in cells.items():
-            if cell.extrapolated:
-                yield f"{name}, {who}, {n:,}: too slow, extrapolated from smaller sizes"
-            elif cell.seconds is None:
-                yield f"{name}, {who}, {n:,}: {cell.why_not}"
-
-
-def as_markdown(facts: dict[str, str], results: dict[str, Cells], imported: list[str]) -> str:
-    """Return the table of the README: seconds and memory at the largest common size, promises."""
-    lines = [", ".join(f"{key} {value}" for key, value in facts.items()) + ".", ""]
-    lines += [
-        "| work | who | 1,000 | 10,000 | 100,000 | 1,000,000 | extra MB at 100,000 | growth |"
-    ]
-    lines += ["|---|---|---|---|---|---|---|---|"]
-    promises = ["", "| work | promise | measured | kept |", "|---|---|---|---|"]
-    for work in WORKS:
-        cells = results.get(work.name, {})
-        for who in (OURS, *work.peers) if cells else ():
-            columns = [_seconds(cells.get((who, n))) for n in (1000, 10_000, 100_000, 1_000_000)]
-            peak, exponent = cells.get((who, 100_000)), slope(measured(cells, who))
-            columns.append("" if not peak or peak.megabytes is None else f"{peak.megabytes:.0f}")
-            columns.append("" if exponent is None else f"{exponent:.2f}")
-            lines.append(f"| {work.name} | {who} | {' | '.join(columns)} |")
-        for target in work.targets if cells else ():
-            found, kept = target.check(cells)
-            word = {True: "yes", False: "**no**", None: "not measured"}[kept]
-            promises.append(f"| {work.name} | {target.text} | {found} | {word} |")
-    gaps = [f"- {line}" for line in not_measured(results)] or ["- nothing"]
-    extra = ["", "```", *(line for line in imported if line.strip()), "```"] if imported else []
-    return "\n".join([*lines, *promises, *extra, "", "Not measured:", "", *gaps])
-
-
-def _seconds(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    if cell.seconds is None:
-        return "failed" if (cell.why_not or "").startswith("failed") else "not measured"
-    return f"{'~' if cell.extrapolated else ''}{cell.seconds:.3g}"
-
-
-def write_readme(table: str) -> None:
-    """Replace what lies between the markers of the README."""
-    readme = HERE / "README.md"
-    head, rest = readme.read_text().split("<!-- measured -->")
-    tail = rest.split("<!-- end -->")[1]
-    readme.write_text(f"{head}<!-- measured -->\n{table}\n<!-- end -->{tail}")
-
-
-def main() -> int:
+def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=("core", "metrics"))
+    groups = sorted({work.group for work in WORKS})
+    parser.add_argument("--only", choices=groups)
     parser.add_argument("--work", help="only works whose name contains this")
-    parser.add_argument("--sizes", default="1000,10000,100000")
+    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--no-peers", action="store_true", help="measure this package alone")
     parser.add_argument(
         "--quick", action="store_true", help="1,000 and 10,000 subjects, few repeats"
     )
     parser.add_argument("--seconds", type=float, default=3.0, help="time for the repeats of a cell")
     parser.add_argument("--peer-seconds", type=float, default=90.0, help="longest call of a peer")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    parser.add_argument("--readme", action="store_true", help="put the table into README.md")
-    options = parser.parse_args()
+    parser.add_argument("--merge", action="store_true", help="keep the file's other works")
+    parser.add_argument("--resume", action="store_true", help="skip works that the file holds")
+    parser.add_argument("--write", action="store_true", help="write tables and figure from --json")
+    options = parser.parse_args(arguments)
+    if (options.merge or options.resume or options.write) and options.json is None:
+        parser.error("--merge, --resume and --write need --json FILE")
+    return options
+
+
+def chosen_works(options: argparse.Namespace, done: Results) -> list[Work]:
+    words = (options.work or "").lower()
+    return [
+        work
+        for work in WORKS
+        if options.only in (None, work.group)
+        and words in work.name.lower()
+        and not (options.resume and work.name in done.works)
+    ]
+
+
+def main() -> int:
+    options = options_of()
     sizes = [1000, 10_000] if options.quick else sorted(map(int, options.sizes.split(",")))
     budget, limit = (0.5, 10.0) if options.quick else (options.seconds, options.peer_seconds)
-    facts, results, report, imported = machine(), {}, {}, []
-    print("  ".join(f"{key} {value}" for key, value in facts.items()))
+    keep = (options.merge or options.resume) and options.json.exists()
+    results = Results.read(options.json) if keep else Results()
+    results.machine = facts_of_machine()
+    print("  ".join(f"{key} {value}" for key, value in results.machine.items()))
     print("Least CPU seconds, one thread; rise of peak memory; ~ extrapolated; ratio: peer / ours")
-    if options.only != "metrics" and not options.work:
-        imported, report["import"] = show_imports()
-        print("\n".join(imported))
-    for work in WORKS:
-        chosen = options.only in (None, work.group)
-        if chosen and (options.work or "").lower() in work.name.lower():
-            results[work.name] = measure_work(work, sizes, budget, limit)
-            print("\n".join(show_work(work, results[work.name])), flush=True)
+
+    def keep_and_show(work: Work, cells: Cells) -> None:
+        """What is measured is written at once: a run may be cut short."""
+        known = results.works[work.name].cells if work.name in results.works else {}
+        cells = {**known, **cells} if options.no_peers else cells
+        results.works[work.name] = WorkResult(cells, load())
+        print("\n".join(show_work(work, cells)), flush=True)
+        if options.json:
+            results.write(options.json)
+
+    if options.only in (None, "core") and not options.work and not results.imported:
+        results.imported = imports.show(ENVIRONMENT)
+        print("\n".join(results.imported))
+    works = chosen_works(options, results)
+    together = [work for work in works if work.group == "registry"]
+    for work in works:
+        if work.group != "registry":
+            keep_and_show(work, measure_work(work, sizes, budget, limit, not options.no_peers))
+        elif work is together[0]:
+            for name, cells in measure_registry(together, sizes, budget / 3, limit).items():
+                keep_and_show(next(w for w in together if w.name == name), cells)
     print("\nNot measured")
-    print("\n".join(f"  {line}" for line in not_measured(results)) or "  nothing was left out")
-    if options.readme:
-        write_readme(as_markdown(facts, results, imported))
-    if options.json:
-        report |= {"machine": facts, "works": [_record(name, results[name]) for name in results]}
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    print("\n".join(f"  {line}" for line in results.gaps()) or "  nothing was left out")
+    if options.write:
+        write_pages(results)
     return 0
-
-
-def _record(name: str, cells: Cells) -> dict[str, object]:
-    rows = [{"who": who, "n": n, **asdict(cell)} for (who, n), cell in cells.items()]
-    work = next(work for work in WORKS if work.name == name)
-    kept = {target.text: target.check(cells) for target in work.targets}
-    return {"work": name, "cells": rows, "targets": kept}
 
 
 if __name__ == "__main__":

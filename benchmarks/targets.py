@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ class Cell:
     #: Rise of the peak memory in megabytes.
     megabytes: float | None = None
     yardstick: float | None = None
+    #: Seconds on the clock of the quickest repeat: less than CPU seconds where threads help.
+    wall: float | None = None
+    input_megabytes: float | None = None
     value: float | None = None
     #: Seconds follow from smaller sizes.
     extrapolated: bool = False
@@ -73,6 +77,17 @@ def growth(start: int, stop: int, limit: float) -> Target:
     return Target(f"growth from {start:,} to {stop:,} at most {limit:g}-fold", check)
 
 
+def exponent(start: int, stop: int, limit: float) -> Target:
+    def check(cells: Cells) -> Verdict:
+        before, after = _seconds(cells, OURS, start), _seconds(cells, OURS, stop)
+        if not before or not after:
+            return _UNKNOWN
+        found = math.log(after / before) / math.log(stop / start)
+        return f"{found:.2f}", round(found, 2) <= limit
+
+    return Target(f"growth exponent from {start:,} to {stop:,} at most {limit:g}", check)
+
+
 def subjects_per_second(least: float, n: int = N) -> Target:
     def check(cells: Cells) -> Verdict:
         ours = _seconds(cells, OURS, n)
@@ -89,6 +104,27 @@ def seconds(limit: float, n: int = N) -> Target:
         return _UNKNOWN if not ours else (f"{ours:.2f} s", ours <= limit)
 
     return Target(f"at most {limit:g} s at {n:,}", check)
+
+
+def wall(limit: float, n: int = N) -> Target:
+    def check(cells: Cells) -> Verdict:
+        cell = cells.get((OURS, n))
+        if cell is None or not cell.wall or not cell.seconds:
+            return _UNKNOWN
+        return f"{cell.wall:.2f} s, {cell.seconds:.2f} s of CPU", cell.wall <= limit
+
+    return Target(f"at most {limit:g} s on the clock at {n:,}", check)
+
+
+def input_multiple(limit: float, n: int = N) -> Target:
+    def check(cells: Cells) -> Verdict:
+        cell = cells.get((OURS, n))
+        if cell is None or cell.megabytes is None or not cell.input_megabytes:
+            return _UNKNOWN
+        found = 1 + cell.megabytes / cell.input_megabytes
+        return f"{found:.2f} times", found <= limit
+
+    return Target(f"memory at most {limit:g} times the input's at {n:,}, input included", check)
 
 
 def memory(limit: float, n: int = N) -> Target:

@@ -1,0 +1,52 @@
+"""What the numbers were measured on and with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from peers import DISTRIBUTIONS, MODULES, in_r
+
+
+def load() -> str:
+    """Load of the machine over the last minute."""
+    return f"{os.getloadavg()[0]:.1f}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def facts_of_machine() -> dict[str, str]:
+    """Machine, versions of everything that takes part, and the commit of this package."""
+    facts = {"commit": _commit(), "python": platform.python_version()}
+    facts["machine"] = platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [row for row in cpuinfo.read_text().splitlines() if row.startswith("model name")]
+        facts["processor"] = names[0].split(":")[1].strip() if names else "unknown"
+    facts["cores"] = str(os.cpu_count())
+    for package in ("numpy", "scipy", "torch"):
+        facts[package] = _version(package)
+    for peer in MODULES:
+        facts[peer] = _version(DISTRIBUTIONS.get(peer, peer))
+    for name, package in (("R survival", "survival"), ("riskRegression", "riskRegression")):
+        facts[name] = in_r.version(package) or "not installed"
+    return facts

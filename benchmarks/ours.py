@@ -1,0 +1,200 @@
+"""Our calls, and the yardsticks: each function sets up, untimed, and returns the call to time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from data import Data
+
+Setup = Callable[[Data], Callable[[], Any]]
+
+
+def argsort(data: Data) -> Callable[[], Any]:
+    """Yardstick of what sorts: NumPy's argsort of as many times."""
+    return lambda: np.argsort(data.train[0])
+
+
+def curve_pass(data: Data) -> Callable[[], Any]:
+    """Yardstick of what reads every point of every curve: squares summed, block by block."""
+    curves, rows = data.survival, 1024
+
+    def squares() -> float:
+        blocks = range(0, len(curves), rows)
+        return sum(float(np.square(curves[start : start + rows]).sum()) for start in blocks)
+
+    return squares
+
+
+def po(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    return lambda: sg.mae(data.test, data.predicted, y_train=data.train, method="po")
+
+
+def pseudo(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    return lambda: sg.pseudo_observations(data.test, tau=data.middle)
+
+
+def kaplan_meier(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    return lambda: sg.KaplanMeier.fit(data.test).survival
+
+
+def time_errors(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    reference = sg.Reference(data.train)
+    sg.time_errors(data.test, data.predicted, y_train=reference)  # fits the reference
+    return lambda: sg.time_errors(data.test, data.predicted, y_train=reference)["po"].value
+
+
+def curves(data: Data) -> Any:
+    import survgauge as sg
+
+    return sg.SurvivalCurves(data.grid, data.survival)
+
+
+def curves_at_times(data: Data) -> Any:
+    """Curves whose grid is the evaluation times, for peers that do not interpolate."""
+    import survgauge as sg
+
+    return sg.SurvivalCurves(data.times, data.survival_at_times)
+
+
+def risk(data: Data) -> Any:
+    return data.risk
+
+
+def medians(data: Data) -> Callable[[], Any]:
+    given = curves(data)
+    return lambda: given.median()
+
+
+def harrell(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    def with_standard_error() -> float:
+        details = sg.concordance_index_details(data.test, data.risk)
+        return details.value if details.stderr > 0 else float("nan")
+
+    return with_standard_error
+
+
+def uno(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    options = {"method": "uno", "y_train": data.train, "tau": data.last}
+    return lambda: sg.concordance_index(data.test, data.risk, **options)
+
+
+def antolini(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    given = curves(data)
+    return lambda: sg.concordance_td(data.test, given)
+
+
+def integrated(function: str, predicted: Callable[[Data], Any]) -> Setup:
+    """Integral of the Brier score or of the log loss over the evaluation times."""
+
+    def setup(data: Data) -> Callable[[], Any]:
+        import survgauge as sg
+
+        metric, given = getattr(sg, function), predicted(data)
+        return lambda: metric(data.test, given, data.times, y_train=data.train)
+
+    return setup
+
+
+def auc(predicted: Callable[[Data], Any], **options: Any) -> Setup:
+    def setup(data: Data) -> Callable[[], Any]:
+        import survgauge as sg
+
+        given, settings = predicted(data), {"y_train": data.train, **options}
+        return lambda: sg.cumulative_dynamic_auc(data.test, given, data.times, **settings).mean
+
+    return setup
+
+
+def d_calibration(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    given = curves(data)
+    return lambda: sg.d_calibration(data.test, given).p_value
+
+
+def one_calibration(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    given = curves(data)
+    return lambda: sg.one_calibration(data.test, given, data.middle).p_value
+
+
+def km_calibration(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    given = curves(data)
+    return lambda: sg.km_calibration(data.test, given)
+
+
+def ici(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    given = curves(data)
+    return lambda: sg.integrated_calibration_index(data.test, given, data.middle).ici
+
+
+def _evaluate(data: Data, prediction: Any, **options: Any) -> Callable[[], Any]:
+    import survgauge as sg
+
+    def report() -> int:
+        found = sg.evaluate({"model": prediction}, data.test, y_train=data.train, **options)
+        return len(found.rows())
+
+    return report
+
+
+def evaluate(data: Data) -> Callable[[], Any]:
+    return _evaluate(data, curves(data))
+
+
+def evaluate_single(confidence: float | None) -> Setup:
+    """Everything by default, of single-precision curves that nobody has looked at before."""
+
+    def setup(data: Data) -> Callable[[], Any]:
+        return _evaluate(data, (data.grid, data.survival32), confidence=confidence)
+
+    return setup
+
+
+def single_input(data: Data) -> int:
+    """Bytes of what `evaluate_single` is given."""
+    arrays = (data.survival32, *data.test, *data.train)
+    return sum(array.nbytes for array in arrays)
+
+
+def registered(name: str, needs: str) -> Setup:
+    """One metric of the registry, as `evaluate` computes it, without intervals."""
+
+    def setup(data: Data) -> Callable[[], Any]:
+        import survgauge as sg
+
+        given = {"times": data.predicted, "risk": None, "curves": None}[needs]
+        if needs == "risk":
+            given = sg.RiskScores(data.risk)
+        elif needs == "curves":
+            given = curves(data)
+
+        def value() -> float:
+            models, options = {"model": given}, {"metrics": [name], "confidence": None}
+            found = sg.evaluate(models, data.test, y_train=data.train, **options)
+            return float(found.rows()[0]["value"])
+
+        return value
+
+    return setup
