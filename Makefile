@@ -8,7 +8,7 @@ export SURVGAUGE_DATA := $(DATA)
 endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint test-fast test-slow test-peer bench docs clean
+.PHONY: help demo test lint test-fast test-slow test-peer bench bench-check docs clean
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
