@@ -180,7 +180,9 @@ def _glance(data: dict[str, Any]) -> Markup:
     ]  # fmt: skip
     head: list[Markup] = [_head("model")] + ([_head("group")] if grouped else [])
     for name in ordered:
-        arrow = "lower is better" if REGISTRY[name].direction == "lower" else "higher is better"
+        arrow = f"{REGISTRY[name].direction} is better"
+        if REGISTRY[name].inference == "test":
+            arrow = "small means miscalibrated"
         title = REGISTRY[name].title
         label = tag("button", name, type="button", title=f"{title}; {arrow}")
         unit = _unit(data, name)
@@ -221,7 +223,7 @@ def _cell(row: dict[str, Any] | None, best: dict[str, Any] | None, metric: str) 
     if row is None:
         return tag("td", "n/a", class_="number soft", data_sort="", **common)
     value = row["value"]
-    kind = "number best" if best is row else "number"
+    kind = "number best" if _is_best(row, best) else "number"
     return tag(
         "td",
         _shown(value, metric),
@@ -230,6 +232,11 @@ def _cell(row: dict[str, Any] | None, best: dict[str, Any] | None, metric: str) 
         data_sort="" if value is None else value,
         **common,
     )
+
+
+def _is_best(row: dict[str, Any], best: dict[str, Any] | None) -> bool:
+    """Whether to mark a cell; p-values of tests are no contest."""
+    return best is row and REGISTRY[row["metric"]].inference != "test"
 
 
 def _shown(value: Any, metric: str) -> str:
@@ -301,7 +308,7 @@ def _numbers(data: dict[str, Any]) -> Markup:
     lines = []
     for row in rows:
         name = row["metric"]
-        mark = "best" if best.get((row.get("group"), name)) is row else None
+        mark = _is_best(row, best.get((row.get("group"), name)))
         cells = [tag("th", row["model"], scope="row", class_="model")]
         cells += [tag("td", str(row["group"]))] if grouped else []
         title = tag("span", REGISTRY[name].title, class_="interval soft")
@@ -325,7 +332,7 @@ def _interval_cell(row: dict[str, Any]) -> Markup:
     return tag("td", shown, class_="number", data_sort=row["low"] if known else "")
 
 
-def _figure_cell(value: Any, mark: str | None = None) -> Markup:
+def _figure_cell(value: Any, mark: bool = False) -> Markup:
     shown = value if isinstance(value, str) else number(value)
     kind = "number best" if mark else "number"
     return tag("td", shown, class_=kind, data_sort="" if value is None else value)

@@ -11,7 +11,7 @@ from .specs import Spec, figure, horizon, labelled, line
 def _time_curve(ev: Any, colour: dict[str, int], kind: str, spec: Spec, **words: Any) -> Spec:
     shown = displays.TimeCurveDisplay.from_evaluation(ev, kind=kind)
     layers: list[Spec] = [horizon(shown.horizon)]
-    if shown.baseline is not None:
+    if shown.baseline is not None and kind != "auc":  # that of a constant is chance
         layers.append(line("Kaplan-Meier", "ref", shown.times, shown.baseline))
     for name in shown.values:
         band = (shown.low[name], shown.high[name])
