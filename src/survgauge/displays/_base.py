@@ -213,6 +213,19 @@ def measure_each(
     return found
 
 
+def first_of(
+    usable: Mapping[str, Prediction], what: str, compute: Callable[[Prediction], T]
+) -> tuple[str, T]:
+    """Return the first model for which something is defined, and what it is."""
+    reasons: dict[str, None] = {}
+    for name, prediction in usable.items():
+        try:
+            return name, compute(prediction)
+        except UndefinedMetricError as error:
+            reasons[str(error)] = None
+    raise UndefinedMetricError(f"{what} is undefined: {'; '.join(reasons)}")
+
+
 def reference_of(problem: Problem) -> Reference:
     """Return the reference set; without one, the test outcomes."""
     return Reference(problem.y) if problem.reference is None else problem.reference

@@ -17,6 +17,8 @@ from ..tables import number, p_text
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 # Colour is never the only cue: neighbours also differ in line and marker.
 LINES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.4, 1.2, 1.4)), (0, (8, 2)))
+#: More bands than this only cover each other.
+MOST_BANDS = 6
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 EVENT, CENSORED, GREY, BASELINE = "#0072B2", "#D55E00", "#6B6B6B", "#555555"
 _RC: dict[Any, Any] = {
@@ -87,7 +89,7 @@ def plain(text: object, width: int = 10_000) -> str:
     >>> plain("a rather long name of a model", 14)
     'a rather…model'
     """
-    line = " ".join(str(text).split())
+    line = " ".join(str(text).split()) or "(no name)"
     if len(line) > width:
         tail = max((width - 1) * 2 // 5, 1)
         line = line[: width - 1 - tail].rstrip() + "…" + line[-tail:].lstrip()
@@ -131,6 +133,18 @@ class Models:
         """Keywords of a marker."""
         return {"color": self.colour(name), "marker": MARKERS[self._position[name] % len(MARKERS)]}
 
+    def shade(
+        self, ax: Any, x: Any, low: dict[str, Floats], high: dict[str, Floats]
+    ) -> dict[str, str]:
+        """Draw the models' bands, unless they would hide each other; returns what to say then."""
+        if len(low) > MOST_BANDS:
+            shown = any(np.isfinite(part).any() for part in low.values())
+            return {"bands": f"not drawn for more than {MOST_BANDS} models"} if shown else {}
+        for model in low:
+            grid = x[model] if isinstance(x, dict) else x
+            shade(ax, grid, low[model], high[model], self.colour(model))
+        return {}
+
 
 def time_label(unit: str, what: str = "time") -> str:
     """Label of an axis of time.
@@ -140,7 +154,7 @@ def time_label(unit: str, what: str = "time") -> str:
     """
     if unit:
         return f"{what} ({plain(unit)})"
-    return what if what == "time" else f"{what} (in units of time)"
+    return what if "time" in what else f"{what} (in units of time)"
 
 
 def amount(value: float) -> str:
@@ -194,7 +208,11 @@ def legend(
         longest = max((len(handle.get_label()) for handle in handles), default=1)
         columns = max(1, min(len(handles), int(inches / (0.5 + 0.06 * longest))))
         # As many columns as rows of the same number need, so that the last row is not short.
-        columns = -(-len(handles) // -(-len(handles) // columns)) if handles else 1
+        rows = -(-len(handles) // columns)
+        columns = -(-len(handles) // rows) if handles else 1
+        # The legend grows downwards, not at the panels' cost.
+        extra = 0.17 * max(rows - 1, 0) + 0.14 * title.count("\n")
+        figure.set_size_inches(inches, float(figure.get_size_inches()[1]) + extra)
         options |= {"loc": "outside lower center", "ncols": columns, "handlelength": 2.6,
                     "columnspacing": 1.4}  # fmt: skip
     made = (figure if own else axes[0]).legend(**options)

@@ -95,7 +95,7 @@ class DCalibrationDisplay(FromPredictions):
         return panel_per_model(len(self.observed), 1.75)
 
     def _draw(self, axes: list[Any], own: bool) -> None:
-        look = style.Models(self.models)
+        look = style.Models(self.models, 18)
         left, width = self.edges[:-1], np.diff(self.edges)
         bars = {"width": width, "align": "edge", "linewidth": 0.5}
         top = max(float(v.max()) for v in (*self.observed.values(), self.expected))
@@ -217,15 +217,16 @@ class OneCalibrationDisplay(FromPredictions):
         return panel_per_model(len(self.observed), 2.0)
 
     def _draw(self, axes: list[Any], own: bool) -> None:
-        look = style.Models(self.models)
+        look = style.Models(self.models, 18)
         ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
-        top = min(1.0, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
+        top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
         for ax, (model, observed) in zip(axes, self.observed.items(), strict=True):
             place = np.arange(1, observed.size + 1)
             low, high = self.low[model], self.high[model]
             known = np.isfinite(low) & np.isfinite(high)
             ax.vlines(place[known], low[known], high[known], color=style.EVENT, linewidth=1.3)
-            ax.plot(place, observed, linestyle="", marker="o", color=style.EVENT, zorder=3)
+            dot = {"linestyle": "", "marker": "o", "color": style.EVENT, "zorder": 3}
+            ax.plot(place, observed, clip_on=False, **dot)
             flat = {"marker": "_", "markersize": 9, "markeredgewidth": 1.6}
             ax.plot(place, self.predicted[model], linestyle="", color="black", zorder=4, **flat)
             counts = zip(self.events[model], self.n[model], strict=True)

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._arrays import Bools, Floats, Ints
 from ..errors import InputError, UndefinedMetricError
-from ..metrics._time_error import TimeErrorDetails
+from ..metrics._time_error import TimeErrorDetails, predicted_times
 from ..metrics.problem import Problem
 from ..metrics.time_errors import time_error_details
 from ..tables import number
 from . import _style as style
-from ._base import FromPredictions, Source, members
+from ._base import FromPredictions, Source, first_of, members
 from .predicted_actual import surrogates_of
 from .subject_curves import checked_subjects
 
@@ -56,28 +56,26 @@ class MAEVariantsDisplay(FromPredictions):
         cls, ev: Source, *, model: str | None = None, subjects: Any = None
     ) -> MAEVariantsDisplay:
         """Build from an evaluation, for `subjects` (row numbers; by default four telling ones)."""
-        usable, _ = members(ev, "times", "the illustration of MAE variants", model)
-        name = next(iter(usable))
+        what = "the illustration of MAE variants"
+        usable, _ = members(ev, "times", what, model)
         problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
         if rows.size > _MOST:
             raise InputError(f"subjects must be at most {_MOST} row numbers; got {rows.size}")
-        counted, weight, error, values = {}, {}, {}, {}
-        for method in VARIANTS:
-            try:
-                found = subject_errors(problem, usable[name].times, method, rows)
-                values[method] = whole_error(problem, usable[name].times, method).value
-            except UndefinedMetricError:
-                continue
-            counted[method], weight[method], error[method] = found
-        if not values:
-            raise UndefinedMetricError("no variant of the mean absolute error is defined here")
-        prediction = usable[name][rows]
-        times = prediction.curves.median() if prediction.curves is not None else prediction.times
-        predicted = np.asarray(times, dtype=np.float64)
-        y = problem.y[rows].restricted(problem.tau)
-        if problem.tau is not None:
-            predicted = np.minimum(predicted, problem.tau)
-        return cls(name, rows, y.time, y.event, predicted, counted, weight, error, values, ev.unit)
+        name, found = first_of(usable, what, lambda p: _variants(problem, p.times, rows))
+        prediction, y = usable[name][rows], problem.y[rows].restricted(problem.tau)
+        times, _ = predicted_times(prediction.times, rows.size, "median", problem.tau)
+        return cls(
+            name,
+            rows,
+            y.time,
+            y.event,
+            times,
+            {method: parts[0] for method, (_, parts) in found.items()},
+            {method: parts[1] for method, (_, parts) in found.items()},
+            {method: parts[2] for method, (_, parts) in found.items()},
+            {method: value for method, (value, _) in found.items()},
+            ev.unit,
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a subject and method."""
@@ -175,3 +173,20 @@ def subject_errors(
     takes_part = found.weight[rows] > 0
     counted = np.where(found.defined[rows], found.time[rows], np.nan)
     return counted, found.weight[rows], np.where(takes_part, details.loss[rows], np.nan)
+
+
+def _variants(
+    problem: Problem, predicted: Any, rows: Ints
+) -> dict[str, tuple[float, tuple[Floats, Floats, Floats]]]:
+    """All variants that are defined: the metric, and what the subjects count as."""
+    found: dict[str, tuple[float, tuple[Floats, Floats, Floats]]] = {}
+    reasons: dict[str, None] = {}
+    for method in VARIANTS:
+        try:
+            value = whole_error(problem, predicted, method).value
+            found[method] = value, subject_errors(problem, predicted, method, rows)
+        except UndefinedMetricError as error:
+            reasons[str(error)] = None
+    if not found:
+        raise UndefinedMetricError("; ".join(reasons))
+    return found

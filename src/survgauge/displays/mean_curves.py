@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats
-from ..metrics._calibration_inputs import refuse_unknown
 from ..metrics._checks import check_times
 from ..metrics.smooth_calibration import integrated_calibration_index
 from ..outcomes import Outcomes
@@ -36,7 +35,7 @@ class SmoothCalibrationDisplay(FromPredictions):
     predicted, observed, low, high : dict of model to ndarray of shape (100,)
         The curve from the lowest to the highest prediction, with its pointwise band.
     ici, e50, e90 : dict of model to float
-        Mean, median and 90 % quantile of |observed - predicted| over the subjects.
+        Mean, median and 90 % quantile of ``|observed - predicted|`` over the subjects.
     edges : ndarray of shape (bars + 1,)
         Bounds of the histogram of predictions.
     histogram, events : dict of model to ndarray of shape (bars,)
@@ -134,18 +133,17 @@ class SmoothCalibrationDisplay(FromPredictions):
 
     def _figure(self) -> list[Any]:
         strips = 0.25 + 0.27 * len(self.ici)
-        return style.stack((3.0, strips), (4.4, 3.9 + strips + 0.1 * len(self.ici)))
+        return style.stack((3.0, strips), (4.4, 3.7 + strips))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
         style.diagonal(ax)
+        remarks = look.shade(ax, self.predicted, self.low, self.high)
         entries = []
         for model, grid in self.predicted.items():
-            style.shade(ax, grid, self.low[model], self.high[model], look.colour(model))
             single = {"marker": "o"} if grid[0] == grid[-1] else {}
             ax.plot(grid, self.observed[model], **look.line(model), **single)
-            label = f"{look.names[model]}: ICI {number(self.ici[model], 3)}"
-            entries.append(style.handle(label, **look.line(model)))
+            entries.append(style.handle(look.names[model], **look.line(model)))
         after = f" {style.plain(self.unit)}" if self.unit else ""
         shown = [v for part in (self.predicted, self.observed) for v in part.values()]
         end = min(1.0, 1.1 * float(np.nanmax(np.concatenate(shown))))
@@ -160,7 +158,7 @@ class SmoothCalibrationDisplay(FromPredictions):
             style.bar_handle(f"event seen by then ({count:,.0f})", color=style.EVENT),
             style.bar_handle("others", color="#BBBBBB"),
         ]
-        style.legend(axes, own, entries, self.left_out, look.names)
+        style.legend(axes, own, entries, {**self.left_out, **remarks}, look.names)
 
     def _draw_strips(self, ax: Any, look: style.Models) -> None:
         """Histograms of the predictions: events upwards, the others downwards."""
@@ -171,6 +169,10 @@ class SmoothCalibrationDisplay(FromPredictions):
             ax.bar(middle, -events * scale, width, bottom=k, color=style.EVENT)
             ax.bar(middle, (counts - events) * scale, width, bottom=k, color="#BBBBBB")
             ax.axhline(k, color=style.GREY, linewidth=0.4)
+            ax.annotate(
+                f"ICI {number(self.ici[model], 3)}", (1.01, k), va="center", fontsize="x-small",
+                xycoords=("axes fraction", "data"),
+            )  # fmt: skip
         style.names_on_rows(ax, [look.names[model] for model in self.histogram])
 
 
@@ -185,7 +187,7 @@ class MeanCurveDisplay(FromPredictions):
     km, km_low, km_high : ndarray of shape (k,)
         Kaplan-Meier with its pointwise band.
     mean : dict of model to ndarray of shape (k,)
-        Average of the models' curves.
+        Average of the models' curves; NaN where some say nothing (tail "nan").
     """
 
     times: Floats
@@ -263,8 +265,6 @@ def mean_survival(prediction: Prediction, y: Outcomes, times: Floats) -> Floats:
     if curves is None:
         return np.full(times.size, np.nan)
     for rows in curves.blocks(times.size + curves.survival.shape[1]):
-        values = curves.at_block(rows, times)
-        here = share[rows]
-        refuse_unknown(values[here > 0], "the whole follow-up")
-        total += here[here > 0] @ values[here > 0]
+        known = share[rows] > 0
+        total += share[rows][known] @ curves.at_block(rows, times)[known]
     return total

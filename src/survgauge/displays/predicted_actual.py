@@ -14,7 +14,7 @@ from ..metrics.problem import Problem
 from ..metrics.time_errors import CENSORED_METHODS
 from ..surrogates import METHODS, Setting, Surrogates, make_setting
 from . import _style as style
-from ._base import FromPredictions, Source, members
+from ._base import FromPredictions, Source, first_of, members
 
 #: Most arrows that can be told apart.
 _ARROWS = 150
@@ -72,11 +72,13 @@ class PredictedActualDisplay(FromPredictions):
         method : str
             What a censored subject counts as; see `surrogate_times`.
         """
-        usable, _ = members(ev, "times", "predicted against actual time", model)
-        name = next(iter(usable))
+        what = "predicted against actual time"
+        usable, _ = members(ev, "times", what, model)
         problem = ev.problem
         setting, found = surrogates_of(problem, method)
-        times, _ = predicted_times(usable[name].times, len(problem.y), "median", problem.tau)
+        name, (times, _) = first_of(
+            usable, what, lambda p: predicted_times(p.times, len(problem.y), "median", problem.tau)
+        )
         counted = np.where(found.defined, found.time, np.nan)
         y = setting.y
         return cls(
@@ -107,7 +109,7 @@ class PredictedActualDisplay(FromPredictions):
         )  # fmt: skip
         self._draw_censored(ax, shown, end)
         ax.set_xlim(0, end * 1.02)
-        ax.set_ylim(min(0.0, float(shown.min(initial=0.0))), end * 1.02)
+        ax.set_ylim(1.08 * min(0.0, float(shown.min())), end * 1.02)
         capped = "" if self.tau is None else f", up to {style.amount(self.tau)}"
         ax.set_xlabel(style.time_label(self.unit, f"actual time{capped}"))
         ax.set_ylabel(style.time_label(self.unit, "predicted time"))

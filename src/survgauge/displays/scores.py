@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from . import _style as style
 from ._base import Display
 
 _BASELINE: dict[str, Any] = {"color": style.BASELINE, "linewidth": 0.9, "linestyle": (0, (3, 2))}
+#: More pairs than this make no figure.
+_MOST_PAIRS = 45
 
 
 def metric_unit(metric: Metric, unit: str) -> str:
@@ -95,7 +98,7 @@ class MetricsDisplay(Display):
         return len(self.metrics)
 
     def _figure(self) -> list[Any]:
-        columns = min(len(self.metrics), 3)
+        columns = 2 if len(self.metrics) == 4 else min(len(self.metrics), 3)
         rows = -(-len(self.metrics) // columns)
         height = rows * (0.72 + 0.17 * len(self._entries())) + 0.35
         return style.grid(len(self.metrics), columns, (3.6 if columns == 1 else 7.0, height))
@@ -223,13 +226,21 @@ class DifferencesDisplay(Display):
         """One row a pair (and group)."""
         return [dict(row) for row in self.values]
 
+    def _shown(self) -> list[dict[str, Any]]:
+        """Pairs that are drawn: all, or where they are very many those of the best model."""
+        if len(self.values) <= _MOST_PAIRS:
+            return self.values
+        wins = Counter(row["better"] for row in self.values)
+        best = max(self.models, key=lambda model: wins[model])
+        return [row for row in self.values if best in _names(row)]
+
     def _figure(self) -> list[Any]:
-        return style.grid(1, 1, (5.4, 1.35 + 0.2 * len(self.values)))
+        return style.grid(1, 1, (5.4, 1.35 + 0.2 * len(self._shown())))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, names = axes[0], style.short_names(self.models, 16)
+        ax, names, rows = axes[0], style.short_names(self.models, 16), self._shown()
         labels = []
-        for k, row in enumerate(self.values):
+        for k, row in enumerate(rows):
             clear = row["p_holm"] < 1 - self.confidence
             kind = {"color": style.EVENT if clear else style.GREY, "marker": "o"}
             face = kind["color"] if clear else "white"
@@ -243,14 +254,17 @@ class DifferencesDisplay(Display):
             )  # fmt: skip
         style.names_on_rows(ax, labels)
         ax.axvline(0, color="black", linewidth=0.8)
-        ends = np.array([[row["difference"], row["low"], row["high"]] for row in self.values])
+        ends = np.array([[row["difference"], row["low"], row["high"]] for row in rows])
         reach = float(np.max(np.abs(ends[np.isfinite(ends)]), initial=0.0)) or 1.0
         ax.set_xlim(-1.08 * reach, 1.08 * reach)
         unit = f" ({style.plain(self.unit)})" if self.unit else ""
         sides = ("first better", "second better")
         left, right = sides if self.direction == "lower" else sides[::-1]
         ax.set_xlabel(f"← {left}     difference in {self.metric}{unit}     {right} →")
-        ax.set_title(style.plain(self.title, 60), loc="left")
+        title = style.plain(self.title, 60)
+        if len(rows) < len(self.values):
+            title += f"\n{len(rows)} of {len(self.values)} pairs: those of the best model"
+        ax.set_title(title, loc="left")
         dot = {"linestyle": "-", "marker": "o"}
         entries = [
             style.handle(f"clear: Holm-adjusted p below {1 - self.confidence:.2g}",

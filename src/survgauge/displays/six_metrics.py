@@ -115,7 +115,7 @@ class SixMetricsDisplay(FromPredictions):
             subject_errors(problem, usable[name].times, method, rows),
         )
         when = float(np.median(y.time)) if at is None else positive(at, "at")
-        grid = np.linspace(0.0, _end(y, predicted, when), _POINTS)
+        grid = np.linspace(0.0, _end(y, np.append(predicted, errors[0]), when), _POINTS)
         survival = assured.at(grid)
         one = _or_none(lambda: one_calibration(y, assured, when, groups=2))
         d = _or_none(lambda: d_calibration(y, assured, bins=2))
@@ -174,10 +174,10 @@ def _assured(curves: SurvivalCurves | None) -> SurvivalCurves:
     return curves
 
 
-def _end(y: Outcomes, predicted: Floats, when: float) -> float:
+def _end(y: Outcomes, times: Floats, when: float) -> float:
     """Where the axis ends: late enough for what is shown, but not for far-off tails."""
     last = max(float(y.time.max()), when)
-    shown = predicted[np.isfinite(predicted) & (predicted <= 2 * last)]
+    shown = times[np.isfinite(times) & (times <= 2 * last)]
     return 1.08 * max(last, float(shown.max(initial=0.0))) or 1.0
 
 

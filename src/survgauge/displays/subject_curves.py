@@ -152,7 +152,7 @@ class SubjectCurvesDisplay(FromPredictions):
         columns = min(k, 2 if k <= 4 else 3)
         rows = -(-k // columns)
         width = 4.2 if columns == 1 else 6.6
-        size = (width, 0.9 + 1.75 * rows + 0.1 * len(self.predicted))
+        size = (width, 1.0 + 1.75 * rows)
         return style.grid(k, columns, size, share=True)
 
     def _draw(self, axes: list[Any], own: bool) -> None:

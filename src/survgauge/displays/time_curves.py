@@ -118,8 +118,8 @@ class TimeCurveDisplay(FromPredictions):
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
+        remarks = look.shade(ax, self.times, self.low, self.high)
         for model, values in self.values.items():
-            style.shade(ax, self.times, self.low[model], self.high[model], look.colour(model))
             single = {"marker": "o"} if np.isfinite(values).sum() == 1 else {}
             ax.plot(self.times, values, **look.line(model), **single)
         entries = [style.handle(look.names[m], **look.line(m)) for m in self.values]
@@ -140,7 +140,7 @@ class TimeCurveDisplay(FromPredictions):
             ax.set_ylabel("AUC (higher is better)")
             known = np.concatenate([*self.values.values(), *self.low.values(), [0.5]])
             ax.set_ylim(max(0.0, min(0.45, float(np.nanmin(known)) - 0.02)), 1.0)
-        style.legend(axes, own, entries, self.left_out, look.names)
+        style.legend(axes, own, entries, {**self.left_out, **remarks}, look.names)
 
 
 def _grid(problem: Problem, kind: str) -> Floats:

@@ -128,7 +128,7 @@ class ErrorByStatusDisplay(FromPredictions):
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
-        kinds = (
+        kinds: tuple[tuple[dict[str, Estimate], float, dict[str, Any]], ...] = (
             (self.event, -0.13, {"color": style.EVENT, "marker": "o"}),
             (self.censored, 0.13, {"color": style.CENSORED, "marker": "D", "face": "white"}),
         )
@@ -241,13 +241,13 @@ class ErrorOverTimeDisplay(FromPredictions):
         return 2
 
     def _figure(self) -> list[Any]:
-        return style.stack((3, 1), (4.8, 3.7 + 0.08 * len(self.mean)))
+        return style.stack((3, 1), (4.8, 3.7))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
         middle = (self.edges[:-1] + self.edges[1:]) / 2
+        remarks = look.shade(ax, middle, self.low, self.high)
         for model, mean in self.mean.items():
-            style.shade(ax, middle, self.low[model], self.high[model], look.colour(model))
             ax.plot(middle, mean, **{**look.marker(model), **look.line(model)})
         ax.set_ylim(bottom=0)
         ax.set_ylabel(style.time_label(self.unit, f"mean absolute\nerror, {self.method}"))
@@ -258,7 +258,7 @@ class ErrorOverTimeDisplay(FromPredictions):
         hollow = bars | {"edgecolor": style.CENSORED, "hatch": "//////"}
         axes[1].bar(left, rest, bottom=self.events, color="white", **hollow)
         axes[1].set_ylabel("subjects")
-        axes[1].set_xlabel(style.time_label(self.unit, "observed time" if self.unit else "time"))
+        axes[1].set_xlabel(style.time_label(self.unit, "observed time"))
         entries = [
             style.handle(look.names[m], **{**look.marker(m), **look.line(m)}) for m in self.mean
         ]
@@ -266,7 +266,7 @@ class ErrorOverTimeDisplay(FromPredictions):
             style.bar_handle("events", color=style.EVENT),
             style.bar_handle("censored", facecolor="white", edgecolor=style.CENSORED, hatch="////"),
         ]
-        style.legend(axes, own, entries, self.left_out, look.names)
+        style.legend(axes, own, entries, {**self.left_out, **remarks}, look.names)
 
 
 def _time_bins(y: Outcomes, bins: int) -> tuple[Floats, Any]:
