@@ -1,0 +1,97 @@
+"""Every metric has a page that says what it is, with a picture; the pages say true things."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import survgauge as sg
+
+DOCS = Path(__file__).parents[2] / "docs"
+if not (DOCS / "metrics").is_dir():
+    pytest.skip("no docs beside these tests", allow_module_level=True)
+
+PAGES = sorted((DOCS / "metrics").glob("*.md"))
+OTHERS = [DOCS / name for name in ("choose.md", "theory.md", "comparison.md", "metrics.md")]
+
+
+@pytest.fixture(scope="module")
+def table():
+    path = DOCS / "scripts" / "metrics_table.py"
+    spec = importlib.util.spec_from_file_location("metrics_table", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("metric", sg.available_metrics(), ids=lambda m: m["name"])
+def test_every_metric_has_a_page_that_the_index_leads_to(metric, table):
+    home = table.page_of(metric["name"])
+    assert (DOCS / "metrics" / f"{home}.md").exists()
+    assert f"[`{metric['name']}`](metrics/{home}.md)" in read(table.PAGE)
+
+
+def test_the_index_leads_to_every_page_and_the_tree_holds_them(table):
+    index = read(table.PAGE)
+    for path in PAGES:
+        assert f"(metrics/{path.name})" in index
+        assert f"\nmetrics/{path.stem}\n" in index
+
+
+@pytest.mark.parametrize("metric", sg.available_metrics(), ids=lambda m: m["name"])
+def test_facts_on_a_page_are_those_of_the_registry(metric, table):
+    path = DOCS / "metrics" / f"{metric['name']}.md"
+    if table.page_of(metric["name"]) == metric["name"]:
+        assert table.facts(metric) in read(path).splitlines()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+def test_a_page_has_question_picture_formula_example_and_pitfalls(path):
+    text = read(path)
+    lines = [line for line in text.splitlines() if line]
+    assert lines[0].startswith("# ")
+    assert lines[1].endswith((".", "?"))
+    pictures = re.findall(r"!\[([^]]+)\]\(\.\./images/metrics/(\S+?\.svg)\)", text)
+    assert pictures, "no picture"
+    for part in ("## Formula", "## Compute it", ">>> ", "itfalls"):
+        assert part in text, part
+
+
+def test_pictures_exist_are_small_and_used():
+    files = {path.name: path for path in (DOCS / "images" / "metrics").glob("*")}
+    text = "".join(read(path) for path in (*PAGES, *OTHERS) if path.exists())
+    used = set(re.findall(r"images/metrics/([\w.]+)\)", text))
+    assert used == set(files)
+    assert max(path.stat().st_size for path in files.values()) < 60_000
+
+
+def test_pictures_can_be_drawn_and_no_other_lies_about(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(DOCS / "scripts"))
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        from pictures import PICTURES, save
+
+        assert {f"{name}.svg" for name in PICTURES} == {
+            path.name for path in (DOCS / "images" / "metrics").glob("*")
+        }
+        save(PICTURES["mae_po"](), tmp_path / "first.svg")
+        save(PICTURES["mae_po"](), tmp_path / "second.svg")
+    first = (tmp_path / "first.svg").read_bytes()
+    assert b"<svg" in first
+    assert first == (tmp_path / "second.svg").read_bytes()
+
+
+@pytest.mark.parametrize("path", [*PAGES, *OTHERS], ids=lambda p: p.stem)
+def test_links_between_pages_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#:\s]+)?(?:#[\w-]+)?\)", read(path)):
+        if target:
+            assert (path.parent / target).exists(), target
