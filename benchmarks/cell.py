@@ -87,7 +87,7 @@ def limit_memory() -> None:
 def number(value: Any) -> float | None:
     """Return the value as a number, so that a reader can see that the same thing was computed."""
     try:
-        return float(np.mean(value))
+        return float(np.mean(np.asarray(value)))
     except (TypeError, ValueError):
         return None
 
