@@ -19,12 +19,16 @@ from ._arrays import (
     vector,
 )
 from ._curve_checks import BLOCK_VALUES, SPAN_BLOCKS, checked, grid_of, sorted_together
+from ._curve_reader import Columns, Scratch
 from ._interpolation import Curves
-from ._threads import in_order
+from ._threads import in_order, run_all
 from .errors import InputError, one_of
 from .tails import check_tail, tail_area, tail_survival, tail_time
 
 Result = TypeVar("Result")
+
+#: Subjects whose own numbers are read off together.
+PART_ROWS = 16_384
 
 INTERPOLATIONS = ("linear", "step", "pchip")
 REPAIRS = ("running_minimum", "isotonic")
@@ -164,28 +168,14 @@ class SurvivalCurves:
         if not self.shared_grid or not t.size:
             columns = [block.at_own(np.full(len(block), time)) for time in t]
             return np.stack(columns, axis=1) if columns else np.empty((len(block), 0))
-        grid, survival = self.times, block.survival
-        k = grid.searchsorted(t, "right") - 1
-        # Picking columns copies already, so float64 curves need no second copy.
-        left = survival[:, np.maximum(k, 0)].astype(np.float64, copy=False)
-        if np.array_equal(grid[np.maximum(k, 0)], t):
-            return left
-        left[:, k < 0] = 1.0
-        if self.interpolation == "linear":
-            right = np.minimum(k + 1, grid.size - 1)
-            start = np.where(k < 0, 0.0, grid[np.maximum(k, 0)])
-            inside = (k + 1 < grid.size) & (t > start)
-            step = np.where(inside, grid[right] - start, 1.0)
-            share = np.where(inside, (t - start) / step, 0.0)
-            rise = survival[:, right].astype(np.float64, copy=False)
-            rise -= left
-            rise *= share
-            left += rise
-        past = t > grid[-1]
-        if past.any():
-            ends = block.last_survival[:, None]
-            left[:, past] = tail_survival(t[past][None, :], grid[-1:], ends, self.tail)
-        return left
+        return Columns(self.times, t, self.interpolation, self.tail).read(block.survival)
+
+    def reader(self, t: Floats) -> Callable[[slice, Scratch], Floats]:
+        """`at_block` for many blocks at the same times; what it returns is the scratch's."""
+        if not self.shared_grid or self.interpolation == "pchip" or self.one_curve or not t.size:
+            return lambda rows, scratch: self.at_block(rows, t)
+        columns = Columns(self.times, t, self.interpolation, self.tail)
+        return lambda rows, scratch: columns.read(self.survival[rows], scratch)
 
     def _pchip_columns(self, t: Floats) -> Floats:
         """Monotone cubics at common times, their slopes computed once: (n, k)."""
@@ -202,6 +192,22 @@ class SurvivalCurves:
     def at_own(self, t: Any) -> Floats:
         """Survival probability of subject i at its own time t[i]: (n,)."""
         points = _times(vector(t, "t", length=len(self), like="the curves", finite=False), "t")
+        return self._by_rows(lambda part, rows: part._at_own(points[rows]))
+
+    def _by_rows(self, read: Callable[[SurvivalCurves, slice], Floats]) -> Floats:
+        """One number a subject, from a part of the curves at a time."""
+        if len(self) <= PART_ROWS:
+            return read(self, slice(0, len(self)))
+        out = np.empty(len(self))
+
+        def fill(start: int) -> None:
+            rows = slice(start, min(start + PART_ROWS, len(self)))
+            out[rows] = read(self[rows], rows)
+
+        run_all(fill, range(0, len(self), PART_ROWS))
+        return out
+
+    def _at_own(self, points: Floats) -> Floats:
         if self.interpolation == "pchip":
             return self._pchip(lambda block: block.value(points[block.rows]))
         rows = np.arange(len(self))
@@ -227,6 +233,9 @@ class SurvivalCurves:
         p = 1.0 - probability(q, "q")
         if self.one_curve and len(self) > 1:
             return np.full(len(self), self[:1].quantile(q)[0])
+        return self._by_rows(lambda part, rows: part._quantile(p))
+
+    def _quantile(self, p: float) -> Floats:
         k = kernel.first_at_or_below(self.survival, p)
         m = self.survival.shape[1]
         found = k < m

@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._arrays import Bools, Floats, Ints
+from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
 from ._g_influence import EstimatedG
 
@@ -48,11 +49,15 @@ class Scheme:
     #: Instead of b, where that depends on the subject: (n,) at times[k]. Columns only.
     own_survivor_weight: Callable[[int], Floats] | None = None
 
-    def weights(self, rows: slice) -> tuple[Bools, Floats]:
+    def weights(self, rows: slice, scratch: Scratch | None = None) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
-        columns = np.arange(self.times.size)
-        alive = self.change[rows, None] > columns
-        weight = np.where(alive, self.survivor_weight, self.event_weight[rows, None])
+        new = Scratch() if scratch is None else scratch
+        columns = np.arange(self.times.size, dtype=np.int32)
+        change = self.change[rows, None].astype(np.int32)
+        alive = np.greater(change, columns, out=new("alive", (len(change), columns.size), np.bool_))
+        weight: Floats = new("weight", alive.shape)
+        weight[...] = self.event_weight[rows, None]
+        np.copyto(weight, self.survivor_weight, where=alive)
         if self.leave is not None:
             weight[self.leave[rows, None] <= columns] = 0.0
         return alive, weight
@@ -85,11 +90,16 @@ class Scheme:
 class Rule(Protocol):
     """A weighted loss W l of probabilities S, left as they are; no weight, no loss.
 
-    `number` is how many subjects an entry stands for, where that is not one.
+    `number` is how many subjects an entry stands for, where that is not one; `out` takes the loss.
     """
 
     def __call__(
-        self, survival: Floats, alive: Bools, weight: Floats, number: Floats | None = None
+        self,
+        survival: Floats,
+        alive: Bools,
+        weight: Floats,
+        number: Floats | None = None,
+        out: Floats | None = None,
     ) -> Floats: ...
 
 
@@ -97,10 +107,15 @@ class Squared:
     """l = (1 - S)^2 while event-free, S^2 after the event."""
 
     def __call__(
-        self, survival: Floats, alive: Bools, weight: Floats, number: Floats | None = None
+        self,
+        survival: Floats,
+        alive: Bools,
+        weight: Floats,
+        number: Floats | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Return W l."""
-        error = survival - alive
+        error: Floats = np.subtract(survival, alive, out=out)
         error *= error
         error *= weight
         return error
@@ -119,23 +134,32 @@ class Logarithmic:
         self._counting = Lock()  # several threads share a rule
 
     def __call__(
-        self, survival: Floats, alive: Bools, weight: Floats, number: Floats | None = None
+        self,
+        survival: Floats,
+        alive: Bools,
+        weight: Floats,
+        number: Floats | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Return W l."""
-        counts, clipped = weight > 0, 0
-        right = np.where(alive, survival, 1.0 - survival)
+        loss: Floats = np.subtract(survival, ~alive, out=out)
+        np.abs(loss, out=loss)  # the probability of what happened
+        clipped, infinite = 0, 0
         if self.clip > 0:
-            inside = np.clip(right, self.clip, 1.0 - self.clip)
-            clipped = _count((inside != right) & counts, number)
-            right = inside
-        with np.errstate(divide="ignore"):
-            loss = np.log(right, out=np.zeros_like(right), where=counts)
-        loss *= weight
+            inside = np.clip(loss, self.clip, 1.0 - self.clip)
+            clipped = _count((inside != loss) & (weight > 0), number)
+            loss[...] = inside
+        with np.errstate(divide="ignore", invalid="ignore"):
+            np.log(loss, out=loss)
+            loss *= weight
         np.negative(loss, out=loss)
-        infinite = _count(np.isinf(loss), number)
-        with self._counting:
-            self.clipped += clipped
-            self.infinite += infinite
+        if not np.isfinite(loss.sum()):
+            loss[weight <= 0] = 0.0
+            infinite = _count(np.isinf(loss), number)
+        if clipped or infinite:
+            with self._counting:
+                self.clipped += clipped
+                self.infinite += infinite
         return loss
 
 
@@ -162,12 +186,12 @@ def by_rows_together(
     survival = _reader(curves, scheme.times)
 
     def sums(blocks: Iterator[slice]) -> Floats:
-        total = np.zeros((len(rules), size))
+        total, scratch = np.zeros((len(rules), size)), Scratch()
         for rows in blocks:
-            alive, weight = scheme.weights(rows)
-            predicted = survival(rows)
+            alive, weight = scheme.weights(rows, scratch)
+            predicted = survival(rows, scratch)
             for r, rule in enumerate(rules):
-                loss = rule(predicted, alive, weight)
+                loss = rule(predicted, alive, weight, out=scratch("loss", alive.shape))
                 # Not BLAS: the sums would depend on its number of threads.
                 total[r] += np.einsum("i,ik->k", scheme.mass[rows], loss)
                 if share is not None:
@@ -265,8 +289,9 @@ def by_columns(
     for start in range(0, size, width):
         picked = np.arange(start, min(start + width, size))
         survival, read = np.empty((picked.size, n)), _reader(curves, scheme.times[picked])
+        scratch = Scratch()
         for rows in curves.blocks(_row_width(curves, picked.size)):
-            survival[:, rows] = read(rows).T
+            survival[:, rows] = read(rows, scratch).T
         for k in picked:
             alive, weight = scheme.column(int(k))
             loss = rule(survival[k - start], alive, weight)
@@ -288,7 +313,7 @@ def _column(
     return Column(k, value, psi)
 
 
-def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice], Floats]:
+def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice, Scratch], Floats]:
     """Probabilities at `times` by blocks of rows, not to be written to.
 
     Where the times are neighbours on a shared grid, they are the curves' own memory.
@@ -297,8 +322,9 @@ def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice], Floats]:
         first = int(np.searchsorted(curves.times, times[0]))
         columns = slice(first, first + times.size)
         if np.array_equal(curves.times[columns], times):
-            return lambda rows: curves.survival[rows, columns]  # type: ignore[return-value]
-    return lambda rows: curves.at_block(rows, times)
+            own: Any = curves.survival
+            return lambda rows, scratch: own[rows, columns]
+    return curves.reader(times)
 
 
 def _row_width(curves: SurvivalCurves, width: int) -> int:

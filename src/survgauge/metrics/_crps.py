@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _interpolation as kernel
 from .._arrays import Bools, Floats, Ints, look_up
+from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
 from ..tails import tail_survival
 
@@ -50,8 +51,9 @@ def by_subject(curves: SurvivalCurves, score: Callable[[Pieces, Any], Floats]) -
         return out
 
     def fill(blocks: Iterator[slice]) -> None:
+        scratch = Scratch()
         for rows, t, s in node_blocks(curves, blocks):
-            out[rows] = score(Pieces(t, s, curves.interpolation), rows)
+            out[rows] = score(Pieces(t, s, curves.interpolation, scratch), rows)
 
     for _ in curves.by_span(fill):
         pass
@@ -61,8 +63,11 @@ def by_subject(curves: SurvivalCurves, score: Callable[[Pieces, Any], Floats]) -
 class Pieces:
     """The intervals between the nodes of a block of curves."""
 
-    def __init__(self, t: Floats, s: Floats, interpolation: str) -> None:
+    def __init__(
+        self, t: Floats, s: Floats, interpolation: str, scratch: Scratch | None = None
+    ) -> None:
         self.t, self.s, self.interpolation = t, s, interpolation
+        self._scratch = Scratch() if scratch is None else scratch
         self.gap = np.diff(t, axis=-1)
         self.slopes = np.broadcast_to(0.0, s.shape)
         if interpolation == "pchip" and s.shape[1] > 1:
@@ -117,14 +122,19 @@ class Pieces:
         """CRPS over all intervals but interval k[i] of subject i (lines and steps)."""
         s = self.s if self.interpolation == "linear" else self.s[:, :-1]
         # S - 1 up to node k and S after it; nothing after it for the censored.
-        error = s - (np.arange(s.shape[1]) <= k[:, None])
+        new, (n, m) = self._scratch, s.shape
+        nodes, k32 = np.arange(m, dtype=np.int32), k[:, None].astype(np.int32)
+        error: Floats = new("error", s.shape)
+        np.subtract(s, np.less_equal(nodes, k32, out=new("seen", s.shape, np.bool_)), out=error)
         np.minimum(error, np.where(event, np.inf, 0.0)[:, None], out=error)
-        piece, gap = error * error, self.gap
+        piece, gap = np.multiply(error, error, out=new("square", s.shape)), self.gap
         if self.interpolation == "linear":
-            piece = piece[:, 1:] + piece[:, :-1]
-            error[:, 1:] *= error[:, :-1]
-            piece += error[:, 1:]
-            gap = gap / 3
+            # Of a line from a to b the square has the mean (a^2 + ab + b^2)/3.
+            both: Floats = new("both", (n, m - 1))
+            np.multiply(error[:, 1:], error[:, :-1], out=both)
+            both += piece[:, 1:]
+            both += piece[:, :-1]
+            piece, gap = both, gap / 3
         piece[np.arange(k.size), k] = 0.0
         return np.einsum("ij,j->i" if gap.ndim == 1 else "ij,ij->i", piece, gap)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _interpolation as kernel
-from .._arrays import Bools, Floats
+from .._arrays import Bools, Floats, look_up
 from .._curve_checks import BLOCK_VALUES
+from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
@@ -219,15 +220,28 @@ class RiskInfluence:
         level = passed[table.times.searchsorted(points, "right")]
         return cls(points, km.at(points), level, table.times, n, passed, float(n[0]))
 
-    def units(self, time: Floats, event: Bools, predicted: Floats) -> Floats:
+    def own(self, time: Floats, event: Bools) -> Floats:
+        """How much each subject has pulled when its follow-up ends."""
+        at = look_up(self.times, time, "right")
+        ended = self.passed[at]
+        at = at[event] - 1
+        ended[event] = self.passed[at] - 1.0 / self.at_risk[at]
+        return ended
+
+    def units(
+        self, time: Floats, event: Bools, predicted: Floats, own: Floats | None = None
+    ) -> Floats:
         """What one copy of each subject adds to mean curve - Kaplan-Meier: (n, points).
 
         `predicted` are the subjects' curves at the points; they are overwritten.
         """
-        at = self.times.searchsorted(time, "right")
-        own = np.where(event, self.passed[at - 1] - 1.0 / self.at_risk[at - 1], self.passed[at])
+        own = self.own(time, event) if own is None else own
+        pulled = np.empty(predicted.shape)
+        pulled[...] = own[:, None]
+        np.copyto(pulled, self.level, where=self.points < time[:, None])
+        pulled *= self.survival
         predicted /= self.total
-        predicted -= np.where(self.points < time[:, None], self.level, own[:, None]) * self.survival
+        predicted -= pulled
         return predicted
 
     def gap(self, lines: Lines, stop: float) -> Floats:
@@ -263,12 +277,14 @@ def gap_influence(
     table = RiskInfluence.of(RiskTable.of(y), stop)
     points, gap = table.points, table.gap(lines, stop)
     weight, total = y.weight if y.weighted else None, table.total
-    psi = np.empty(len(y))
+    psi, read = table.own(y.time, y.event), curves.reader(points)
 
     def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
         average, square = np.zeros(points.size), np.zeros((points.size, points.size))
+        scratch = Scratch()
         for rows in blocks:
-            unit = table.units(y.time[rows], y.event[rows], curves.at_block(rows, points))
+            # Each subject's pull makes room for its contribution.
+            unit = table.units(y.time[rows], y.event[rows], read(rows, scratch), psi[rows])
             weighted = unit if weight is None else unit * weight[rows, None]
             average += weighted.sum(axis=0) / total
             square += cross_products(weighted, unit)
