@@ -111,7 +111,7 @@ def readme_part(results: Results) -> str:
     return "\n\n".join(
         [
             parts["machine"] + ".",
-            parts["works"],
+            "\n".join(works_table(results, plain=True)),
             "Every metric of the registry by itself, without intervals:",
             parts["registry"],
             parts["promises"],

@@ -66,9 +66,19 @@ def _works(results: Results, *, registry: bool) -> list[Work]:
     return [work for work in found if (work.group == "registry") == registry]
 
 
-def works_table(results: Results) -> list[str]:
-    """Seconds, memory and growth of every work and everybody."""
-    rows = []
+def plain_seconds(cell: Cell | None) -> str:
+    """Return seconds as a number that programs can read; empty where there are none."""
+    if cell is None or cell.seconds is None:
+        return ""
+    return f"{'~' if cell.extrapolated else ''}{cell.seconds:.3g}"
+
+
+def works_table(results: Results, *, plain: bool = False) -> list[str]:
+    """Seconds, memory and growth of every work and everybody.
+
+    `plain` has every name on every line and times in seconds, for programs.
+    """
+    show, rows = plain_seconds if plain else seconds_of, []
     for work in _works(results, registry=False):
         cells = results.works[work.name].cells
         for who in (OURS, *work.peers):
@@ -76,9 +86,9 @@ def works_table(results: Results) -> list[str]:
                 continue
             rows.append(
                 _row(
-                    work.name if who == OURS else "",
-                    f"**{who}**" if who == OURS else who,
-                    *(seconds_of(cells.get((who, n))) for n in SIZES),
+                    work.name if plain or who == OURS else "",
+                    f"**{who}**" if who == OURS and not plain else who,
+                    *(show(cells.get((who, n))) for n in SIZES),
                     _times_ours(cells, who, 100_000),
                     _megabytes(cells.get((who, 100_000))),
                     _megabytes(cells.get((who, 1_000_000))),

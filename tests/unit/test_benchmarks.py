@@ -265,6 +265,15 @@ def test_the_table_has_times_memory_ratio_and_growth(measured):
     assert len({row.count("|") for row in rows}) == 1
 
 
+def test_the_plain_table_can_be_read_by_programs(measured):
+    rows = [row.strip("| ").split(" | ") for row in tables.works_table(measured, plain=True)[2:]]
+    assert rows[1][:3] == ["po", "SurvivalEVAL", "0.5"]
+    assert rows[0][1] == "survgauge"
+    for row in tables.works_table(measured, plain=True)[2:]:
+        for word in row.split("|")[3:7]:
+            assert not word.strip() or float(word.strip().lstrip("~")) > 0
+
+
 def test_the_summary_shows_the_quickest_that_was_measured(measured):
     peer = {("lifelines", 100_000): Cell(seconds=0.1, extrapolated=True)}
     measured.works["po"].cells.update(peer)
