@@ -42,7 +42,7 @@ def test_the_index_leads_to_every_page_and_the_tree_holds_them(table):
     index = read(table.PAGE)
     for path in PAGES:
         assert f"(metrics/{path.name})" in index
-        assert f"\nmetrics/{path.stem}\n" in index
+        assert f"\n{path.stem} <metrics/{path.stem}>\n" in index
 
 
 @pytest.mark.parametrize("metric", sg.available_metrics(), ids=lambda m: m["name"])
@@ -95,3 +95,11 @@ def test_links_between_pages_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)#:\s]+)?(?:#[\w-]+)?\)", read(path)):
         if target:
             assert (path.parent / target).exists(), target
+
+
+def test_figures_that_pages_name_exist():
+    from survgauge.displays import DISPLAYS
+
+    named = {kind for path in PAGES for kind in re.findall(r"ev\.plot\(\"(\w+)\"\)", read(path))}
+    assert len(named) > 5
+    assert named <= set(DISPLAYS)

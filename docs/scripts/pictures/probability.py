@@ -41,7 +41,7 @@ def brier() -> Any:
         ax.plot(t, _curve(t), color=BLUE, lw=2, label="predicted S(t)")
         ax.step([0, time, 16], [1, 0, 0], where="post", color=INK, lw=1.6, label="what happened")
         ax.plot([when, when], [_curve(when), truth], color=RED, lw=4, solid_capstyle="butt")
-        where = (when - 0.4, 0.88) if truth else (when + 0.4, 0.07)
+        where = (when - 0.4, 0.93) if truth else (when + 0.4, 0.07)
         error = (truth - _curve(when)) ** 2
         ax.text(
             *where,
