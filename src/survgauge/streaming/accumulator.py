@@ -1,0 +1,218 @@
+"""The evaluation of a stream so far: chunks go in, parts merge, the evaluation comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..curves import SurvivalCurves
+from ..errors import InputError, SurvgaugeError
+from ..predictions import Prediction
+from .batches import Batch
+from .bins import BinCounts
+from .chunks import Chunk
+from .columns import AT_TIME, RANKED, Columns, time_of_interest
+from .counts import Outline
+from .layout import located
+from .mean_curves import MeanCurves
+from .plan import Plan
+from .sums import BASELINE, SumCells, draws, score_chunk
+
+#: Rows that are scored together: their numbers fit the cache.
+CHUNK_ROWS = 65_536
+#: Values of curves that are scored together.
+CHUNK_VALUES = 4_000_000
+#: Key of mae_po with all curves held at their last time.
+HELD = "mae_po, curves held"
+
+
+class Accumulator:
+    """All that a stream has said so far: `update` with batches, `merge` parts, `result` in the end.
+
+    Made by `evaluate_stream` and `evaluate_dask`. It is small (unless metrics that rank subjects
+    keep their columns) and can be pickled; parts can be merged in any order.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.rows = self.events = 0
+        self.outline = Outline(float(plan.settings.get("min_at_risk", 10)), plan.keep_curves)
+        #: Rows seen, as sorted intervals [start, stop).
+        self.seen: list[tuple[int, int]] = []
+        self.past = (0, 0)
+        self.kinds: dict[str, str] = {}
+        self.shares: dict[str, int] = {}
+        self.sums: dict[str, SumCells] = {}
+        self.bins: dict[str, BinCounts] = {}
+        self.means: MeanCurves | None = None
+        self.columns: Columns | None = None
+        self.curves: list[tuple[int, dict[str, SurvivalCurves]]] = []
+        #: Columns that were written to disk: number of the first row, path, what is undefined.
+        self.spilled: list[tuple[int, str, dict[str, str]]] = []
+
+    # -- in ------------------------------------------------------------------------------------
+
+    def update(self, batch: Any, start: int | None = None, label: str = "batch") -> None:
+        """Add a batch: mapping of columns, frame or Arrow batch, whose rows begin at `start`.
+
+        Without `start` its rows follow the last ones.
+        """
+        data = batch if isinstance(batch, Batch) else Batch(batch, label)
+        begin = (self.seen[-1][1] if self.seen else 0) if start is None else start
+        size = self._chunk_rows()
+        for first in range(0, len(data), size):
+            part = data
+            if len(data) > size:
+                part = data.rows(first, min(first + size, len(data)))
+            y, predictions = self.plan.layout.read(part)
+            try:
+                self._add(Chunk(y, predictions, begin + first, data.label))
+            except InputError as error:
+                raise located(error, data.label) from error
+
+    def _chunk_rows(self) -> int:
+        specs = self.plan.layout.predictions.values()
+        widest = max(len(getattr(spec, "times", None) or ()) for spec in specs)
+        return CHUNK_ROWS if not widest else max(1024, min(CHUNK_ROWS, CHUNK_VALUES // widest))
+
+    def _add(self, chunk: Chunk) -> None:
+        plan, y = self.plan, chunk.y
+        self._note(chunk)
+        problem = plan.of(y)
+        models = chunk.predictions
+        counts = draws(chunk, plan.n_boot, plan.seed)
+        known = dict(models)
+        if plan.baseline and plan.sums:
+            known[BASELINE] = plan.baseline_prediction(len(y))
+        scored = score_chunk(problem, known, plan.sums)
+        if plan.tails:
+            held = {name: _held(p.curves) for name, p in models.items() if p.curves is not None}
+            if len(held) > 1:
+                mae = [m for m in plan.sums if m.name == "mae_po"]
+                scored[HELD] = score_chunk(problem, held, mae)["mae_po"]
+        for key, parts in scored.items():
+            cells = self.sums.setdefault(key, SumCells(parts, 0 if key == HELD else plan.n_boot))
+            cells.update(parts, chunk, None if key == HELD else counts, len(y))
+        self._add_curves(chunk)
+        if plan.kept:
+            if self.columns is None:
+                ranks = any(name in RANKED for name in plan.kept)
+                at_time = any(name in AT_TIME for name in plan.kept)
+                self.columns = Columns(tuple(models), ranks, at_time)
+            self.columns.update(chunk, time_of_interest(plan.problem))
+
+    def _add_curves(self, chunk: Chunk) -> None:
+        plan = self.plan
+        curves = tuple(name for name, p in chunk.predictions.items() if p.curves is not None)
+        if "d_calibration" in plan.metrics:
+            for name in curves:
+                self.bins.setdefault(name, BinCounts()).update(chunk.y, chunk.predictions[name])
+        if "km_calibration" not in plan.metrics or not curves:
+            return
+        if plan.keep_curves:
+            kept = {m: _copied(chunk.predictions[m].curves) for m in curves}
+            self.curves.append((chunk.start, kept))
+        elif plan.follow_up is not None:
+            if self.means is None:
+                self.means = MeanCurves(curves, plan.follow_up.influence.points.size)
+            self.means.update(chunk, plan.follow_up)
+
+    def _note(self, chunk: Chunk) -> None:
+        """Count the subjects."""
+        y = chunk.y
+        self._mark([(chunk.start, chunk.start + len(y))])
+        self.rows += len(y)
+        self.events += int(y.event.sum())
+        self.outline.update(y, chunk.start)
+        late = y.time > self.plan.threshold
+        self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
+        for name, prediction in chunk.predictions.items():
+            self.kinds[name] = prediction.kind
+            if prediction.curves is not None:
+                open_ended = int((~prediction.curves.reaches(0.5)).sum())
+                self.shares[name] = self.shares.get(name, 0) + open_ended
+
+    def _mark(self, spans: list[tuple[int, int]]) -> None:
+        """Remember which rows were seen; the same row twice would count twice."""
+        merged: list[tuple[int, int]] = []
+        for first, last in sorted([*self.seen, *spans]):
+            if merged and first < merged[-1][1]:
+                raise InputError(
+                    f"rows {first} to {min(last, merged[-1][1]) - 1} came twice; give each batch "
+                    "the number of its first row in the whole test set (`start`)"
+                )
+            if merged and first == merged[-1][1]:
+                merged[-1] = (merged[-1][0], last)
+            else:
+                merged.append((first, last))
+        self.seen = merged
+
+    # -- together ------------------------------------------------------------------------------
+
+    def merge(self, other: Accumulator) -> None:
+        """Add the chunks of another part of the same stream."""
+        self._mark(other.seen)
+        self.rows += other.rows
+        self.events += other.events
+        self.outline.merge(other.outline)
+        self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]
+        self.kinds |= other.kinds
+        for name, number in other.shares.items():
+            self.shares[name] = self.shares.get(name, 0) + number
+        for key, cells in other.sums.items():
+            _merge(self.sums, key, cells)
+        for name, bins in other.bins.items():
+            _merge(self.bins, name, bins)
+        if other.means is not None:
+            if self.means is None:
+                self.means = other.means
+            else:
+                self.means.merge(other.means)
+        if other.columns is not None:
+            if self.columns is None:
+                self.columns = other.columns
+            else:
+                self.columns.merge(other.columns)
+        self.curves += other.curves
+        self.spilled += other.spilled
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def result(self, confidence: float | None = 0.95, unit: str = "", **more: Any) -> Any:
+        """Return the `Evaluation` of all subjects seen."""
+        from .assemble import assemble
+
+        return assemble(self, confidence, unit, **more)
+
+    def whole_curves(self) -> dict[str, Prediction]:
+        """Return the curves that were kept, in order of their rows."""
+        ordered = [kept for _, kept in sorted(self.curves, key=lambda part: part[0])]
+        found = {}
+        for name, like in ordered[0].items():
+            values = np.concatenate([kept[name].survival for kept in ordered])
+            rules = like.interpolation, like.tail
+            whole = SurvivalCurves._trusted(like.times, values, *rules)
+            found[name] = Prediction(whole, None, None)
+        return found
+
+
+def _merge(known: dict[str, Any], key: str, part: Any) -> None:
+    if key in known:
+        known[key].merge(part)
+    else:
+        known[key] = part
+
+
+def _held(curves: SurvivalCurves) -> Prediction:
+    rules = curves.interpolation, "hold"
+    stopped = SurvivalCurves._trusted(curves.times, curves.survival, *rules)
+    return Prediction(stopped, None, None)
+
+
+def _copied(curves: SurvivalCurves | None) -> SurvivalCurves:
+    """A copy: a view would keep all that was read with it in memory."""
+    if curves is None:
+        raise SurvgaugeError("these predictions have no curves")
+    rules = curves.interpolation, curves.tail
+    return SurvivalCurves._trusted(curves.times, np.array(curves.survival), *rules)

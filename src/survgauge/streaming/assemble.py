@@ -1,0 +1,258 @@
+"""From sums, counts and columns to an `Evaluation`, by the rules of `evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, UndefinedMetricError
+from ..evaluation.call import support_of
+from ..evaluation.cells import evaluate_group
+from ..evaluation.census import Census
+from ..evaluation.result import NAN, Evaluation, Score
+from ..evaluation.warnings import (
+    TAIL_SHARE,
+    EvaluationWarning,
+    check_measured,
+    check_problem,
+    tails_that_decide,
+)
+from ..inference import (
+    FEWEST_REPLICATES,
+    Comparison,
+    bootstrap_stderr,
+    compare_values,
+    normal_interval,
+)
+from ..metrics.problem import Problem
+from ..metrics.registry import REGISTRY, Metric
+from ..outcomes import Outcomes
+from .plan import Plan, make_problem
+from .sums import BASELINE, SumCells, SumMeasured, is_sum, key_of
+
+if TYPE_CHECKING:
+    from .accumulator import Accumulator
+
+Cell = tuple[str, str]
+
+
+def assemble(
+    parts: Accumulator,
+    confidence: float | None,
+    unit: str,
+    *,
+    n_boot: int = 100,
+    rows: int | None = None,
+    external: dict[Cell, Any] | None = None,
+) -> Evaluation:
+    """Put the evaluation together; `rows` is how many there should be."""
+    plan = parts.plan
+    _check_rows(parts, rows)
+    if plan.problem.reference is None:
+        raise InputError("a stream needs a reference set")
+    problem = make_problem(parts.outline, plan.problem.reference, plan.settings)
+    census = _census(parts, problem)
+    work = _Work(parts, problem, confidence, n_boot)
+    scores, remarks = work.all_cells(external or {})
+    warnings = check_problem(problem, census)
+    warnings += remarks
+    if "mae_po" in plan.metrics and plan.tails and confidence is not None:
+        warnings += work.tails(confidence)
+    models = tuple(plan.layout.predictions)
+    support = support_of(problem, census, scores)
+    y: Any = None
+    if parts.columns is not None:
+        y = parts.columns.outcomes()
+    whole = replace(problem, y=y, follow_up=None)
+    return Evaluation(scores, whole, confidence, support, warnings, plan.seed, models, {}, unit)
+
+
+def _check_rows(parts: Accumulator, rows: int | None) -> None:
+    """Refuse an evaluation with holes."""
+    seen = parts.seen
+    if not seen:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    whole = seen[0][0] == 0 and len(seen) == 1
+    if not whole or (rows is not None and parts.rows != rows):
+        expected = "" if rows is None else f" of {rows}"
+        raise InputError(
+            f"rows are missing: {parts.rows}{expected} came, in the ranges "
+            f"{', '.join(f'{a} to {b - 1}' for a, b in seen[:5])}; did the data change?"
+        )
+
+
+def _census(parts: Accumulator, problem: Problem) -> Census:
+    past: tuple[int, int] | None = parts.past
+    if problem.horizon != parts.plan.threshold:
+        past = parts.outline.past(problem.horizon)
+    if past is None:
+        raise InputError("the horizon changed while the stream was read; did the data change?")
+    return Census(parts.rows, parts.events, past[0], past[1], parts.outline.last_time)
+
+
+class _Work:
+    """All cells, one after the other."""
+
+    def __init__(
+        self, parts: Accumulator, problem: Problem, confidence: float | None, n_boot: int
+    ) -> None:
+        self.parts, self.problem, self.confidence = parts, problem, confidence
+        self.n_boot = n_boot
+        self.plan: Plan = parts.plan
+        self.scores: dict[Cell, Score] = {}
+        self.remarks: list[EvaluationWarning] = []
+
+    def all_cells(self, external: dict[Cell, Any]) -> tuple[list[Score], list[EvaluationWarning]]:
+        """Scores and remarks by model and metric, in the order of `evaluate`."""
+        self._kept_cells()
+        for model in self.plan.layout.predictions:
+            for name in self.plan.metrics:
+                if (model, name) in self.scores or not self._offers(model, REGISTRY[name].needs):
+                    continue
+                build = external.get((model, name)) or self._builder(model, name)
+                if build is not None:
+                    self._measure(model, REGISTRY[name], build)
+        order = [(m, k) for m in self.plan.layout.predictions for k in self.plan.metrics]
+        remarks = [w for w in self.remarks if w.model is not None]
+        remarks.sort(key=lambda w: order.index((str(w.model), str(w.metric))))
+        remarks += [w for w in self.remarks if w.model is None]
+        return [self.scores[cell] for cell in order if cell in self.scores], remarks
+
+    def _offers(self, model: str, needs: str) -> bool:
+        kinds = {"curves": ("curves",), "times": ("curves", "times")}
+        return self.parts.kinds[model] in kinds.get(needs, ("curves", "times", "risk"))
+
+    def _builder(self, model: str, name: str) -> Callable[[], Any] | None:
+        parts, plan = self.parts, self.plan
+        if is_sum(name):
+            cells = parts.sums[key_of(name)]
+            return lambda: cells.measured(model, root=name.startswith("rmse_"))
+        if name == "d_calibration":
+            return parts.bins[model].measured
+        means, follow_up = parts.means, plan.follow_up
+        if name == "km_calibration" and means is not None and follow_up is not None:
+            return lambda: means.measured(model, follow_up)
+        return None
+
+    def _measure(self, model: str, metric: Metric, build: Callable[[], Any]) -> None:
+        """One cell from sums or counts."""
+        try:
+            measured = build()
+        except UndefinedMetricError as error:
+            warning = EvaluationWarning("undefined-metric", str(error), model, metric.name)
+            self.remarks.append(warning)
+            self.scores[model, metric.name] = Score(model, metric, None, None, *self._base(metric))
+            return
+        self.remarks += check_measured(metric, measured, model)
+        stderr = low = high = NAN
+        replicates = None
+        base, against = NAN, None
+        if isinstance(measured, SumMeasured):
+            replicates = measured.cells.replicates_of(measured)
+            base, against = self._against_baseline(measured)
+        if self.confidence is not None:
+            if metric.inference != "test":
+                stderr = measured.stderr if replicates is None else bootstrap_stderr(replicates)
+            interval = normal_interval(
+                float(measured.value),
+                stderr,
+                self.confidence,
+                log_scale=metric.inference == "bootstrap-log",
+            )
+            low, high = interval.low, interval.high
+        self.scores[model, metric.name] = Score(
+            model, metric, None, measured, stderr, low, high, replicates, base, against
+        )
+
+    def _base(self, metric: Metric) -> tuple[Any, ...]:
+        """Fields of a score that is undefined: no interval, but the baseline's loss."""
+        base = NAN
+        if is_sum(metric.name):
+            km = self._baseline(self.parts.sums[key_of(metric.name)], metric.name)
+            base = NAN if km is None else km.value
+        return NAN, NAN, NAN, None, base
+
+    def _baseline(self, cells: SumCells, name: str) -> SumMeasured | None:
+        if BASELINE not in cells.models:
+            return None
+        try:
+            return cells.measured(BASELINE, root=name.startswith("rmse_"))
+        except UndefinedMetricError:
+            return None
+
+    def _against_baseline(self, measured: SumMeasured) -> tuple[float, Comparison | None]:
+        name = "rmse_" if measured.root else ""
+        km = self._baseline(measured.cells, name)
+        if km is None:
+            return NAN, None
+        finite = np.isfinite(measured.value) and np.isfinite(km.value)
+        if self.confidence is None or not finite:
+            return km.value, None
+        if measured.root and (measured.value == 0 or km.value == 0):
+            return km.value, None
+        stderr = measured.stderr_against(km)
+        return km.value, compare_values(measured.value - km.value, stderr, self.confidence)
+
+    def _kept_cells(self) -> None:
+        """Metrics of columns and of whole curves, by the functions of `evaluate` itself."""
+        parts, plan = self.parts, self.plan
+        if parts.columns is not None:
+            metrics = [REGISTRY[name] for name in plan.kept]
+            predictions = parts.columns.predictions()
+            self._group(parts.columns.outcomes(), predictions, metrics)
+        if plan.keep_curves and parts.curves and plan.follow_up is not None:
+            self._group(_outcomes(plan, parts), parts.whole_curves(), [REGISTRY["km_calibration"]])
+
+    def _group(self, y: Outcomes, predictions: dict[str, Any], metrics: list[Metric]) -> None:
+        remarks: list[EvaluationWarning] = []
+        scores = evaluate_group(
+            replace(self.problem, y=y, follow_up=None),
+            predictions,
+            None,
+            metrics=metrics,
+            confidence=self.confidence,
+            seed=self.plan.seed,
+            n_boot=self.n_boot,
+            redrawn=False,
+            warnings=remarks,
+        )
+        for score in scores:
+            self.scores[score.model, score.metric.name] = score
+        for remark in remarks:
+            if remark not in self.remarks:
+                self.remarks.append(remark)
+
+    def tails(self, confidence: float) -> list[EvaluationWarning]:
+        """Pairs of models whose comparison in days is decided by the curves' tails."""
+        from .accumulator import HELD
+
+        parts = self.parts
+        if HELD not in parts.sums:
+            return []
+        if max(parts.shares.values()) / parts.rows <= TAIL_SHARE / 2:
+            return []
+        held, given = parts.sums[HELD], parts.sums["mae_po"]
+        try:
+            usual = {model: given.measured(model) for model in held.models}
+            stopped = {model: held.measured(model) for model in held.models}
+        except UndefinedMetricError:
+            return []
+        return tails_that_decide(usual, stopped, lambda a, b: a.stderr_against(b), confidence)
+
+
+def _outcomes(plan: Plan, parts: Accumulator) -> Outcomes:
+    """Outcomes of a test set so small that all of it was kept."""
+    if parts.columns is not None:
+        return parts.columns.outcomes()
+    return parts.outline.outcomes()
+
+
+def few_replicates(n_boot: int) -> list[EvaluationWarning]:
+    """Say that there are too few draws for intervals."""
+    if n_boot >= FEWEST_REPLICATES:
+        return []
+    message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
+    return [EvaluationWarning("few-replicates", message)]

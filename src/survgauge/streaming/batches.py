@@ -1,0 +1,155 @@
+"""Columns of one batch as arrays: Arrow without copies, frames and mappings by duck typing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+
+class Batch:
+    """Named columns of some rows; `label` says where they come from, for messages."""
+
+    def __init__(self, data: Any, label: str = "batch") -> None:
+        self.label = label
+        self._arrow = False
+        if hasattr(data, "to_arrow") and hasattr(data, "columns"):  # a polars frame
+            data = data.to_arrow()
+        if hasattr(data, "column_names") or hasattr(data, "schema"):
+            self._arrow = True
+            self.names = [str(name) for name in data.schema.names]
+        elif isinstance(data, Mapping):
+            self.names = [str(name) for name in data]
+        elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+            self.names = [str(name) for name in data.columns]
+        else:
+            raise InputError(
+                f"{label}: a batch must be a mapping of columns, a frame or an Arrow batch; got "
+                f"{type(data).__name__}"
+            )
+        self._data = data
+
+    def __len__(self) -> int:
+        if self._arrow:
+            return int(self._data.num_rows)
+        if isinstance(self._data, Mapping):
+            return len(next(iter(self._data.values()))) if self._data else 0
+        return len(self._data)
+
+    def rows(self, start: int, stop: int) -> Batch:
+        """Some of the rows, as a view where the data allow it."""
+        data = self._data
+        if self._arrow:
+            part = data.slice(start, stop - start)
+        elif isinstance(data, Mapping):
+            part = {name: column[start:stop] for name, column in data.items()}
+        else:
+            part = data.iloc[start:stop]
+        return Batch(part, self.label)
+
+    def _column(self, name: str) -> Any:
+        if name not in self.names:
+            shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
+            raise InputError(f"{self.label}: no column {name!r}; columns are {shown}")
+        column = self._data.column(name) if self._arrow else self._data[name]
+        if self._arrow and hasattr(column, "combine_chunks"):  # a chunked column of a table
+            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+            if hasattr(column, "num_chunks"):
+                column = column.chunk(0)
+        if self._arrow and column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(f"{self.label}: column {name!r} has no value in row {row + 1}")
+        return column
+
+    def is_curves(self, name: str) -> bool:
+        """Whether a column holds several numbers a row."""
+        column = self._column(name)
+        if self._arrow:
+            return "list" in str(column.type)
+        if getattr(column, "ndim", 1) == 2:
+            return True
+        return len(column) > 0 and np.ndim(np.asarray(column[:1])[0]) == 1
+
+    def metadata(self, name: str, key: str) -> bytes | None:
+        """Return metadata of a column or, failing that, of the whole schema."""
+        if not self._arrow:
+            return None
+        schema = self._data.schema
+        for found in (schema.field(name).metadata, schema.metadata):
+            value = (found or {}).get(key.encode())
+            if value is not None:
+                return bytes(value)
+        return None
+
+    def vector(self, name: str) -> NDArray[Any]:
+        """Return a column with one number or flag a row."""
+        column = self._column(name)
+        if not self._arrow:
+            array = np.asarray(column)
+        elif "list" in str(column.type):
+            raise InputError(f"{self.label}: column {name!r} holds lists, not one number a row")
+        else:
+            array = column.to_numpy(zero_copy_only=False)
+        if array.dtype.kind in "mM":
+            raise InputError(
+                f"{self.label}: column {name!r} must be numbers; it holds dates or durations "
+                f"({array.dtype}): choose a unit"
+            )
+        if array.dtype.kind not in "fiub":
+            array = self._numbers(array, name)
+        return array
+
+    def _numbers(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """Read Python objects as numbers; text is refused."""
+        kind = type(array.flat[0]).__name__ if array.size else "nothing"
+        try:
+            if array.dtype != object or isinstance(array.flat[0], str | bytes):
+                raise TypeError
+            return array.astype(np.float64)
+        except (TypeError, ValueError, IndexError):
+            raise InputError(f"{self.label}: column {name!r} must be numbers; got {kind}") from None
+
+    def matrix(self, name: str) -> NDArray[Any]:
+        """Return a column of lists, all of one length, as a matrix with a row a subject."""
+        column = self._column(name)
+        if not self._arrow:
+            return self._stacked(column, name)
+        if "list" not in str(column.type):
+            raise InputError(
+                f"{self.label}: column {name!r} must hold curves as lists; got {column.type}"
+            )
+        rows, values = len(column), column.flatten()
+        if values.null_count:
+            raise InputError(f"{self.label}: column {name!r} has curves with missing values")
+        if hasattr(column, "offsets"):
+            lengths = np.diff(column.offsets.to_numpy())
+            odd = np.flatnonzero(lengths != lengths[0]) if rows else lengths
+            if odd.size:
+                raise InputError(
+                    f"{self.label}: column {name!r} has curves of different lengths: "
+                    f"{lengths[0]} in row 1, {lengths[odd[0]]} in row {odd[0] + 1}"
+                )
+        array = values.to_numpy(zero_copy_only=False)
+        if array.dtype.kind not in "fiu":
+            raise InputError(f"{self.label}: column {name!r} must hold lists of numbers")
+        return array.reshape(rows, -1) if rows else array.reshape(0, 0)
+
+    def _stacked(self, column: Any, name: str) -> NDArray[Any]:
+        try:
+            array = np.asarray(column)
+            if array.dtype == object:
+                array = np.stack(list(array))
+        except ValueError as error:
+            raise InputError(
+                f"{self.label}: column {name!r} has curves of different lengths ({error})"
+            ) from error
+        if array.ndim != 2 or array.dtype.kind not in "fiu":
+            raise InputError(
+                f"{self.label}: column {name!r} must hold curves, a row of numbers a subject; "
+                f"got shape {array.shape} of {array.dtype}"
+            )
+        return array

@@ -1,0 +1,350 @@
+"""`evaluate_stream`: the evaluation of test sets that do not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import probability
+from .._random import check_seed
+from ..errors import InputError
+from ..evaluation import Evaluation
+from ..evaluation.cells import BOOTSTRAP_LIMIT
+from ..reference import Reference
+from .accumulator import Accumulator
+from .assemble import few_replicates
+from .counts import OutcomeCounts, Outline
+from .engine import checked_workers, in_turn, merged
+from .layout import Layout
+from .mean_curves import FollowUp
+from .memory import Budget
+from .plan import (
+    FORESIGHT,
+    Plan,
+    check_conventions,
+    check_settings,
+    chosen_names,
+    make_problem,
+    reference_horizon,
+)
+from .sources import Item, Source, as_source
+
+#: Told how many rows are done, of how many (or None), in which pass.
+Progress = Callable[[int, int | None, str], None]
+
+
+def evaluate_stream(
+    batches: Any,
+    *,
+    y_train: Any,
+    predictions: Mapping[str, Any] | Any,
+    metrics: Iterable[str] | str | None = None,
+    confidence: float | None = 0.95,
+    random_state: int | None = 0,
+    n_boot: int = 100,
+    bootstrap: bool = False,
+    baseline: bool = True,
+    time_column: str = "time",
+    event_column: str = "event",
+    weight_column: str | None = None,
+    apart: Mapping[str, Any] | None = None,
+    unit: str = "",
+    workers: int | None = None,
+    memory: int | str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Evaluate a test set that comes in batches: the numbers of `evaluate`, in bounded memory.
+
+    Parameters
+    ----------
+    batches : path, frame, query, list or function
+        Parquet (file, folder, glob, or a list of these), an Arrow table or dataset, a pandas or
+        Polars frame (also lazy), a DuckDB relation, a list of batches, or a function that returns
+        an iterator over them. A batch is a mapping of columns, a frame or an Arrow batch. An
+        iterator can be read only once, which suffices unless a metric has to know how long the
+        follow-up is before it scores the first subject.
+    y_train : outcomes, path or function
+        Reference set: anything that `Outcomes.of` reads, or batches like the above, which are
+        reduced to counts. It must be given.
+    predictions : mapping of name to column
+        The name of a column of times or of curves (lists, or ``"prefix*"``), or `TimeColumn`,
+        `RiskColumn`, `CurveColumns`, which say more.
+    metrics : names, optional
+        By default all but the squared errors and antolini, which cannot be streamed.
+    confidence : float or None
+        Level of the intervals; None for none.
+    random_state : int
+        Seed of the bootstrap.
+    n_boot : int
+        Bootstrap replicates.
+    bootstrap : bool
+        Whether metrics with analytic standard errors get intervals from the bootstrap too.
+    baseline : bool
+        Whether losses are compared with Kaplan-Meier of the reference set (the column `skill`).
+    time_column, event_column, weight_column : str
+        Columns of the outcomes; weights are frequencies.
+    apart : mapping of name to path, optional
+        Parquet files with a model's predictions, row by row those of the outcomes' files. Their
+        columns are called ``name/column`` in `predictions`.
+    unit : str
+        What times are counted in ("days").
+    workers : int, optional
+        Threads; by default one a core. The numbers do not depend on it.
+    memory : int or str, optional
+        Limit such as ``"2GB"``: batches become smaller, and C-indices whose columns do not fit are
+        computed on disk.
+    progress : function, optional
+        Called with the number of rows done, of all rows (or None), and the name of the pass.
+    **settings
+        As for `evaluate`: time, tau, convention, censoring, on_unsupported, min_g, min_at_risk,
+        weighted, area, tail, normalize.
+
+    Returns
+    -------
+    Evaluation
+        Like that of `evaluate`, without the predictions; values agree to 1e-10.
+
+    Examples
+    --------
+    >>> y_train = ([1, 3, 4, 6, 9, 11], [1, 1, 0, 1, 1, 0])
+    >>> batches = [
+    ...     {"time": [2, 5], "event": [1, 0], "a": [3, 5], "b": [5, 5]},
+    ...     {"time": [7, 8], "event": [1, 1], "a": [6, 9], "b": [5, 5]},
+    ... ]
+    >>> ev = evaluate_stream(batches, y_train=y_train, predictions={"a": "a", "b": "b"},
+    ...                      metrics=["mae_po", "mae_hinge"])
+    >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
+    {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
+    """
+    ask = Ask.of(
+        metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
+    )
+    count = checked_workers(workers)
+    budget = Budget.of(memory)
+    layout = Layout.of(predictions, time_column, event_column, weight_column)
+    reference = reference_of(y_train, time_column, event_column)
+    source = as_source(batches, apart=apart)
+    layout = layout.resolved(source.first())
+    budget.apply(source, layout, count)
+    check = getattr(source, "check", None)
+    if check is not None:
+        check(layout.columns())
+    outline = None
+    if ask.foresight():
+        outline = first_pass(source, layout, ask, count, progress)
+    plan = make_plan(ask, layout, reference, outline)
+    rows = outline.rows if outline is not None else source.rows
+    external = budget.external(plan, rows)
+    plan = replace(plan, external=external is not None)
+    told = _Told(progress, rows, "scoring")
+    work = _Work(plan, external)
+    parts = in_turn(work, source.items(layout.columns()), count)
+    total = merged(told.through(parts))
+    if total is None:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    cells = None if external is None else external.cells(plan, total)
+    return ask.finish(total, rows, cells)
+
+
+class Ask:
+    """What the caller wants, checked."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    names: tuple[str, ...]
+    confidence: float | None
+    seed: int
+    n_boot: int
+    bootstrap: bool
+    baseline: bool
+    unit: str
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Any,
+        confidence: float | None,
+        random_state: int | None,
+        n_boot: int,
+        bootstrap: bool,
+        baseline: bool,
+        unit: str,
+        settings: dict[str, Any],
+        y_train: Any,
+    ) -> Ask:
+        """Check the arguments that all engines share."""
+        check_settings(settings, y_train)
+        if settings.pop("by", None) is not None:
+            raise InputError("by: groups are not supported in a stream; filter the batches instead")
+        if confidence is not None:
+            probability(confidence, "confidence")
+        if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
+            raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
+        if not isinstance(unit, str):
+            raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
+        return cls(
+            names=tuple(chosen_names(metrics)),
+            confidence=confidence,
+            seed=check_seed(random_state),
+            n_boot=int(n_boot),
+            bootstrap=bool(bootstrap) and confidence is not None,
+            baseline=bool(baseline),
+            unit=unit,
+            settings=settings,
+        )
+
+    def foresight(self) -> list[str]:
+        """Metrics that need a first pass over the outcomes."""
+        return [name for name in self.names if name in FORESIGHT]
+
+    @property
+    def at_risk(self) -> float:
+        """Subjects that must be at risk at the horizon."""
+        return float(self.settings.get("min_at_risk", 10))
+
+    def finish(self, total: Accumulator, rows: int | None, cells: Any = None) -> Evaluation:
+        """Return the evaluation."""
+        result: Evaluation = total.result(
+            self.confidence, self.unit, n_boot=self.n_boot, rows=rows, external=cells
+        )
+        if self.bootstrap:
+            result.warnings.extend(few_replicates(self.n_boot))
+        return result
+
+
+def first_pass(
+    source: Source, layout: Layout, ask: Ask, workers: int, progress: Progress | None
+) -> Outline:
+    """Read the outcomes alone: how long the follow-up is, and who is at risk in the end."""
+    if not source.again:
+        raise InputError(
+            f"{ask.foresight()[0]} has to know how long the follow-up is before it scores the "
+            "first subject, and an iterator can be read only once: pass a list, a function that "
+            "returns a new iterator, a file or a frame, or leave the metric out"
+        )
+    keep = "km_calibration" in ask.names
+    columns = layout.outcome_columns
+
+    def look(item: Item) -> Outline:
+        found, start = Outline(ask.at_risk, keep), item.start
+        for batch in item.batches(columns):
+            if len(batch):
+                found.update(layout.outcomes(batch), start)
+                start += len(batch)
+        return found
+
+    told = _Told(progress, source.rows, "outcomes")
+    outline = merged(told.through(in_turn(look, source.items(columns), workers)))
+    if outline is None:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    result: Outline = outline
+    return result
+
+
+def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline | None) -> Plan:
+    """Decide what every chunk is asked."""
+    threshold = reference_horizon(reference, ask.settings)
+    if outline is None:
+        known = Outline(ask.at_risk)
+        known.update(reference.y, 0)  # stands in; no metric of this plan looks at the horizon
+        problem = make_problem(known, reference, ask.settings)
+        follow_up, keep_curves = None, False
+    else:
+        problem = make_problem(outline, reference, ask.settings)
+        threshold = problem.horizon
+        follow_up = FollowUp.of(outline.outcomes()) if outline.keep else None
+        keep_curves = outline.keep and outline.rows <= BOOTSTRAP_LIMIT
+    check_conventions(problem, ask.names)
+    curves = sum(1 for spec in layout.predictions.values() if hasattr(spec, "tail"))
+    tails = (
+        "mae_po" in ask.names and ask.confidence is not None and problem.tau is None and curves > 1
+    )
+    return Plan(
+        layout,
+        ask.names,
+        problem,
+        seed=ask.seed,
+        n_boot=ask.n_boot if ask.bootstrap else 0,
+        baseline=ask.baseline,
+        tails=tails,
+        threshold=threshold,
+        follow_up=follow_up,
+        keep_curves=keep_curves,
+        settings=ask.settings,
+    )
+
+
+class _Work:
+    """Score one piece of the stream."""
+
+    def __init__(self, plan: Plan, external: Any = None) -> None:
+        self.plan, self.external = plan, external
+
+    def __call__(self, item: Item) -> Accumulator:
+        part, start = Accumulator(self.plan), item.start
+        for batch in item.batches(self.plan.layout.columns()):
+            if len(batch):
+                part.update(batch, start)
+                start += len(batch)
+        if self.external is not None:
+            self.external.spill(part)
+        return part
+
+
+class _Told:
+    """Say how far the work has come."""
+
+    def __init__(self, progress: Progress | None, rows: int | None, name: str) -> None:
+        self._progress, self._rows, self._name = progress, rows, name
+
+    def through(self, parts: Iterable[Any]) -> Iterable[Any]:
+        done = 0
+        for part in parts:
+            done += part.rows
+            if self._progress is not None:
+                self._progress(done, self._rows, self._name)
+            yield part
+
+
+def reference_of(y_train: Any, time: str = "time", event: str = "event") -> Reference:
+    """Return the reference set: outcomes, or batches of them reduced to counts."""
+    if isinstance(y_train, Reference):
+        return y_train
+    if isinstance(y_train, OutcomeCounts):
+        return y_train.reference()
+    streamed = (
+        isinstance(y_train, str | Path)
+        or callable(y_train)
+        or hasattr(y_train, "fetch_record_batch")
+        or hasattr(y_train, "to_batches")
+        or hasattr(y_train, "collect_schema")
+        or _is_listed(y_train)
+    )
+    if not streamed:
+        return Reference(y_train)
+    counts, source = OutcomeCounts(), as_source(y_train)
+    layout = Layout.of("", time, event)
+    for item in source.items(layout.outcome_columns):
+        for batch in item.batches(layout.outcome_columns):
+            if len(batch):
+                counts.update(layout.outcomes(batch))
+    return counts.reference()
+
+
+def _is_listed(y_train: Any) -> bool:
+    """Whether these are batches or paths, not a (time, event) pair."""
+    if not isinstance(y_train, list) or not y_train:
+        return False
+    return all(
+        isinstance(item, str | Path | Mapping)
+        or hasattr(item, "columns")
+        or hasattr(item, "schema")
+        for item in y_train
+    )

@@ -1,0 +1,206 @@
+"""Kaplan-Meier from merged counts, and what a first pass over the outcomes finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Bools, Floats
+from ..errors import InputError
+from ..nonparametric import KaplanMeier, RiskTable
+from ..outcomes import Outcomes
+from ..reference import Reference
+
+
+class OutcomeCounts:
+    """Events and subjects at each distinct time: small where times are tied, mergeable always.
+
+    Everything that Kaplan-Meier, the censoring distribution and the reference set of an evaluation
+    need of the outcomes.
+
+    Examples
+    --------
+    >>> one, two = OutcomeCounts(), OutcomeCounts()
+    >>> one.update(([1, 2], [1, 0]))
+    >>> two.update(([3, 4], [1, 1]))
+    >>> one.merge(two)
+    >>> one.kaplan_meier().survival
+    array([0.75 , 0.75 , 0.375, 0.   ])
+    """
+
+    def __init__(self) -> None:
+        self.times: Floats = np.empty(0)
+        self.events: Floats = np.empty(0)
+        self.total: Floats = np.empty(0)
+        self._waiting: list[tuple[Floats, Floats, Floats]] = []
+        self._size = 0
+
+    def update(self, y: Any) -> None:
+        """Add outcomes: anything that `Outcomes.of` reads."""
+        found = Outcomes.of(y)
+        table = RiskTable.of(found)
+        self._add(table.times, table.events, table.events + table.censored)
+
+    def merge(self, other: OutcomeCounts) -> None:
+        """Add the counts of another part."""
+        other._settle()
+        self._add(other.times, other.events, other.total)
+
+    def _add(self, times: Floats, events: Floats, total: Floats) -> None:
+        # Sorted together once as much is waiting as is there: n log n in all, not n^2.
+        self._waiting.append((times, events, total))
+        self._size += times.size
+        if self._size > max(self.times.size, 1 << 16):
+            self._settle()
+
+    def _settle(self) -> None:
+        if not self._waiting:
+            return
+        parts = [(self.times, self.events, self.total), *self._waiting]
+        times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = times.argsort(kind="stable")
+        times = times[order]
+        first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
+        self.times = times[first]
+        self.events = np.add.reduceat(events[order], first)
+        self.total = np.add.reduceat(total[order], first)
+        self._waiting, self._size = [], 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return self.__dict__
+
+    def __len__(self) -> int:
+        self._settle()
+        return int(self.times.size)
+
+    def table(self) -> RiskTable:
+        """Counts at the distinct times."""
+        self._settle()
+        if not self.times.size:
+            raise InputError("there are no outcomes: at least one subject is needed")
+        return RiskTable(self.times, self.events, self.total)
+
+    def kaplan_meier(self) -> KaplanMeier:
+        """Kaplan-Meier of the event time."""
+        table = self.table()
+        return KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+
+    def censoring(self) -> KaplanMeier:
+        """G, the distribution of the censoring time."""
+        table = self.table()
+        return KaplanMeier.from_counts(table.times, table.censored, table.at_risk - table.events)
+
+    def outcomes(self) -> Outcomes:
+        """Return outcomes with frequencies that have these counts, events first at equal times."""
+        table = self.table()
+        time = np.concatenate((table.times, table.times))
+        event = np.repeat([True, False], table.times.size)
+        weight = np.concatenate((table.events, table.censored))
+        kept = weight > 0
+        time, event, weight = time[kept], event[kept], weight[kept]
+        plain = bool((weight == 1).all())
+        return Outcomes._trusted(time, event, None if plain else weight)
+
+    def reference(self) -> Reference:
+        """Return the reference set with these counts."""
+        return Reference(self.outcomes())
+
+
+class Outline:
+    """What depends on the whole test set: its size, its last times, and its outcomes if kept.
+
+    Parameters
+    ----------
+    at_risk : float
+        The largest times are kept until this many subjects are at risk.
+    keep : bool
+        Whether to keep all outcomes (9 bytes a subject).
+    """
+
+    def __init__(self, at_risk: float, keep: bool = False) -> None:
+        self.at_risk, self.keep = at_risk, keep
+        self.rows = self.events = 0
+        self.weighted = False
+        self._top: tuple[Floats, Bools, Floats] = (
+            np.empty(0),
+            np.empty(0, dtype=bool),
+            np.empty(0),
+        )
+        self.last_time = float("-inf")
+        self._kept: list[tuple[int, Outcomes]] = []
+
+    def update(self, y: Outcomes, start: int) -> None:
+        """Add the outcomes from row `start` on."""
+        self.rows += len(y)
+        self.events += int(y.event.sum())
+        self.weighted |= y.weighted
+        self.last_time = max(self.last_time, float(y.time.max()))
+        self._raise((y.time, y.event, y.weight if y.weighted else None))
+        if self.keep:
+            self._kept.append((start, y))
+
+    def merge(self, other: Outline) -> None:
+        """Add what another part found."""
+        self.rows += other.rows
+        self.events += other.events
+        self.weighted |= other.weighted
+        self.last_time = max(self.last_time, other.last_time)
+        self._raise(other._top)
+        self._kept += other._kept
+
+    def _raise(self, found: tuple[Floats, Bools, Floats | None]) -> None:
+        """Keep the last times, as many as there must be subjects at risk at the horizon."""
+        time, event, weight = found
+        if weight is None and time.size > 4 * self.at_risk + 64:
+            cut = time.size - int(np.ceil(self.at_risk))
+            rows = np.flatnonzero(time >= np.partition(time, cut)[cut])
+            time, event = time[rows], event[rows]
+        weight = np.ones(time.size) if weight is None else weight
+        old = self._top
+        time, event, weight = (
+            np.concatenate(pair) for pair in zip(old, (time, event, weight), strict=True)
+        )
+        present = weight > 0
+        time, event, weight = time[present], event[present], weight[present]
+        order = np.argsort(-time, kind="stable")
+        reached = np.cumsum(weight[order])
+        # Everybody at the time at which enough are at risk, so that ties do not depend on order.
+        enough = min(int(np.searchsorted(reached, self.at_risk)), max(order.size - 1, 0))
+        if order.size:
+            order = order[time[order] >= time[order[enough]]]
+        self._top = time[order], event[order], weight[order]
+
+    def top(self) -> Outcomes:
+        """Return the last outcomes: the horizon of these is that of all."""
+        time, event, weight = self._top
+        if not time.size:
+            raise InputError("the test set has no rows; at least one subject is needed")
+        return Outcomes._trusted(time, event, weight if self.weighted else None)
+
+    def past(self, time: float) -> tuple[int, int] | None:
+        """Subjects and events later than `time`; None where that reaches below what was kept."""
+        times, event, _ = self._top
+        if times.size and times.min() > time and times.size < self.rows:
+            return None
+        late = times > time
+        return int(late.sum()), int((late & event).sum())
+
+    def outcomes(self) -> Outcomes:
+        """Return all outcomes, in order of their rows."""
+        return joined(y for _, y in sorted(self._kept, key=lambda part: part[0]))
+
+
+def joined(parts: Iterable[Outcomes]) -> Outcomes:
+    """Put outcomes one after the other."""
+    listed = list(parts)
+    if not listed:
+        raise InputError("the test set has no rows; at least one subject is needed")
+    weighted = any(y.weighted for y in listed)
+    return Outcomes._trusted(
+        np.concatenate([y.time for y in listed]),
+        np.concatenate([y.event for y in listed]),
+        np.concatenate([y.weight for y in listed]) if weighted else None,
+    )

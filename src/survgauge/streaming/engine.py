@@ -1,0 +1,60 @@
+"""Pieces of work in threads of this machine, merged in the order of the rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from .._threads import thread_count
+from ..errors import InputError
+
+Piece = TypeVar("Piece")
+Found = TypeVar("Found")
+
+
+def checked_workers(workers: int | None) -> int:
+    """Return the number of threads: as asked for, or as many as cores."""
+    if workers is None:
+        return thread_count()
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError(f"workers must be a whole number, at least 1; got {workers!r}")
+    return workers
+
+
+def in_turn(
+    work: Callable[[Piece], Found], pieces: Iterable[Piece], workers: int
+) -> Iterator[Found]:
+    """Yield work(piece) in the order of the pieces, which are drawn no faster than needed.
+
+    >>> list(in_turn(lambda x: x + 1, iter([1, 2, 3]), 2))
+    [2, 3, 4]
+    """
+    if workers == 1:
+        yield from map(work, pieces)
+        return
+    with ThreadPoolExecutor(workers, "survgauge") as pool:
+        waiting: deque[Future[Found]] = deque()
+        try:
+            for piece in pieces:
+                waiting.append(pool.submit(copy_context().run, work, piece))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def merged(parts: Iterable[Any]) -> Any:
+    """Merge parts one after the other, in their order; None where there is none."""
+    total = None
+    for part in parts:
+        if total is None:
+            total = part
+        else:
+            total.merge(part)
+    return total

@@ -1,0 +1,378 @@
+"""Concordance on disk: exact, with ties, for more subjects than fit into memory.
+
+Subjects are written to blocks by ranges of time, so that equal times share a block. Pairs inside a
+block are counted in memory. Of a pair of blocks only the risks matter: everybody in the later one
+is observed longer than every event of the earlier one, so sorted arrays of risks are merged. With B
+blocks every subject is read B times.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats, Ints
+from ..errors import UndefinedMetricError
+from ..metrics._concordance import Question, as_close_as, make_question
+from ..metrics._inversions import back
+from ..metrics._pairs import pair_counts
+from ..metrics._tally import Tally, tally_counts
+from ..metrics.details import Details
+from ..metrics.problem import Problem
+from ..outcomes import Outcomes
+from .moments import Moments
+from .support import SupportSum
+
+#: With fewer events a C below one half is no sign of anything (as in memory).
+_FEW_EVENTS = 10
+
+
+@dataclass(frozen=True)
+class ConcordanceMeasured:
+    """A C-index from sums over blocks."""
+
+    value: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    moments: Moments
+    index: int
+    psi: None = None
+    frequency: None = None
+
+    @property
+    def pull(self) -> Floats:
+        """What one subject's pairs change in the value; both of a pair count it."""
+        return 2.0 * self.moments.ratio_pull(self.index)
+
+    @property
+    def stderr(self) -> float:
+        """Analytic standard error, G as given."""
+        return self.moments.stderr(self.pull)
+
+    def stderr_against(self, other: Any) -> float:
+        """Standard error of the difference from another model on the same subjects."""
+        return self.moments.stderr(self.pull - other.pull)
+
+
+class Blocks:
+    """Subjects in files by ranges of time, each with its outcome and every model's risk.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+    edges : ndarray
+        Increasing times: block k holds edges[k-1] <= time < edges[k].
+    models : names
+        Whose risks follow.
+    weighted : bool
+        Whether subjects have frequencies.
+    """
+
+    def __init__(
+        self, folder: Path, edges: Floats, models: tuple[str, ...], weighted: bool
+    ) -> None:
+        self.folder, self.edges, self.models, self.weighted = folder, edges, models, weighted
+        self.width = 2 + len(models) + weighted
+
+    def __len__(self) -> int:
+        return int(self.edges.size) + 1
+
+    def _path(self, k: int) -> Path:
+        return self.folder / f"block{k:05d}.bin"
+
+    def add(self, y: Outcomes, risks: dict[str, Floats]) -> None:
+        """Append subjects to their blocks."""
+        columns = [y.time, y.event.astype(np.float64), *(risks[m] for m in self.models)]
+        if self.weighted:
+            columns.append(y.weight)
+        where = self.edges.searchsorted(y.time, "right")
+        order = where.argsort(kind="stable")
+        rows = np.stack(columns, axis=1)[order]
+        bounds = np.searchsorted(where[order], np.arange(len(self) + 1))
+        for k in np.flatnonzero(np.diff(bounds)):
+            with self._path(int(k)).open("ab") as stream:
+                rows[bounds[k] : bounds[k + 1]].tofile(stream)
+
+    def __iter__(self) -> Iterator[tuple[int, Outcomes, dict[str, Floats]]]:
+        """Read the blocks that have subjects, one after the other."""
+        for k in range(len(self)):
+            if self._path(k).exists():
+                yield k, *self._read(k)
+
+    def _read(self, k: int) -> tuple[Outcomes, dict[str, Floats]]:
+        rows = np.fromfile(self._path(k)).reshape(-1, self.width)
+        time, event = rows[:, 0].copy(), rows[:, 1] > 0
+        weight = rows[:, -1].copy() if self.weighted else None
+        risks = {m: rows[:, 2 + i].copy() for i, m in enumerate(self.models)}
+        return Outcomes._trusted(time, event, weight), risks
+
+
+class External:
+    """C-indices of a stream on disk; see the module."""
+
+    def __init__(self, names: list[str], rows: int, limit: int) -> None:
+        self.names = names
+        self._folder = tempfile.TemporaryDirectory(prefix="survgauge-")
+        #: Rows that a block may have: what counting their pairs takes fits into half the limit.
+        self.block_rows = max(10_000, limit // 2 // 400)
+        self.rows = rows
+
+    def spill(self, part: Any) -> None:
+        """Take the columns of a part off its hands, and write them to disk."""
+        columns, part.columns = part.columns, None
+        if columns is None:
+            return
+        number = columns.first_row()
+        path = Path(self._folder.name) / f"part{number:015d}.npz"
+        y, risks = columns.outcomes(), columns.risks()
+        weight = {"weight": y.weight} if y.weighted else {}
+        more = {f"risk{i}": risks[model] for i, model in enumerate(columns.models)}
+        np.savez(path, time=y.time, event=y.event, **weight, **more)
+        part.spilled = [(number, str(path), dict(columns.undefined))]
+
+    def cells(self, plan: Any, total: Any) -> dict[tuple[str, str], Any]:
+        """Return what computes each cell: {(model, metric): function}."""
+        from .plan import make_problem
+
+        if plan.problem.reference is None:
+            return {}
+        problem = make_problem(total.outline, plan.problem.reference, plan.settings)
+        models = tuple(plan.layout.predictions)
+        paths = [Path(path) for _, path, _ in sorted(total.spilled)]
+        undefined: dict[str, str] = {}
+        for _, _, why in sorted(total.spilled, key=lambda s: s[0]):
+            undefined = {**why, **undefined}
+        edges = time_edges(paths, self.rows, self.block_rows)
+        weighted = total.outline.weighted
+        blocks = Blocks(Path(self._folder.name), edges, models, weighted)
+        for path in paths:
+            with np.load(path) as found:
+                y = Outcomes._trusted(
+                    found["time"], found["event"], found["weight"] if weighted else None
+                )
+                blocks.add(y, {m: found[f"risk{i}"] for i, m in enumerate(models)})
+            path.unlink()
+        cells: dict[tuple[str, str], Any] = {}
+        for name in self.names:
+            known = {m for m in models if m not in undefined}
+            found_all = _attempt(blocks, name, problem, tuple(m for m in models if m in known))
+            for model in models:
+                cells[model, name] = _Cell(found_all, model, undefined.get(model))
+        return cells
+
+
+class _Cell:
+    """Give a cell, or raise why it is undefined."""
+
+    def __init__(self, found: Any, model: str, why: str | None) -> None:
+        self._found, self._model, self._why = found, model, why
+
+    def __call__(self) -> Any:
+        if self._why is not None:
+            raise UndefinedMetricError(self._why)
+        if isinstance(self._found, UndefinedMetricError):
+            raise self._found
+        return self._found[self._model]
+
+
+def _attempt(blocks: Blocks, name: str, problem: Problem, models: tuple[str, ...]) -> Any:
+    try:
+        return concordance_by_blocks(blocks, name, problem, models)
+    except UndefinedMetricError as error:
+        return error
+
+
+def time_edges(paths: list[Path], rows: int, block_rows: int) -> Floats:
+    """Times that cut the subjects into blocks of about equal size."""
+    wanted = -(-rows // block_rows)
+    if wanted <= 1:
+        return np.empty(0)
+    sample = []
+    for path in paths[:: max(1, len(paths) // 64)]:
+        with np.load(path) as found:
+            time = found["time"]
+            sample.append(time[:: max(1, time.size // 4096)])
+    ordered = np.sort(np.concatenate(sample))
+    picked = ordered[(np.arange(1, wanted) * ordered.size) // wanted]
+    return np.unique(picked)
+
+
+def concordance_by_blocks(
+    blocks: Blocks, name: str, problem: Problem, models: tuple[str, ...]
+) -> dict[str, ConcordanceMeasured]:
+    """Count all pairs of all models, block against block."""
+    ranked = _Ranked(blocks.folder)
+    support = SupportSum()
+    last: Question | None = None
+    for k, y, risks in blocks:
+        last = _question(y, name, problem)
+        support.add(last._support())
+        for model in models:
+            ranked.write(k, model, last, as_close_as(last.convention, risks[model]))
+    if last is None:
+        raise UndefinedMetricError(f"method '{name}' has no subjects")
+    moments = Moments(len(models) + 1)
+    tallies = {m: Tally(0, 0, 0) for m in models}
+    for k, y, risks in blocks:
+        question = _question(y, name, problem)
+        values = np.zeros((len(models) + 1, len(y)))
+        for i, model in enumerate(models):
+            risk = as_close_as(question.convention, risks[model])
+            counted = _Counted(question, risk, ranked.rows(k, model))
+            for other in ranked.known:
+                if other < k:
+                    counted.earlier(ranked.read(other, model, "anchors"))
+                elif other > k:
+                    counted.later(ranked.read(other, model, "all"))
+            tallies[model] = tallies[model] + counted.finish()
+            values[i], values[-1] = counted.credit, counted.total
+        _add(moments, values, y)
+    return {
+        model: _measured(last, tallies[model], support, moments, i)
+        for i, model in enumerate(models)
+    }
+
+
+class _Ranked:
+    """Risks of every block in order, with running sums of weights, on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.known: list[int] = []
+        self._numbers: dict[str, int] = {}
+
+    def _path(self, k: int, model: str, kind: str) -> Path:
+        number = self._numbers.setdefault(model, len(self._numbers))
+        return self._folder / f"ranked{k:05d}-{number}-{kind}.npy"
+
+    def write(self, k: int, model: str, question: Question, risk: Floats) -> None:
+        """Sort the risks of a block: of everybody, and of the anchors."""
+        if k not in self.known:
+            self.known.append(k)
+        order = np.argsort(risk)
+        np.save(self._path(k, model, "rows"), order)
+        mass = np.ones(risk.size) if question.mass is None else question.mass
+        np.save(self._path(k, model, "all"), np.stack((risk[order], np.cumsum(mass[order]))))
+        pull = _anchor_weight(question) * mass
+        order = order[pull[order] > 0]
+        np.save(self._path(k, model, "anchors"), np.stack((risk[order], np.cumsum(pull[order]))))
+
+    def read(self, k: int, model: str, kind: str) -> Floats:
+        """Return risks in order (first row) and the sum of weights up to each."""
+        found: Floats = np.load(self._path(k, model, kind))
+        return found
+
+    def rows(self, k: int, model: str) -> Ints:
+        """Return the subjects of a block by risk."""
+        found: Ints = np.load(self._path(k, model, "rows"))
+        return found
+
+
+def _add(moments: Moments, values: Floats, y: Outcomes) -> None:
+    if not y.weighted:
+        moments.update(values)
+        return
+    present = y.weight > 0
+    frequency = y.weight[present]
+    moments.update(values[:, present] / frequency, frequency)
+
+
+def _question(y: Outcomes, name: str, problem: Problem) -> Question:
+    """The pairs of a block, as `evaluate` asks for them."""
+    if name == "harrell":
+        return make_question(y, method="harrell")
+    if not problem.horizon > 0:
+        raise UndefinedMetricError("follow-up supports no time above 0: the horizon is 0")
+    return make_question(
+        y,
+        method="uno",
+        y_train=problem.reference,
+        tau=float(np.nextafter(problem.horizon, np.inf)),
+        convention=problem.convention,
+        censoring=problem.censoring,
+    )
+
+
+class _Counted:
+    """Pairs of the subjects of one block, with each other and with other blocks.
+
+    Subjects are kept in order of risk until the end, so that look-ups walk through memory once.
+    """
+
+    def __init__(self, question: Question, risk: Floats, rows: Ints) -> None:
+        self.q, self.risk, self.rows = question, risk, rows
+        self.ranked = risk[rows]
+        self.mass = np.ones(1) if question.mass is None else question.mass[rows]
+        pull = _anchor_weight(question)[rows] * self.mass
+        self.anchors = np.flatnonzero(pull > 0)
+        self.pull, self.anchor_risk = pull[self.anchors], self.ranked[self.anchors]
+        self.credit, self.total = np.zeros(risk.size), np.zeros(risk.size)
+        self.sums = np.zeros(3)
+
+    def earlier(self, theirs: Floats) -> None:
+        """Count pairs whose anchors lie in an earlier block."""
+        low, high, whole = _below(theirs, self.ranked)
+        # Concordant where the anchor's risk is greater; a tie is half of that.
+        self.credit += self.mass * (whole - 0.5 * (low + high))
+        self.total += self.mass * whole
+
+    def later(self, theirs: Floats) -> None:
+        """Count pairs of this block's anchors with a later block."""
+        low, high, whole = _below(theirs, self.anchor_risk)
+        self.credit[self.anchors] += self.pull * (0.5 * (low + high))
+        self.total[self.anchors] += self.pull * whole
+        kinds = low, whole - high, high - low
+        self.sums += [float((self.pull * kind).sum()) for kind in kinds]
+
+    def finish(self) -> Tally:
+        """Add the pairs within the block; return the totals of pairs that start in it."""
+        self.credit, self.total = back(self.credit, self.rows), back(self.total, self.rows)
+        q = self.q
+        counts = pair_counts(
+            q.y.time, q.anchor, self.risk, anchor_weight=q.anchor_weight, weight=q.mass
+        )
+        tally = tally_counts(counts, "risk")
+        self.credit += np.asarray(tally.credit)
+        self.total += np.asarray(tally.total)
+        ahead, behind, level = self.sums.tolist()
+        return Tally(ahead + tally.ahead, behind + tally.behind, level + tally.level)
+
+
+def _anchor_weight(question: Question) -> Floats:
+    weight = question.anchor_weight
+    return question.anchor.astype(np.float64) if weight is None else weight
+
+
+def _below(theirs: Floats, ours: Floats) -> tuple[Floats, Floats, float]:
+    """Weight of theirs below, and at or below, each of our risks, and of all of theirs."""
+    ranked = theirs[0]
+    summed = np.concatenate(([0.0], theirs[1]))
+    low = summed[ranked.searchsorted(ours, "left")]
+    high = summed[ranked.searchsorted(ours, "right")]
+    return low, high, float(summed[-1])
+
+
+def _measured(
+    question: Question, tally: Tally, support: SupportSum, moments: Moments, index: int
+) -> ConcordanceMeasured:
+    """The value with convention and support, as in memory."""
+    found = support.result()
+    if not tally.pairs > 0:
+        raise UndefinedMetricError(
+            f"method '{question.method}' has no pair to compare among {found['subjects']} "
+            f"subject(s) with {found['events']} event(s): it takes an event and somebody observed "
+            "longer"
+        )
+    details: Details = question.details(tally)
+    measured = ConcordanceMeasured(tally.value, details.convention, found, moments, index)
+    found["pair_weight"] = float(tally.pairs)
+    found["tied_share"] = float(tally.level / tally.pairs)
+    wrong = tally.value + 1.96 * measured.stderr < 0.5 and found["events"] >= _FEW_EVENTS
+    found["sign_may_be_wrong"] = bool(wrong)
+    return measured

@@ -1,0 +1,124 @@
+"""What is to be computed, decided before the first subject is scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._arrays import LARGEST
+from ..errors import InputError
+from ..metrics.problem import Problem
+from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
+from ..metrics.skill import reference_curves
+from ..nonparametric import KaplanMeier
+from ..outcomes import Outcomes
+from ..predictions import Prediction
+from ..reference import Reference
+from .columns import AT_TIME, RANKED
+from .counts import Outline
+from .layout import Layout
+from .mean_curves import FollowUp
+from .sums import is_sum
+
+#: Metrics that need the end of the whole follow-up before the first subject is scored.
+FORESIGHT = ("brier", "ibs", "ibll", "km_calibration", *AT_TIME)
+#: Metrics that need every curve to be compared with every other.
+NEVER = ("antolini",)
+
+
+def chosen_names(metrics: Any) -> list[str]:
+    """Names of the metrics of a stream: by default all but the squared errors and antolini."""
+    from ..evaluation.call import chosen_metrics
+
+    if metrics is None:
+        return [name for name in DEFAULT_METRICS if name not in NEVER]
+    names = [metric.name for metric in chosen_metrics(metrics, 0)[0]]
+    never = [name for name in names if name in NEVER]
+    if never:
+        raise InputError(
+            f"{never[0]} compares every curve with every other and cannot be streamed; leave it "
+            "out of `metrics`, or use `evaluate` on curves in memory"
+        )
+    return names
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The question: metrics, reference, horizon; small enough to be sent to every worker."""
+
+    layout: Layout
+    metrics: tuple[str, ...]
+    #: Outcomes are the last ones only; each chunk puts its own in their place.
+    problem: Problem
+    seed: int = 0
+    n_boot: int = 0
+    baseline: bool = True
+    tails: bool = False
+    #: Horizon as far as the reference alone decides it, where there was no first pass.
+    threshold: float = float("inf")
+    follow_up: FollowUp | None = None
+    #: Whole curves are kept: so few that the bootstrap of `evaluate` applies.
+    keep_curves: bool = False
+    #: C-indices are computed on disk, not from columns in memory.
+    external: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sums(self) -> list[Metric]:
+        """Metrics that are ratios of sums."""
+        return [REGISTRY[name] for name in self.metrics if is_sum(name)]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Metrics that are computed in the end, from columns."""
+        names = (*RANKED, *AT_TIME)
+        return tuple(name for name in self.metrics if name in names)
+
+    def of(self, y: Outcomes) -> Problem:
+        """Return the question for some of the subjects."""
+        return replace(self.problem, y=y, asked=self.metrics)
+
+    def baseline_prediction(self, n: int) -> Prediction:
+        """Kaplan-Meier of the reference for everybody."""
+        return Prediction(reference_curves(self.problem.reference, n), None, None)
+
+
+def check_settings(settings: dict[str, Any], y_train: Any) -> None:
+    """Refuse what a stream cannot know."""
+    if y_train is None:
+        raise InputError(
+            "y_train must be given: a stream is evaluated against a fixed reference set, as its "
+            "own outcomes are not known before the end"
+        )
+    censoring = settings.get("censoring")
+    if censoring is not None and not isinstance(censoring, KaplanMeier):
+        raise InputError(
+            "censoring must be a KaplanMeier in a stream: a function of one time per subject "
+            "cannot tell which subjects a chunk holds"
+        )
+
+
+def check_conventions(problem: Problem, metrics: tuple[str, ...]) -> None:
+    """Refuse conventions under which a score is no ratio of sums over subjects."""
+    hit = [name for name in metrics if name in ("brier", "ibs", "ibll")]
+    if hit and problem.convention.divisor != "n":
+        raise InputError(
+            f"convention {problem.convention.name!r} divides {hit[0]} by the sum of weights at "
+            "each time, which is not supported in a stream; use `evaluate`, or leave it out"
+        )
+
+
+def reference_horizon(reference: Reference, settings: dict[str, Any]) -> float:
+    """Horizon if test subjects were at risk for ever: what the reference alone supports."""
+    number = int(np.ceil(float(settings.get("min_at_risk", 10))))
+    for_ever = Outcomes(np.full(max(number, 1), LARGEST), np.ones(max(number, 1)))
+    return Problem.of(for_ever, reference, **settings).horizon
+
+
+def make_problem(outline: Outline, reference: Reference, settings: dict[str, Any]) -> Problem:
+    """Resolve horizon and time of interest from what a pass over the outcomes found."""
+    top = outline.top()
+    problem = Problem.of(top, reference, **settings)
+    return replace(problem, follow_up=float(top.time.max()))

@@ -1,0 +1,323 @@
+"""Metrics that are ratios of sums over subjects: time errors, Brier family, CRPS, likelihood.
+
+A metric's own function scores a chunk; what it says about each subject, a_i for the numerator and
+s_i for the denominator, goes into `Moments`: one vector (a of every model, s) a subject. From these
+come the values, their analytic standard errors, and the paired comparisons of any two models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Floats
+from ..errors import InputError, SurvgaugeError, UndefinedMetricError
+from ..inference import bootstrap_counts
+from ..losses import LOSSES
+from ..metrics import _time_error as time_error
+from ..metrics.problem import Problem
+from ..metrics.registry import REGISTRY, Metric
+from ..predictions import Prediction
+from ..surrogates import METHODS, Setting, Surrogates, make_setting
+from .chunks import Chunk
+from .moments import Moments
+from .support import SupportSum
+
+#: Stands for Kaplan-Meier of the reference set among the models.
+BASELINE = ""
+_LOSS_OF = {"mae": "absolute", "mse": "squared", "rmse": "squared"}
+_MEANS = ("brier", "ibs", "ibll", "crps", "log_likelihood")
+
+
+def time_error_of(name: str) -> tuple[str, str] | None:
+    """Loss and method of a time error; None for other metrics.
+
+    >>> time_error_of("rmse_po"), time_error_of("ibs")
+    (('squared', 'po'), None)
+    """
+    prefix, _, method = name.partition("_")
+    return (_LOSS_OF[prefix], method) if prefix in _LOSS_OF and method in METHODS else None
+
+
+def is_sum(name: str) -> bool:
+    """Whether a metric is a ratio of sums over subjects."""
+    return name in _MEANS or time_error_of(name) is not None
+
+
+@dataclass
+class Part:
+    """What a metric says about the subjects of a chunk, for one model."""
+
+    a: Floats | None
+    s: Floats | None
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    undefined: str | None = None
+
+
+class SumCells:
+    """All models under one metric (all models' a_i and the shared s_i), over all chunks so far."""
+
+    def __init__(self, models: Iterable[str], n_boot: int = 0) -> None:
+        self.models = tuple(models)
+        self.moments = Moments(len(self.models) + 1)
+        self.convention: dict[str, dict[str, Any]] = {}
+        self.support = {model: SupportSum() for model in self.models}
+        self.undefined: dict[str, str] = {}
+        #: Sums of resampled subjects, (n_boot, models + 1).
+        self.replicates: Floats = np.zeros((n_boot, len(self.models) + 1))
+
+    def update(self, parts: dict[str, Part], chunk: Chunk, counts: Floats | None, n: int) -> None:
+        """Add a chunk; `counts` (n_boot, n) say how often its subjects are drawn."""
+        values = np.full((len(self.models) + 1, n), np.nan)
+        shared: Floats | None = None
+        for k, model in enumerate(self.models):
+            part = parts[model]
+            if part.undefined is not None:
+                self.undefined.setdefault(model, part.undefined)
+                continue
+            if part.a is None or part.s is None:
+                continue
+            if shared is not None and not np.array_equal(shared, part.s):
+                raise RuntimeError("models of one metric must share what they are divided by")
+            shared, values[k] = part.s, part.a
+            self.convention.setdefault(model, part.convention)
+            total = float(part.a.sum())
+            self.support[model].add(part.support, total, chunk.start)
+        if shared is not None:
+            values[-1] = shared
+        if counts is not None:
+            with np.errstate(invalid="ignore"):
+                self.replicates += np.einsum("bn,dn->bd", counts, values)
+        y = chunk.y
+        if not y.weighted:
+            self.moments.update(values)
+            return
+        present = y.weight > 0
+        frequency = y.weight[present]
+        self.moments.update(values[:, present] / frequency, frequency)
+
+    def merge(self, other: SumCells) -> None:
+        """Add the chunks of another part."""
+        self.moments.merge(other.moments)
+        for model in self.models:
+            self.support[model].merge(other.support[model])
+            if model in other.convention:
+                self.convention.setdefault(model, other.convention[model])
+            if model in other.undefined:
+                self.undefined.setdefault(model, other.undefined[model])
+        self.replicates = self.replicates + other.replicates
+
+    def measured(self, model: str, root: bool = False) -> SumMeasured:
+        """Return the metric of one model; raise where it is undefined."""
+        if model in self.undefined:
+            raise UndefinedMetricError(self.undefined[model])
+        k = self.models.index(model)
+        total = float(self.moments.total[k])
+        support = self.support[model].result(total)
+        convention = dict(self.convention.get(model, {}))
+        if "method" in convention and not self._anybody(support):
+            time_error.refuse_empty(convention["method"], support)
+        value = self.moments.ratio(k)
+        if root:
+            value, convention["root"] = float(np.sqrt(value)), True
+        return SumMeasured(value, convention, support, self, k, root)
+
+    def _anybody(self, support: dict[str, Any]) -> bool:
+        below = float(self.moments.total[-1])
+        return below != 0 and bool(support.get("largest_weight", 1.0) != 0)
+
+    def replicates_of(self, measured: SumMeasured) -> Floats | None:
+        """Bootstrap replicates of a metric; None where none were drawn."""
+        if not self.replicates.shape[0] or not np.isfinite(measured.value):
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self.replicates[:, measured.index] / self.replicates[:, -1]
+            return np.sqrt(values) if measured.root else values
+
+
+@dataclass(frozen=True)
+class SumMeasured:
+    """A metric from sums: what `evaluate` needs of it, without the subjects."""
+
+    value: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    cells: SumCells
+    index: int
+    root: bool = False
+    psi: None = None
+    frequency: None = None
+
+    @property
+    def pull(self) -> Floats:
+        """What one subject's numbers change in the value."""
+        pull = self.cells.moments.ratio_pull(self.index)
+        return pull / (2 * self.value) if self.root else pull
+
+    @property
+    def stderr(self) -> float:
+        """Analytic standard error, reference set fixed."""
+        if not np.isfinite(self.value):
+            return float("nan")
+        if self.root and self.value == 0:  # no subject has a loss, so no other draw has one
+            return 0.0 if self.cells.moments.count > 1 else float("nan")
+        return self.cells.moments.stderr(self.pull)
+
+    def stderr_against(self, other: Any) -> float:
+        """Standard error of the difference from another model on the same subjects."""
+        if not (np.isfinite(self.value) and np.isfinite(other.value)):
+            return float("nan")
+        if self.root and (self.value == 0 or other.value == 0):
+            return self.stderr if self.value == other.value else float("nan")
+        return self.cells.moments.stderr(self.pull - other.pull)
+
+
+# -- a chunk -----------------------------------------------------------------------------------
+
+
+Scored = dict[str, dict[str, Part]]
+
+
+def score_chunk(
+    problem: Problem, predictions: dict[str, Prediction], metrics: Iterable[Metric]
+) -> Scored:
+    """Score all models under all metrics of the kind: {key of the metric: {model: part}}.
+
+    Kaplan-Meier for everybody, if it is among the models, is scored by losses only.
+    """
+    listed = list(metrics)
+    found: Scored = {}
+    losses: dict[str, list[str]] = {}
+    for metric in listed:
+        kind = time_error_of(metric.name)
+        if kind is None:
+            found[metric.name] = {
+                model: _mean_part(metric, problem, prediction, strict=model != BASELINE)
+                for model, prediction in predictions.items()
+                if prediction.has(metric.needs)
+                and (model != BASELINE or metric.direction == "lower")
+            }
+        elif kind[1] not in losses.setdefault(kind[0], []):
+            losses[kind[0]].append(kind[1])
+    if losses:
+        found |= _time_errors(problem, predictions, losses)
+    return found
+
+
+def key_of(name: str) -> str:
+    """Where the sums of a metric are kept; a root shares those of its square."""
+    return "mse" + name[4:] if name.startswith("rmse_") else name
+
+
+def _mean_part(metric: Metric, problem: Problem, prediction: Prediction, strict: bool) -> Part:
+    """Numerators and denominators from a metric's contributions: a = total psi + value s.
+
+    What cannot be scored is an error only where this is `strict`.
+    """
+    try:
+        details = metric.compute(problem, prediction)
+    except SurvgaugeError as error:
+        if strict and isinstance(error, InputError):
+            raise
+        return Part(None, None, {}, {}, str(error))
+    mass = problem.y.weight
+    value = float(details.value)
+    if details.psi is None:
+        with np.errstate(invalid="ignore"):
+            a = np.where(mass > 0, mass * value, 0.0)
+    else:
+        a = details.psi * mass.sum() + value * mass
+    return Part(a, mass, details.convention, details.support)
+
+
+def _time_errors(
+    problem: Problem, predictions: dict[str, Prediction], losses: dict[str, list[str]]
+) -> Scored:
+    """All time errors of all models; surrogates and look-ups are made once for all."""
+    options = {name: value for name, value in problem.options.items() if name != "normalize"}
+    normalize = problem.options.get("normalize", "n")
+    setting = make_setting(
+        problem.y, problem.reference, tau=problem.tau, censoring=problem.censoring, **options
+    )
+    surrogates: dict[str, Surrogates | UndefinedMetricError] = {}
+    names = dict.fromkeys(method for methods in losses.values() for method in methods)
+    for method in names:
+        surrogates[method] = _attempt(lambda m=method: METHODS[m](setting))  # type: ignore[misc]
+    found: Scored = {}
+    for loss, methods in losses.items():
+        prefix = "mae" if loss == "absolute" else "mse"
+        scored: Scored = {f"{prefix}_{method}": {} for method in methods}
+        for model, prediction in predictions.items():
+            if prediction.has("times"):
+                made = _model_errors(
+                    setting, surrogates, prediction.times, loss, methods, normalize,
+                    strict=model != BASELINE,
+                )  # fmt: skip
+                for method, part in made:
+                    scored[f"{prefix}_{method}"][model] = part
+        found |= scored
+    return found
+
+
+def _attempt(build: Callable[[], Any]) -> Any:
+    try:
+        return build()
+    except UndefinedMetricError as error:
+        return error
+
+
+def _model_errors(
+    setting: Setting,
+    surrogates: dict[str, Surrogates | UndefinedMetricError],
+    predicted: Any,
+    loss: str,
+    methods: list[str],
+    normalize: str,
+    strict: bool,
+) -> Iterable[tuple[str, Part]]:
+    rule, tau = LOSSES[loss], setting.tau
+    try:
+        times, tail = time_error.predicted_times(predicted, len(setting.y), rule.point, tau)
+        shared = time_error.support(setting, tail, times)
+    except SurvgaugeError as error:
+        if strict and isinstance(error, InputError):
+            raise
+        for method in methods:
+            yield method, Part(None, None, {}, {}, str(error))
+        return
+    average = time_error.average_weight(setting, None)
+    for method in methods:
+        made = surrogates[method]
+        if isinstance(made, UndefinedMetricError):
+            yield method, Part(None, None, {}, {}, str(made))
+            continue
+        rules = time_error.convention(setting, method, rule, predicted, normalize)
+        details = time_error.combine(
+            setting, made, rule, times, average, normalize, rules, dict(shared), part=True
+        )
+        share = details.weight if details.share is None else details.share
+        yield method, Part(details.weight * details.loss, share, rules, details.support)
+
+
+def draws(chunk: Chunk, n_boot: int, seed: int) -> Floats | None:
+    """How often each subject of a chunk is drawn: (n_boot, n)."""
+    if not n_boot:
+        return None
+    y = chunk.y
+    frequency = y.weight if y.weighted else None
+    counts = np.empty((n_boot, len(y)))
+    for b in range(n_boot):
+        counts[b] = bootstrap_counts(len(y), b, seed, frequency=frequency, start=chunk.start)
+    if frequency is not None:
+        # Sums carry the frequency already; a row drawn c times counts c/w of it.
+        np.divide(counts, frequency, out=counts, where=frequency > 0)
+    return counts
+
+
+def sum_metrics(names: Iterable[str]) -> list[Metric]:
+    """Metrics of this kind among the names."""
+    return [REGISTRY[name] for name in names if is_sum(name)]

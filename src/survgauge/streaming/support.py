@@ -1,0 +1,97 @@
+"""What a metric said about its support on parts of the subjects, put together."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..errors import name_some
+from ..metrics._time_error import PAST_KEY
+
+#: Numbers that add up over parts.
+_ADDED = frozenset(
+    (
+        "subjects",
+        "events",
+        "censored",
+        "censored_past_reference",
+        "events_past_reference",
+        "negative_predictions",
+        "subjects_past_horizon",
+        "events_past_horizon",
+        "lost_events",
+        "clipped",
+        "infinite_losses",
+        "survival_zero",
+        "survival_one",
+        "past_curves",
+        "events_past_tau",
+    )
+)
+_LARGEST = frozenset(("largest_weight", "largest_surrogate"))
+#: A sum over subjects in scores of whole curves; a property of the grid in scores at given times.
+_PAST_CURVES = "times_past_curves"
+_NAMED = 5
+
+
+class SupportSum:
+    """Support of all parts together: counts added, largest kept, shares weighted.
+
+    Examples
+    --------
+    >>> both = SupportSum()
+    >>> both.add({"subjects": 4, "largest_weight": 2.0, "tail_share": 0.5, "notes": {"lost": 1}})
+    >>> both.add({"subjects": 6, "largest_weight": 1.0, "tail_share": 0.0, "notes": {"lost": 2}})
+    >>> both.result()["tail_share"], both.result()["notes"], both.result()["largest_weight"]
+    (0.2, {'lost': 3}, 2.0)
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+        self._tails = 0
+        self._past = 0.0
+        self._rows: list[int] = []
+
+    def add(self, support: dict[str, Any], total: float = 0.0, start: int = 0) -> None:
+        """Add the support of a part, whose weighted losses sum to `total`, from row `start` on."""
+        part = SupportSum()
+        part._known = dict(support)
+        if support.get("tail_share") is not None:
+            part._tails = round(support["tail_share"] * support["subjects"])
+        if PAST_KEY in support and total == total:
+            part._past = support[PAST_KEY] * total
+        if "infinite_for" in support:
+            listed = str(support["infinite_for"]).split(", ...")[0]
+            part._rows = [start + int(number) for number in re.findall(r"\d+", listed)]
+        self.merge(part)
+
+    def merge(self, other: SupportSum) -> None:
+        """Add the support of another part."""
+        for key, value in other._known.items():
+            self._known[key] = self._joined(key, value) if key in self._known else value
+        self._tails += other._tails
+        self._past += other._past
+        self._rows = sorted([*self._rows, *other._rows])[:_NAMED]
+
+    def _joined(self, key: str, value: Any) -> Any:
+        known = self._known[key]
+        if key == "notes":
+            return {k: known.get(k, 0) + value.get(k, 0) for k in {**known, **value}}
+        if key in _ADDED or (key == _PAST_CURVES and "identified_until" not in self._known):
+            return known + value
+        if key in _LARGEST:
+            return max((v for v in (known, value) if v is not None), default=None)
+        return known
+
+    def result(self, total: float = 0.0) -> dict[str, Any]:
+        """Return the support of all, whose weighted losses sum to `total`."""
+        found = dict(self._known)
+        if found.get("tail_share") is not None:
+            found["tail_share"] = self._tails / found["subjects"]
+        if PAST_KEY in found:
+            found[PAST_KEY] = self._past / total if total > 0 else 0.0
+        if "infinite_for" in found:
+            number = int(found["infinite_losses"])
+            shown = name_some(self._rows)
+            found["infinite_for"] = shown if number <= _NAMED else f"{shown}, ... ({number} in all)"
+        return found

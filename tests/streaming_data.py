@@ -1,0 +1,89 @@
+"""Streams for tests: the same subjects as arrays and as batches, and how two evaluations differ."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import survgauge as sg
+from survgauge.metrics.registry import REGISTRY
+
+GRID = np.linspace(0, 25, 12)
+#: All that can be streamed.
+NAMES = tuple(name for name in REGISTRY if name != "antolini")
+COLUMNS = {
+    "a": sg.CurveColumns("a", GRID),
+    "b": sg.CurveColumns("b", GRID),
+    "lr": "lr",
+    "risk": sg.RiskColumn("risk"),
+}
+
+
+def draw(n, seed=0, train=200, decimals=0):
+    """Tied outcomes, two models with curves, one with times, one with risks."""
+    rng = np.random.default_rng(seed)
+
+    def outcomes(size):
+        t, c = rng.exponential(10, size), rng.exponential(15, size)
+        return np.minimum(t, c).round(decimals), t <= c
+
+    time, event = outcomes(n)
+    scale = rng.uniform(5, 20, (2, n, 1))
+    a, b = np.exp(-GRID / scale[0]), np.exp(-GRID / (1.4 * scale[1]))
+    lr = np.abs(time + rng.normal(0, 3, n)).round(1)
+    columns = {"time": time, "event": event, "a": a, "b": b, "lr": lr}
+    columns["risk"] = rng.normal(size=n).round(1)
+    return columns, outcomes(train)
+
+
+def predictions(columns):
+    """What `evaluate` takes of the same subjects."""
+    return {
+        "a": sg.SurvivalCurves(GRID, columns["a"]),
+        "b": sg.SurvivalCurves(GRID, columns["b"]),
+        "lr": columns["lr"],
+        "risk": sg.RiskScores(columns["risk"]),
+    }
+
+
+def in_memory(columns, y_train, **options):
+    """The evaluation that a stream must equal."""
+    y = sg.Outcomes(columns["time"], columns["event"], columns.get("weight"))
+    options = {"metrics": NAMES, **options}
+    return sg.evaluate(predictions(columns), y, y_train=y_train, **options)
+
+
+def cut(columns, cuts):
+    """The same subjects in batches."""
+    n = len(columns["time"])
+    bounds = [0, *sorted(set(cuts) & set(range(1, n))), n]
+    return [
+        {name: column[i:j] for name, column in columns.items()}
+        for i, j in zip(bounds, bounds[1:], strict=False)
+    ]
+
+
+def differences(one, other, where="", rel=1e-10):
+    """Where two results as plain data differ, by more than rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [
+            text
+            for key in {**one, **other}
+            for text in (
+                differences(one[key], other[key], f"{where}/{key}", rel)
+                if key in one and key in other
+                else [f"{where}/{key}: only one has it"]
+            )
+        ]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [
+            text
+            for k, pair in enumerate(zip(one, other, strict=True))
+            for text in differences(*pair, f"{where}[{k}]", rel)
+        ]
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        # What is zero on paper may be a rounding error in both.
+        same = math.isclose(one, other, rel_tol=rel, abs_tol=1e-13)
+        return [] if same else [f"{where}: {one!r} and {other!r}"]
+    return [] if one == other else [f"{where}: {one!r} and {other!r}"]
