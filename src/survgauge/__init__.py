@@ -77,10 +77,18 @@ _HOMES = {
     "pseudo": ("pseudo_observations",),
     "reference": ("Reference",),
     "scorers": ("SurvivalKFold", "scorer"),
+    "streaming": (
+        "CurveColumns",
+        "OutcomeCounts",
+        "RiskColumn",
+        "TimeColumn",
+        "evaluate_dask",
+        "evaluate_stream",
+    ),
     "surrogates": ("Surrogates", "surrogate_times"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("datasets", "displays", "experiment", "models", "preprocessing")
+_SUBMODULES = ("datasets", "displays", "experiment", "models", "preprocessing", "streaming")
 
 __all__ = [*sorted([*_HOME_OF, *_SUBMODULES]), "__version__"]
 
