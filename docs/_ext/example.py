@@ -1,12 +1,17 @@
-"""Draw the figures and the report of guides/figures.md with the code that the page shows.
+"""Make the figures and reports that pages show, with the code on those pages.
 
-They go to docs/_generated, which is not committed, and are drawn again when the package changed.
+They go to docs/_generated, which is not committed, and are made again when the package changed.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from doctest import DocTestParser, Example
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -14,14 +19,36 @@ from sphinx.application import Sphinx
 import survgauge
 from survgauge.displays import DISPLAYS
 
+#: Pages whose code is run, and the name that holds what their report is about.
+REPORTS = {"figures": ("ev", "example-report"), "own_model": ("results", "example-experiment")}
 
-def evaluation_of(page: Path) -> Any:
-    """Run the page's examples and return its `ev`."""
+
+@contextmanager
+def folder_of(page: Path) -> Iterator[None]:
+    """Be in a folder with the files that the page shows, and import from there."""
+    sys.path.insert(0, str(page.parents[2] / "tests"))
+    from docs_files import write_files
+
+    before = Path.cwd()
+    with TemporaryDirectory() as name:
+        write_files(page, Path(name))
+        sys.path.insert(0, name)
+        os.chdir(name)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            del sys.path[:2]
+
+
+def run(page: Path) -> dict[str, Any]:
+    """Run the examples of a page and return its names."""
     names: dict[str, Any] = {}
-    for part in DocTestParser().parse(page.read_text(encoding="utf-8"), str(page)):
-        if isinstance(part, Example) and "to_html" not in part.source:
-            exec(part.source, names)
-    return names["ev"]
+    with folder_of(page):
+        for part in DocTestParser().parse(page.read_text(encoding="utf-8"), str(page)):
+            if isinstance(part, Example):
+                exec(part.source, names)
+    return names
 
 
 def up_to_date(made: Path, page: Path) -> bool:
@@ -30,20 +57,21 @@ def up_to_date(made: Path, page: Path) -> bool:
     return made.exists() and made.stat().st_mtime > max(s.stat().st_mtime for s in sources)
 
 
-def draw(app: Sphinx) -> None:
-    page = Path(app.srcdir, "guides", "figures.md")
+def make(app: Sphinx) -> None:
     folder = Path(app.srcdir, "_generated")
-    report = folder / "pages" / "example-report.html"
-    if up_to_date(report, page):
-        return
-    report.parent.mkdir(parents=True, exist_ok=True)
-    ev = evaluation_of(page)
-    for kind in DISPLAYS:
-        figure = ev.plot(kind)
-        figure.savefig(folder / f"{kind}.svg", metadata={"Date": None})
-    ev.to_html(report)
+    (folder / "pages").mkdir(parents=True, exist_ok=True)
+    for name, (subject, title) in REPORTS.items():
+        page = Path(app.srcdir, "guides", f"{name}.md")
+        report = folder / "pages" / f"{title}.html"
+        if up_to_date(report, page):
+            continue
+        found = run(page)[subject]
+        if subject == "ev":
+            for kind in DISPLAYS:
+                found.plot(kind).savefig(folder / f"{kind}.svg", metadata={"Date": None})
+        found.to_html(report)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("builder-inited", draw)
+    app.connect("builder-inited", make)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

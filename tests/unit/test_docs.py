@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import survgauge as sg
+from survgauge.cli import _parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -92,3 +93,10 @@ def test_every_public_name_has_a_page():
         names = set(import_module(f"survgauge.{part}").__all__) - public
         public |= {f"{part}.{name}" for name in names if not name.isupper()}
     assert sorted(public - listed) == []
+
+
+def test_every_command_is_on_its_page():
+    text = (DOCS / "api" / "command_line.rst").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. command-help:: (\w+)$", text, re.MULTILINE))
+    usage = _parser().format_help()
+    assert shown == set(re.findall(r"^    (\w+)  ", usage, re.MULTILINE))
