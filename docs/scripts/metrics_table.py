@@ -22,7 +22,7 @@ BESIDE = {
 INTERVALS = {
     "analytic": "analytic",
     "bootstrap-log": "bootstrap, log scale",
-    "test": "none: the value is a p-value",
+    "test": "none, the value is a p-value",
 }
 HEAD = """# Metrics
 
