@@ -127,8 +127,8 @@ def measure_work(
         if not installed(peer):
             cells[peer, max(sizes)] = Cell(why_not="not installed")
             continue
-        allowed = [n for n in work.peer_sizes or sizes if n <= max(sizes)]
-        cells |= measure_peer(work, peer, allowed, budget, limit)
+        own = list(work.peer_sizes.get(peer, sizes))
+        cells |= measure_peer(work, peer, own, budget, limit)
     return cells
 
 
