@@ -40,18 +40,22 @@ class RiskTable:
         events = np.add.reduceat(y.event[order].astype(np.float64), first)
         return cls(time[first], events, np.diff(first, append=time.size).astype(np.float64))
 
-    @cached_property
+    @property
     def censored(self) -> Floats:
         """Number of censorings at each time."""
         return (1.0 if self._total is None else self._total) - self.events
 
-    @cached_property
+    @property
     def at_risk(self) -> Floats:
         """Number of subjects observed at each time or later."""
         if self._total is None:
             return np.arange(self.times.size, 0, -1, dtype=np.float64)
         # From the end, so that the last group is exactly its own size.
-        return np.cumsum(self._total[::-1])[::-1]
+        return self._later
+
+    @cached_property
+    def _later(self) -> Floats:
+        return np.cumsum(np.asarray(self._total)[::-1])[::-1]
 
     def at_risk_in(self, rows: Ints) -> Floats:
         """Number at risk at some of the times."""
@@ -85,9 +89,9 @@ class KaplanMeier:
 
     def __init__(self, times: Floats, survival: Floats, jumps: Floats) -> None:
         self.times = times
-        self.survival = survival
-        self._jumps = jumps
         self._padded = np.concatenate(([1.0], survival))
+        self.survival: Floats = self._padded[1:]
+        self._jumps = jumps > 0
 
     @classmethod
     def fit(cls, y: Any, estimator: str = "kaplan_meier") -> KaplanMeier:
@@ -150,7 +154,7 @@ class KaplanMeier:
         check_tail(tail)
         stop = np.inf if tau is None else positive(tau, "tau")
         known = self.times < stop
-        nodes = self.times[known] if area == "step" else self.times[known & (self._jumps > 0)]
+        nodes = self.times[known] if area == "step" else self.times[known & self._jumps]
         end = min(self.last_time, stop)
         grid = np.concatenate(([0.0], nodes, [end]))
         # S(0) differs from 1 only where somebody had the event at time zero.

@@ -19,6 +19,9 @@ from .nonparametric import KaplanMeier, RiskTable
 from .outcomes import Outcomes
 from .tails import tail_area
 
+#: Event times worked on together.
+_PIECE = 32_768
+
 
 class Reference:
     """Training outcomes with their estimates, each computed when first asked for.
@@ -49,6 +52,12 @@ class Reference:
             return self
         build = lambda: Reference(self.y.restricted(tau), stop=tau)  # noqa: E731
         return self.cached(("tau", tau), build)
+
+    def forget(self) -> None:
+        """Drop what the time errors looked at; it comes back when asked for."""
+        self._cache.clear()
+        for name in ("nodes", "survival"):
+            self.__dict__.pop(name, None)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once what depends on options, such as tail and area."""
@@ -87,7 +96,7 @@ class Reference:
         """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
         return float(self.survival[-1]) if self.table.events.any() else 1.0
 
-    @cached_property
+    @property
     def event_rows(self) -> Any:
         """Rows of `table` at which somebody had the event."""
         rows = np.flatnonzero(self.table.events > 0)
@@ -98,22 +107,26 @@ class Reference:
             )
         return rows
 
-    @cached_property
+    @property
     def event_times(self) -> Floats:
         """u_1 < ... < u_K."""
-        return self.table.times[self.event_rows]
+        return self.nodes[1:-1]
 
     @cached_property
     def nodes(self) -> Floats:
         """0, u_1, ..., u_K, t_last."""
-        return np.concatenate(([0.0], self.event_times, [self.last_time]))
+        rows = self.event_rows
+        nodes = np.empty(rows.size + 2)
+        np.take(self.table.times, rows, out=nodes[1:-1])
+        nodes[0], nodes[-1] = 0.0, self.last_time
+        return nodes
 
-    @cached_property
+    @property
     def gaps(self) -> Floats:
         """Widths between neighbouring nodes."""
         return np.diff(self.nodes)
 
-    @cached_property
+    @property
     def at_events(self) -> tuple[Floats, Floats]:
         """Numbers at risk and of events at u_1, ..., u_K."""
         rows = self.event_rows
@@ -128,12 +141,18 @@ class Reference:
         np.multiply.accumulate(P, out=P)
         return P
 
-    def _areas(self, values: Floats, area: str) -> Floats:
-        """Area under a function with `values` at u_0..u_K, between neighbouring nodes: K + 1."""
+    def _areas(self, values: Floats, area: str, part: slice = slice(None)) -> Floats:
+        """Area under a function with `values` at u_0..u_K, between neighbouring nodes: K + 1.
+
+        Of a `part` of the nodes where the area is that of steps.
+        """
+        first = part.start or 0
+        gaps = np.diff(self.nodes[first : first + values.size + 1])
         if area == "step":
-            return values * self.gaps
+            gaps *= values
+            return gaps
         ends = np.append(values[1:], values[-1])
-        return (values + ends) / 2 * self.gaps
+        return (values + ends) / 2 * gaps
 
     def rest(self, area: str) -> Floats:
         """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
@@ -186,30 +205,38 @@ class PseudoMeans:
     @classmethod
     def joining(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
         """Others' at-risk numbers grow by one up to c: Q_k = product of 1 - d/(n+1)."""
-        P, n, d = ref.survival, *ref.at_events
-        # In place where it can be: at a million subjects fresh memory costs more than arithmetic.
-        step, excess = n - d, np.zeros(P.size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step *= n + 1
-            np.divide(d, step, out=step)
-            np.cumsum(np.log1p(step, out=step), out=excess[1:])
-            np.expm1(excess, out=excess)  # Q/P - 1
-            gain = P * excess  # Q - P
-        if n[-1] == d[-1]:  # everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1)
-            excess[-1], gain[-1] = 0.0, (P[-2] + gain[-2]) / (n[-1] + 1)
-        change = excess * ref.rest(area)
-        change[1:] += np.cumsum(ref._areas(gain, area)[:-1], out=step)
-        if P[-1] > 0:
-            end = P[-1] * excess
-            change += _tail_gain(ref.last_time, P[-1], end, tail, ref.stop)
-            end += P[-1]  # S_e, where the tail starts
-        else:
-            end = np.zeros(P.size)
-            end[-1] = gain[-1]
-            change[-1:] += _tail_gain(ref.last_time, 0.0, end[-1:], tail, ref.stop)
-        theta = ref.theta(area, tail)
-        past = {"change": change, "end": end, "ref": ref, "tail": tail, "theta": theta}
-        return cls(theta + (ref.size + 1) * change, None, **past)
+        P, (n, d), rest = ref.survival, ref.at_events, ref.rest(area)
+        theta, by_index = ref.theta(area, tail), np.empty(P.size)
+        # Pieces that stay in the cache: at a million subjects fresh memory costs more than
+        # arithmetic. Sums go on where the piece before ended.
+        size = _PIECE if area == "step" else P.size
+        grown, before, previous = 0.0, 0.0, 0.0
+        change = gain = end = np.empty(0)
+        for start in range(0, P.size, size):
+            part = slice(start, min(start + size, P.size))
+            excess, grown = _excess(n, d, part, grown)
+            with np.errstate(invalid="ignore"):
+                gain = P[part] * excess  # Q - P
+            if part.stop == P.size and n[-1] == d[-1]:
+                # Everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1).
+                nearly = gain[-2] if gain.size > 1 else previous
+                excess[-1], gain[-1] = 0.0, (P[-2] + nearly) / (n[-1] + 1)
+            change = excess * rest[part]
+            passed = np.concatenate(([before], ref._areas(gain, area, part)))
+            np.cumsum(passed, out=passed)
+            change += passed[:-1]
+            before, previous = float(passed[-1]), float(gain[-1])
+            if P[-1] > 0:
+                end = P[-1] * excess
+                change += _tail_gain(ref.last_time, P[-1], end, tail, ref.stop)
+                end += P[-1]  # S_e, where the tail starts
+            elif part.stop == P.size:
+                end = gain[-1:]
+                change[-1:] += _tail_gain(ref.last_time, 0.0, end, tail, ref.stop)
+            by_index[part] = theta + (ref.size + 1) * change
+        # Past the follow-up all event times lie behind.
+        past = {"change": change[-1], "end": end[-1], "ref": ref, "tail": tail, "theta": theta}
+        return cls(by_index, None, **past)
 
     @classmethod
     def leaving(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
@@ -245,18 +272,36 @@ class PseudoMeans:
         if self._past:
             past = np.flatnonzero(c > last_time)
             if past.size:
-                values[past] = self._past_the_reference(c[past], j[past])
+                values[past] = self._past_the_reference(c[past])
         elif self.last_member is not None:
             values[c >= last_time] = self.last_member
         return values
 
-    def _past_the_reference(self, c: Floats, j: Any) -> Floats:
+    def _past_the_reference(self, c: Floats) -> Floats:
         """Follow-up of D + i ends at c instead of t_last."""
-        ref, tail, end = self._past["ref"], self._past["tail"], self._past["end"][j]
+        ref, tail, end = self._past["ref"], self._past["tail"], self._past["end"]
         usual = tail_area(np.float64(ref.last_time), end, tail, ref.stop)
-        longer = end * (c - ref.last_time) + tail_area(c, end, tail, ref.stop)
-        change = self._past["change"][j] + (longer - usual)
+        longer = end * (c - ref.last_time) + tail_area(c, np.full(c.size, end), tail, ref.stop)
+        change = self._past["change"] + (longer - usual)
         return self._past["theta"] + (ref.size + 1) * change
+
+
+def _excess(n: Floats, d: Floats, part: slice, grown: float) -> tuple[Floats, float]:
+    """Q/P - 1 at u_j for the j of `part`, from its logarithm so far; and that logarithm."""
+    excess = np.zeros(part.stop - part.start)
+    first = max(part.start, 1)  # at u_0 = 0 nothing has happened
+    events = slice(first - 1, part.stop - 1)
+    step = n[events] - d[events]
+    if step.size:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step *= n[events] + 1
+            np.divide(d[events], step, out=step)
+            np.log1p(step, out=step)
+            step[0] += grown
+            np.cumsum(step, out=step)
+            grown = float(step[-1])
+            np.expm1(step, out=excess[first - part.start :])
+    return excess, grown
 
 
 def _tail_gain(last: float, s: Any, gain: Floats, tail: str, stop: float) -> Floats:

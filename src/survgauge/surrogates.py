@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,6 +56,16 @@ class Setting:
     weighted: bool = True
     censoring: Any = None
     true_time: Floats | None = None
+
+    @property
+    def divisible(self) -> bool:
+        """Whether a part of the subjects can be looked at alone: G may be a function of all."""
+        return self.censoring is None or isinstance(self.censoring, KaplanMeier)
+
+    def part(self, rows: slice) -> Setting:
+        """Return the same question about some of the subjects."""
+        truth = None if self.true_time is None else self.true_time[rows]
+        return replace(self, y=self.y[rows], true_time=truth)
 
     @cached_property
     def censored(self) -> Ints:

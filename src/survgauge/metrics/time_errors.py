@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._threads import in_order
 from ..adapters import as_curves, is_flat
 from ..curves import SurvivalCurves
 from ..errors import one_of
@@ -23,6 +24,9 @@ from ._time_error import (
     predicted_times,
     shared_support,
 )
+
+#: Subjects looked at together where only the value is wanted.
+PART = 65_536
 
 NORMALIZERS = ("n", "weights", "events")
 #: Methods that need nothing but outcomes.
@@ -68,12 +72,13 @@ def time_errors(
     {'uncensored': 3.0, 'po': 3.077}
     """
     names = (methods,) if isinstance(methods, str) else tuple(methods)
-    for name in names:
-        one_of("method", name, METHODS)
-    one_of("loss", loss, LOSSES)
-    setting = make_setting(
+    question = _question(
         y_true,
-        y_train,
+        predicted,
+        names,
+        loss,
+        normalize,
+        y_train=y_train,
         area=area,
         tail=tail,
         tau=tau,
@@ -81,14 +86,65 @@ def time_errors(
         censoring=censoring,
         true_time=true_time,
     )
+    rule = LOSSES[loss]
+    return {name: error_of(*question, name, rule, normalize, sample_weight) for name in names}
+
+
+def _question(
+    y_true: Any,
+    predicted: Any,
+    methods: tuple[str, ...],
+    loss: str,
+    normalize: str,
+    **options: Any,
+) -> tuple[Setting, Point, Any]:
+    """Check everything: outcomes, predicted times, and curves where they came from such."""
+    for name in methods:
+        one_of("method", name, METHODS)
+    one_of("loss", loss, LOSSES)
+    one_of("normalize", normalize, NORMALIZERS)
+    setting = make_setting(y_true, **options)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves(predicted)
-    rule = LOSSES[loss]
-    point = Point.of(*predicted_times(predicted, len(setting.y), rule.point, tau))
-    return {
-        name: error_of(setting, point, predicted, name, rule, normalize, sample_weight)
-        for name in names
-    }
+    times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, options["tau"])
+    return setting, Point.of(*times), predicted
+
+
+def mean_error(
+    setting: Setting,
+    point: Point,
+    predicted: Any,
+    method: str,
+    rule: Loss,
+    normalize: str = "n",
+    sample_weight: Any = None,
+) -> float:
+    """Value of `error_of` alone: subjects in parts that stay in the cache, on several threads."""
+    arguments = setting, point, predicted, method, rule, normalize
+    starts = range(0, len(setting.y), PART)
+    if len(starts) == 1 or rule.domain is not None or not setting.divisible:
+        return error_of(*arguments, sample_weight).value
+    average = average_weight(setting, sample_weight)
+    rules = convention(setting, method, rule, predicted, normalize)
+    # Tables of the reference are built before several threads look at them.
+    METHODS[method](setting.part(slice(0, 1)))
+
+    def sums(start: int) -> tuple[float, float, bool]:
+        rows = slice(start, start + PART)
+        some, weight = setting.part(rows), None if average is None else average[rows]
+        surrogates = METHODS[method](some)
+        found = combine(
+            some, surrogates, rule, point.times[rows], weight, normalize, rules, {}, part=True
+        )
+        total = found.value * found.normalizer if found.normalizer > 0 else 0.0
+        return total, found.normalizer, bool(found.weight.any())
+
+    total, normalizer, anybody = 0.0, 0.0, False
+    for part in in_order(sums, starts):
+        total, normalizer, anybody = total + part[0], normalizer + part[1], anybody or part[2]
+    if not (normalizer > 0 and anybody):  # refused there, with the reasons
+        return error_of(*arguments, sample_weight).value
+    return total / normalizer
 
 
 def error_of(
@@ -176,21 +232,21 @@ def time_error(
     >>> time_error(y_test, [3, 5, 6], y_train=y_train, method="uncensored")
     1.0
     """
-    return time_error_details(
+    question = _question(
         y_true,
         predicted,
-        method=method,
+        (method,),
+        loss,
+        normalize,
         y_train=y_train,
-        loss=loss,
         weighted=weighted,
         tau=tau,
         area=area,
         tail=tail,
-        normalize=normalize,
         censoring=censoring,
-        sample_weight=sample_weight,
         true_time=true_time,
-    ).value
+    )
+    return mean_error(*question, method, LOSSES[loss], normalize, sample_weight)
 
 
 def _like_time_error(loss: str) -> Callable[[Callable[..., float]], Callable[..., float]]:

@@ -1,0 +1,135 @@
+"""Subjects in parts, curves left where they are: the same numbers in less memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from survgauge import Outcomes, Reference, SurvivalCurves, evaluate, time_error
+from survgauge.errors import SurvgaugeError
+from survgauge.evaluation import cells
+from survgauge.metrics import time_errors
+from survgauge.metrics.time_errors import time_error_details
+from survgauge.reference import PseudoMeans
+
+
+def _outcomes(rng: np.random.Generator, n: int) -> Outcomes:
+    time = rng.integers(0, 9, n).astype(float)
+    return Outcomes(time, rng.random(n) < 0.6, rng.integers(1, 4, n))
+
+
+@pytest.mark.parametrize("normalize", ["n", "weights", "events"])
+@pytest.mark.parametrize("loss", ["absolute", "squared", "log"])
+@given(seed=st.integers(0, 10**6), in_sample=st.booleans(), weighted=st.booleans())
+def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_sample, weighted):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 25))
+    y, predicted = _outcomes(rng, n), rng.integers(0, 12, n)
+    options = {
+        "y_train": None if in_sample else _outcomes(rng, 12),
+        "loss": loss,
+        "normalize": normalize,
+        "tau": 6.0 if seed % 3 == 0 else None,
+        "sample_weight": rng.integers(0, 3, n) + 0.5 if weighted else None,
+    }
+    for method in time_errors.CENSORED_METHODS:
+        try:
+            expected = time_error_details(y, predicted, method=method, **options).value
+        except SurvgaugeError as error:
+            expected = error
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time_errors, "PART", 4)
+            if isinstance(expected, SurvgaugeError):
+                with pytest.raises(type(expected)):
+                    time_error(y, predicted, method=method, **options)
+                continue
+            found = time_error(y, predicted, method=method, **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=method)
+
+
+@given(seed=st.integers(0, 10**6), tail=st.sampled_from(["linear", "exponential", "hold"]))
+def test_pseudo_means_do_not_depend_on_the_pieces(seed, tail):
+    rng = np.random.default_rng(seed)
+    y = _outcomes(rng, int(rng.integers(2, 40)))
+    if not y.event.any():
+        return
+    whole = PseudoMeans.joining(Reference(y), "step", tail)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("survgauge.reference._PIECE", 3)
+        pieces = PseudoMeans.joining(Reference(y), "step", tail)
+    np.testing.assert_array_equal(pieces.by_index, whole.by_index)
+    c = np.array([y.time.max() + 1.0])
+    j = np.array([whole.by_index.size - 1])
+    last = float(y.time.max())
+    np.testing.assert_array_equal(pieces.at(c, j, last), whole.at(c, j, last))
+
+
+def _many(n: int, m: int, where: object = None) -> SimpleNamespace:
+    rng = np.random.default_rng(3)
+    grid = np.linspace(0.0, 12.0, m)
+    rate = rng.gamma(3.0, 0.06, n)
+    survival = np.exp(-rate[:, None] * grid).astype(np.float32)
+    if where is not None:
+        kept = np.memmap(where, np.float32, "w+", shape=survival.shape)
+        kept[:] = survival
+        kept.flush()
+        survival = np.memmap(where, np.float32, "r", shape=survival.shape)
+    time, limit = rng.exponential(1 / rate), rng.exponential(9.0, n)
+    y = np.minimum(time, limit), time <= limit
+    return SimpleNamespace(grid=grid, survival=survival, y=y)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_float32_curves_are_neither_copied_nor_widened(mapped, tmp_path):
+    n, m = 100_000, 200
+    given_ = _many(n, m, tmp_path / "curves" if mapped else None)
+    evaluate(SurvivalCurves(given_.grid, given_.survival[:500]), tuple(v[:500] for v in given_.y),
+             confidence=None)  # fmt: skip
+    tracemalloc.start()
+    try:
+        curves = SurvivalCurves(given_.grid, given_.survival)
+        assert np.shares_memory(curves.survival, given_.survival)
+        metrics = ["mae_po", "harrell", "brier", "ibs", "ibll", "crps", "log_likelihood",
+                   "d_calibration", "km_calibration"]  # fmt: skip
+        evaluate(curves, given_.y, y_train=given_.y, metrics=metrics, confidence=None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # 80 MB of curves: a copy, let alone a wide one, would show.
+    assert peak < 0.6 * given_.survival.nbytes
+
+
+def test_medians_are_computed_once_and_outcomes_sorted_once(monkeypatch):
+    given_ = _many(2000, 20)
+    curves = SurvivalCurves(given_.grid, given_.survival)
+    y = Outcomes(*given_.y)
+    asked = []
+    quantile = SurvivalCurves.quantile
+    monkeypatch.setattr(
+        SurvivalCurves,
+        "quantile",
+        lambda self, q: asked.append(self.one_curve) or quantile(self, q),
+    )
+    evaluate(curves, y, y_train=given_.y, n_boot=10)
+    assert asked.count(False) == 1  # the model's; the baseline has one curve for all
+    assert y.order() is y.order()  # kept
+
+
+def test_above_a_size_cells_keep_numbers_and_let_contributions_go(monkeypatch):
+    given_ = _many(3000, 20)
+    models = {
+        "a": SurvivalCurves(given_.grid, given_.survival),
+        "b": SurvivalCurves(given_.grid, given_.survival**1.3),
+    }
+    metrics = ["mae_po", "harrell", "ibs", "ibll", "auc", "crps", "ici", "d_calibration"]
+    whole = evaluate(models, given_.y, y_train=given_.y, metrics=metrics, n_boot=12)
+    monkeypatch.setattr(cells, "CONTRIBUTIONS_LIMIT", 100)
+    slim = evaluate(models, given_.y, y_train=given_.y, metrics=metrics, n_boot=12)
+    assert all(score.measured.psi is None for score in slim.scores)
+    assert any(score.measured.psi is not None for score in whole.scores)
+    assert slim.to_dict() == whole.to_dict()
