@@ -109,15 +109,16 @@ class MAEVariantsDisplay(FromPredictions):
         # Far-off predictions and surrogates are drawn at the edge.
         ends = np.concatenate((self.time, self.predicted, *self.counted.values()))
         end = 1.05 * min(float(np.nanmax(ends)), 4 * float(self.time.max())) or 1.0
+        start = max(1.05 * min(0.0, float(self.predicted.min())), -end)
         unit = f" {style.plain(self.unit)}" if self.unit else ""
         for k, ax in enumerate(axes):
-            predicted = min(float(self.predicted[k]), end)
+            predicted = float(np.clip(self.predicted[k], start, end))
             ax.axvline(predicted, color="black", linewidth=1.0, linestyle=(0, (4, 2)))
             ax.axvline(self.time[k], color=style.GREY, linewidth=0.7)
             for row, method in enumerate(methods):
                 self._draw_row(ax, row, method, k, predicted, end)
             style.names_on_rows(ax, methods)
-            ax.set_xlim(0, end)
+            ax.set_xlim(start, end)
             what = "event at" if self.event[k] else "censored at"
             when = f"{what} {style.amount(float(self.time[k]))}{unit}"
             ax.set_title(f"subject {self.subjects[k]}: {when}", loc="left")

@@ -127,6 +127,8 @@ class MetricsDisplay(Display):
                     color=style.GREY, fontsize="x-small",
                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
                 )  # fmt: skip
+            if len(missing) == len(at):
+                ax.set_xticks([])
             self._draw_baseline(ax, rows)
             style.names_on_rows(ax, labels)
             place = ax.get_subplotspec()
@@ -135,7 +137,8 @@ class MetricsDisplay(Display):
             ax.grid(axis="y", color="#E6E6E6", linewidth=0.6, zorder=0)
             ax.set_axisbelow(True)
             ax.margins(x=0.08)
-            ax.locator_params(axis="x", nbins=4)
+            if len(missing) < len(at):
+                ax.locator_params(axis="x", nbins=4)
             ax.set_title(_heading(rows[0]), loc="left", fontsize="small")
         style.legend(axes, own, self._legend())
 

@@ -252,6 +252,9 @@ class ErrorOverTimeDisplay(FromPredictions):
         ax.set_ylim(bottom=0)
         ax.set_ylabel(style.time_label(self.unit, f"mean absolute\nerror, {self.method}"))
         left, width = self.edges[:-1], np.diff(self.edges)
+        if not width.any():  # everybody at the same time
+            width = np.full(1, 0.1 * float(left[0]) or 0.1)
+            left = left - width / 2
         bars = {"width": width, "align": "edge", "edgecolor": "white", "linewidth": 0.5}
         axes[1].bar(left, self.events, color=style.EVENT, **bars)
         rest = self.subjects - self.events
