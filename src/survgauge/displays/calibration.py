@@ -35,6 +35,15 @@ class DCalibrationDisplay(FromPredictions):
         Subjects per bin of a calibrated model.
     p_value : dict of model to float
         Pearson's test.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = DCalibrationDisplay.from_predictions(curves, y, bins=2)
+    >>> d.observed["model"].round(2), d.events["model"]
+    (array([2., 2.]), array([1., 2.]))
     """
 
     edges: Floats
@@ -135,6 +144,15 @@ class OneCalibrationDisplay(FromPredictions):
         predictions there may be fewer groups than asked for.
     p_value : dict of model to float
         D'Agostino and Nam's test.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = OneCalibrationDisplay.from_predictions(curves, y, time=5, groups=2)
+    >>> d.predicted["model"].round(3), d.observed["model"]
+    (array([0.338, 0.712]), array([0. , 0.5]))
     """
 
     time: float

@@ -38,6 +38,14 @@ class MAEVariantsDisplay(FromPredictions):
         How much the subject counts, and its error.
     values : dict of method to float
         The metric of all test subjects.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = MAEVariantsDisplay.from_predictions([3, 6, 6, 6], y, subjects=[1])
+    >>> {method: error.round(2).tolist() for method, error in d.error.items()}
+    {'uncensored': [nan], 'hinge': [0.0], 'margin': [1.0], 'ipcw_d': [nan], 'ipcw_t': [1.0],
+    'po': [1.0]}
     """
 
     model: str

@@ -40,6 +40,15 @@ class SmoothCalibrationDisplay(FromPredictions):
         Bounds of the histogram of predictions.
     histogram, events : dict of model to ndarray of shape (bars,)
         Subjects whose prediction lies in a bar, and those of them with the event by the time.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = SmoothCalibrationDisplay.from_predictions(curves, y, time=5)
+    >>> d.predicted["model"][[0, -1]].round(3), float(d.events["model"].sum())
+    (array([0.125, 0.85 ]), 1.0)
     """
 
     time: float
@@ -188,6 +197,15 @@ class MeanCurveDisplay(FromPredictions):
         Kaplan-Meier with its pointwise band.
     mean : dict of model to ndarray of shape (k,)
         Average of the models' curves; NaN where some say nothing (tail "nan").
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = MeanCurveDisplay.from_predictions(curves, y, times=[4, 6])
+    >>> d.km.round(3), d.mean["model"].round(3)
+    (array([0.75 , 0.375]), array([0.55, 0.4 ]))
     """
 
     times: Floats

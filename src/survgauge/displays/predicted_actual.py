@@ -45,6 +45,13 @@ class PredictedActualDisplay(FromPredictions):
         surrogate (NaN where the method has none).
     weight : ndarray of shape (n,)
         How much it counts.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = PredictedActualDisplay.from_predictions([3, 5, 6, 6], y)
+    >>> d.surrogate.round(2)
+    array([2., 7., 8., 6.])
     """
 
     model: str

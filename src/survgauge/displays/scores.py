@@ -43,6 +43,15 @@ class MetricsDisplay(Display):
         p-value), and group where subjects were evaluated by group. NaN: undefined, or no interval.
     models : tuple of str
         In the order of the evaluation.
+
+    Examples
+    --------
+    >>> from survgauge import evaluate
+    >>> y = ([2, 5, 7, 8], [1, 0, 1, 1])
+    >>> ev = evaluate({"a": [3, 5, 6, 9], "b": [5, 5, 5, 5]}, y, metrics=["mae_po"], unit="days")
+    >>> d = MetricsDisplay.from_evaluation(ev)
+    >>> [(row["model"], round(row["value"], 2), row["unit"]) for row in d.values]
+    [('a', 1.12, 'days'), ('b', 2.65, 'days')]
     """
 
     values: list[dict[str, Any]]
@@ -180,6 +189,15 @@ class DifferencesDisplay(Display):
         of the model with the better value, or nothing), and group where there are groups.
     direction : {"lower", "higher"}
         Which values of the metric are better.
+
+    Examples
+    --------
+    >>> from survgauge import evaluate
+    >>> y = ([2, 5, 7, 8], [1, 0, 1, 1])
+    >>> ev = evaluate({"a": [3, 5, 6, 9], "b": [5, 5, 5, 5]}, y, metrics=["mae_po"], unit="days")
+    >>> [row] = DifferencesDisplay.from_evaluation(ev).values
+    >>> round(row["difference"], 2), row["better"]
+    (-1.54, 'a')
     """
 
     values: list[dict[str, Any]]

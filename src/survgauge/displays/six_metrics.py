@@ -55,6 +55,16 @@ class SixMetricsDisplay(FromPredictions):
     values : dict of str to float
         The six metrics of these subjects: mae, harrell, ibs, log_likelihood, one_calibration,
         d_calibration; NaN where undefined.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = SixMetricsDisplay.from_predictions(curves, y, at=5)
+    >>> {name: round(value, 3) for name, value in d.values.items()}
+    {'mae': 4.487, 'harrell': 1.0, 'ibs': 0.076, 'log_likelihood': -2.013,
+    'one_calibration': 0.227, 'd_calibration': 1.0}
     """
 
     model: str

@@ -71,6 +71,15 @@ class SubjectCurvesDisplay(FromPredictions):
         out.
     subjects, time, event : ndarray of shape (k,)
         Row numbers in the test set, and what was observed.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = SubjectCurvesDisplay.from_predictions(curves, y, subjects=[1], times=[4, 6])
+    >>> d.survival["model"].round(2), d.event
+    (array([[0.5 , 0.35]]), array([False]))
     """
 
     times: Floats

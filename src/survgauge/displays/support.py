@@ -48,6 +48,13 @@ class SupportDisplay(Display):
         The same as `at_risk` in the reference set.
     horizon, reason : float, str
         Where support ends, and why: "thin-risk-set", "g-below-floor" or "past-follow-up".
+
+    Examples
+    --------
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = SupportDisplay.from_outcomes(y, times=[0, 5, 7], min_at_risk=2)
+    >>> d.at_risk, d.censoring.round(3), d.horizon, d.reason
+    (array([4., 3., 1.]), array([1.   , 0.667, 0.667]), 6.0, 'thin-risk-set')
     """
 
     times: Floats
@@ -146,6 +153,13 @@ class SurrogatesDisplay(Display):
     surrogate, weight : dict of method to ndarray of shape (n_c,)
         The time that stands for the subject's (NaN where the method has none) and how much it
         counts.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = SurrogatesDisplay.from_outcomes(y, methods=["margin", "ipcw_t"])
+    >>> d.time, d.surrogate
+    (array([5.]), {'margin': array([7.]), 'ipcw_t': array([7.])})
     """
 
     time: Floats
@@ -262,9 +276,9 @@ def _at_risk(table: RiskTable, times: Floats) -> Floats:
 
 
 def _censoring(problem: Problem, times: Floats) -> Floats:
+    """G at the times; where it depends on the subject, its average."""
     weights = CensoringWeights(problem.y, problem.reference, problem.censoring, problem.convention)
     if weights.km is not None:
         return weights.km.at(times)
     share = problem.y.weight / problem.y.weight.sum()
-    everybody = np.ones(len(problem.y))
-    return np.array([share @ np.asarray(weights._given(everybody * t, "right")) for t in times])
+    return np.array([float(share @ weights.survivors(float(t))) for t in times])

@@ -40,6 +40,15 @@ class TimeCurveDisplay(FromPredictions):
         Kaplan-Meier of the reference set, predicted for everybody (its AUC is 1/2).
     horizon : float
         Where support ends; see `SupportDisplay`.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = TimeCurveDisplay.from_predictions(curves, y, kind="brier", times=[3, 5])
+    >>> d.values["model"].round(3), d.baseline.round(3)
+    (array([0.099, 0.125]), array([0.188, 0.188]))
     """
 
     kind: str

@@ -80,6 +80,13 @@ class ErrorByStatusDisplay(FromPredictions):
         nobody takes part (``uncensored`` and ``ipcw_d`` leave the censored out).
     weight : dict of model to (event, censored)
         Share of the two in the metric's weights.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = ErrorByStatusDisplay.from_predictions({"a": [3, 5, 6, 6]}, y)
+    >>> d.event["a"].mean, round(d.censored["a"].mean, 2)
+    (1.0, 2.0)
     """
 
     models: tuple[str, ...]
@@ -164,6 +171,13 @@ class ErrorOverTimeDisplay(FromPredictions):
         Error of the subjects observed in a bin, and how many of them take part. NaN in empty bins.
     events, subjects : ndarray of shape (bins,)
         How many had the event there, of how many.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> d = ErrorOverTimeDisplay.from_predictions({"a": [3, 5, 6, 6]}, y, bins=2)
+    >>> d.edges, d.mean["a"].round(2)
+    (array([2., 6., 8.]), array([1.2, 1. ]))
     """
 
     edges: Floats
