@@ -13,6 +13,8 @@ from survgauge.cli import _parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+if not DOCS.is_dir():
+    pytest.skip("the pages are not in a source distribution", allow_module_level=True)
 SKIPPED = ("_build", "_generated", "api/generated", "results/paper_template.md")
 TOCTREES = {
     ".md": re.compile(r"^```\{toctree\}(.*?)^```", re.DOTALL | re.MULTILINE),
