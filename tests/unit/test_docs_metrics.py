@@ -103,3 +103,9 @@ def test_figures_that_pages_name_exist():
     named = {kind for path in PAGES for kind in re.findall(r"ev\.plot\(\"(\w+)\"\)", read(path))}
     assert len(named) > 5
     assert named <= set(DISPLAYS)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *OTHERS], ids=lambda p: p.stem)
+def test_fractions_are_spelled_out(path):
+    r"""The MathML converter reads \tfrac12 as twelve over what follows."""
+    assert not re.search(r"\\[td]?frac\d\d", read(path))
