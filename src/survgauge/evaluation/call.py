@@ -18,7 +18,7 @@ from ..predictions import Prediction
 from .cells import evaluate_group
 from .census import Census
 from .result import NAN, Evaluation, Score
-from .warnings import EvaluationWarning, check_problem, check_tails
+from .warnings import EvaluationWarning, check_groups, check_problem, check_tails
 
 #: Above this many subjects antolini leaves the default set.
 ANTOLINI_LIMIT = 100_000
@@ -112,13 +112,22 @@ def evaluate(
         warnings=warnings,
     )
     scores: list[Score] = []
-    for group, rows in _groups(by, len(y)):
+    groups = _groups(by, len(y))
+    sizes = {
+        str(group): {"subjects": int(rows.size), "events": int(y.event[rows].sum())}
+        for group, rows in groups
+        if rows is not None
+    }
+    warnings += check_groups(sizes)
+    for group, rows in groups:
         part = problem if rows is None else problem.subset(rows)
         members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
         scores += run(part, members, group)
     if any(metric.name == "mae_po" for metric in chosen):
         warnings += check_tails(problem, parsed, confidence)
     support = support_of(problem, census, scores)
+    if sizes:
+        support["groups"] = sizes
     models = tuple(parsed)
     return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
 

@@ -54,6 +54,8 @@ def evaluate_group(
     scores: list[Score] = []
     remarks: list[EvaluationWarning] = []
     for batch in batches:
+        if many and batch[0].needs != "times":
+            problem.forget_times()
         scores += _evaluate_batch(problem, predictions, group, batch, plan, remarks)
     models, names = list(predictions), [metric.name for metric in metrics]
 

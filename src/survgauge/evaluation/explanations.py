@@ -40,6 +40,16 @@ EXPLANATIONS: dict[str, Explanation] = {
         "the time of Brier, AUC, 1-calibration and ICI lies past the horizon, used instead",
         "pass an earlier `time`",
     ),
+    "tau-past-follow-up": Explanation(
+        "caution",
+        "`tau` lies past the follow-up of the reference set: up to it nobody was observed",
+        "give a `tau` inside the follow-up",
+    ),
+    "small-groups": Explanation(
+        "caution",
+        "groups of `by` with under 30 subjects or 10 events",
+        "do not rely on their numbers",
+    ),
     "few-events": Explanation(
         "caution", "under 30 subjects or 10 events", "do not rely on the intervals"
     ),
@@ -82,7 +92,7 @@ EXPLANATIONS: dict[str, Explanation] = {
         "note", "surrogates above `tau`, set to `tau`, with the count", "nothing"
     ),
     "infinite": Explanation(
-        "problem",
+        "caution",
         "the model gave probability zero to something that happened",
         "smooth the curves, or use another metric",
     ),

@@ -76,7 +76,7 @@ class Score:
             "low": self.low,
             "high": self.high,
             "stderr": self.stderr,
-            "skill": 1.0 - self.value / self.baseline if self.baseline > 0 else NAN,
+            "skill": 1.0 - self.value / self.baseline if 0 < self.baseline < np.inf else NAN,
             "direction": self.metric.direction,
             "unit": self.metric.unit,
         }
@@ -169,8 +169,9 @@ class Evaluation:
         return _frame(self.comparisons())
 
     def _compare(self, a: Score, b: Score) -> dict[str, Any]:
-        level = self.confidence or 0.95
-        result = compare_values(a.value - b.value, a.stderr_against(b), level)
+        # Without a level there are no intervals, and no p-values either.
+        stderr = NAN if self.confidence is None else a.stderr_against(b)
+        result = compare_values(a.value - b.value, stderr, self.confidence or 0.95)
         row = {
             "model_a": a.model,
             "model_b": b.model,

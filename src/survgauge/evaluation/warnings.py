@@ -15,8 +15,11 @@ from ..inference import compare_values
 from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
+from ..metrics.skill import reference_curves
 from ..predictions import Prediction
+from ..reference import Reference
 from .census import Census
+from .verdict import BASELINE
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -75,6 +78,15 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
                 f"observed longer (up to {last:g})",
             )
         )
+    end = last if problem.reference is None else problem.reference.last_time
+    if problem.tau is not None and problem.tau > end:
+        found.append(
+            EvaluationWarning(
+                "tau-past-follow-up",
+                f"tau {problem.tau:g} lies past the last reference time {end:g}: what happens in "
+                "between is not observed",
+            )
+        )
     if np.isfinite(problem.time) and problem.time > problem.horizon:
         found.append(
             EvaluationWarning(
@@ -90,6 +102,19 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
             )
         )
     return found
+
+
+def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
+    """Remark on groups that are too small for numbers of their own."""
+    small = [name for name, n in sizes.items() if n["subjects"] < 30 or n["events"] < 10]
+    if not small:
+        return []
+    named = ", ".join(small[:5]) + (", ..." if len(small) > 5 else "")
+    message = (
+        f"{len(small)} of {len(sizes)} groups have fewer than 30 subjects or 10 events ({named}): "
+        "their numbers are rough"
+    )
+    return [EvaluationWarning("small-groups", message)]
 
 
 def check_measured(metric: Metric, measured: Measured, model: str) -> list[EvaluationWarning]:
@@ -136,11 +161,14 @@ def check_tails(
     significance, or turns the sign, the data do not tell the two models apart.
     """
     curves = {name: p.curves for name, p in predictions.items() if p.curves is not None}
-    if confidence is None or problem.tau is not None or len(curves) < 2:
+    if not curves or _closed(problem):
         return []
     shares = {name: float(np.mean(~c.reaches(0.5))) for name, c in curves.items()}
     if max(shares.values()) <= TAIL_SHARE / 2:
         return []
+    if BASELINE not in curves:
+        known = Reference(problem.y) if problem.reference is None else problem.reference
+        curves[BASELINE] = reference_curves(known, len(problem.y))
     given, held = {}, {}
     try:
         for name, c in curves.items():
@@ -153,7 +181,13 @@ def check_tails(
     def stderr_between(a: Any, b: Any) -> float:
         return standard_error(np.asarray(a.psi) - np.asarray(b.psi), a.frequency)
 
-    return tails_that_decide(given, held, stderr_between, confidence)
+    return tails_that_decide(given, held, stderr_between, confidence or 0.95)
+
+
+def _closed(problem: Problem) -> bool:
+    """Whether a horizon within the reference's follow-up ends all times."""
+    known = Reference(problem.y) if problem.reference is None else problem.reference
+    return problem.tau is not None and problem.tau <= known.last_time
 
 
 def tails_that_decide(
@@ -200,7 +234,8 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
 def _check_reference(name: str, measured: Measured, remark: Callable[[str, str], None]) -> None:
     """Remarks on what the reference set leaves open, unless a horizon closes it."""
     support, last = measured.support, measured.support["last_reference_time"]
-    if measured.convention.get("tau") is not None:
+    tau = measured.convention.get("tau")
+    if tau is not None and tau <= last:
         return
     past, left = support["censored_past_reference"], support["reference_survival_at_end"]
     reach = support.get("largest_surrogate") or 0.0
