@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge import Outcomes, Reference, SurvivalCurves, evaluate, time_error
@@ -25,6 +25,7 @@ def _outcomes(rng: np.random.Generator, n: int) -> Outcomes:
 
 @pytest.mark.parametrize("normalize", ["n", "weights", "events"])
 @pytest.mark.parametrize("loss", ["absolute", "squared", "log"])
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), in_sample=st.booleans(), weighted=st.booleans())
 def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_sample, weighted):
     rng = np.random.default_rng(seed)
@@ -52,6 +53,7 @@ def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_s
         np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=method)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), tail=st.sampled_from(["linear", "exponential", "hold"]))
 def test_pseudo_means_do_not_depend_on_the_pieces(seed, tail):
     rng = np.random.default_rng(seed)

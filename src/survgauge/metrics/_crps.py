@@ -7,6 +7,7 @@ integral is exact: closed forms for lines and steps, four Gauss-Legendre points 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from .. import _interpolation as kernel
 from .._arrays import Bools, Floats, Ints, look_up
 from .._curve_reader import Scratch
-from ..curves import SurvivalCurves
+from ..curves import PART_ROWS, SurvivalCurves
 from ..tails import tail_survival
 
 # Nodes and weights of Gauss-Legendre quadrature on [0, 1].
@@ -45,9 +46,11 @@ def by_subject(curves: SurvivalCurves, score: Callable[[Pieces, Any], Floats]) -
     """Scores of all subjects from `score(pieces, rows)`; a curve that all share is read once."""
     out = np.empty(len(curves))
     if curves.one_curve:
-        rows, missing = slice(0, len(curves)), bool(curves.times[0] > 0)
-        nodes = kernel.with_origin(curves.times, curves.survival[:1], missing)
-        out[rows] = score(Pieces(*nodes, curves.interpolation), rows)
+        nodes = kernel.with_origin(curves.times, curves.survival[:1], bool(curves.times[0] > 0))
+        pieces = Pieces(*nodes, curves.interpolation)
+        for start in range(0, len(curves), PART_ROWS):
+            rows = slice(start, min(start + PART_ROWS, len(curves)))
+            out[rows] = score(pieces, rows)
         return out
 
     def fill(blocks: Iterator[slice]) -> None:
@@ -140,13 +143,20 @@ class Pieces:
 
     def _around(self, k: Ints) -> tuple[Floats, Floats]:
         """Integrals of (1 - S)^2 over the intervals before k, and of S^2 over those after it."""
-        s, slopes, row = self.s, self.slopes, self._rows(k)
-        whole = self.gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:]
-        failed, alive = self._squares(np.float64(0.0), np.float64(1.0), whole)
-        before = np.where(k > 0, np.cumsum(failed, axis=1)[row, np.maximum(k - 1, 0)], 0.0)
-        later = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
+        row = self._rows(k)
+        earlier, later = self._sums
+        before = np.where(k > 0, earlier[row, np.maximum(k - 1, 0)], 0.0)
         final = later.shape[1] - 1
         return before, np.where(k < final, later[row, np.minimum(k + 1, final)], 0.0)
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Integrals of (1 - S)^2 up to the end, and of S^2 from the start, of each interval."""
+        s, slopes = self.s, self.slopes
+        whole = self.gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:]
+        failed, alive = self._squares(np.float64(0.0), np.float64(1.0), whole)
+        np.cumsum(failed, axis=1, out=failed)
+        return failed, np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
 
     def density(self, time: Floats) -> Floats:
         """Minus the slope at each subject's time, on the interval that ends there; not the tail."""

@@ -32,7 +32,8 @@ def inversions(
     leaf = max(1, -(-n >> depth))
     full = np.arange(leaf << depth, dtype=np.int32)  # the padding comes last and ranks highest
     full[:n] = rank
-    codes = full // leaf << _LEAF_BITS | full % leaf
+    # Full leaves number themselves.
+    codes = full if leaf == 1 << _LEAF_BITS else full // leaf << _LEAF_BITS | full % leaf
     state = _State(codes, left, right)
     for level in reversed(range(depth)):
         state.split(1 << (level + _LEAF_BITS), leaf << level)

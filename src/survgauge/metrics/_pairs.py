@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, inversions, run_bounds
 
@@ -118,6 +119,7 @@ def pair_counts(
     anchor_weight: Floats | None = None,
     weight: Floats | None = None,
     partners: bool = True,
+    order: Ints | None = None,
 ) -> PairCounts:
     r"""Count the comparable pairs of every subject, ties exact, in O(n log n).
 
@@ -135,6 +137,8 @@ def pair_counts(
         w; whole numbers give what repeated rows would.
     partners : bool
         Whether to count the partner's role too (needed for standard errors).
+    order : array of shape (n,), optional
+        Rows by time, where they have been sorted already.
 
     Examples
     --------
@@ -146,21 +150,32 @@ def pair_counts(
     >>> round(counts.value(), 6)
     0.666667
     """
-    n = time.size
-    lay = _Layout(time, event, risk)
+    lay = _Layout(time, event, risk, order)
     e, w = event[lay.order], None if weight is None else weight[lay.order]
     # The anchor's weight as its partners see it: zero for everybody who is no anchor.
     left: Counts = e if anchor_weight is None else anchor_weight[lay.order] * e
     left = left if w is None else left * w
     later_smaller, earlier_greater = inversions(lay.rank, left if partners else None, w)
-    cum_w = cumulative(np.ones(n, dtype=np.int64) if w is None else w)
-    found = cum_w[n] - cum_w[lay.event_end], later_smaller, lay.ties_after(w)
-    anchor = Role(*(back(np.where(e, column, 0), lay.order) for column in found))
+    later_smaller[~e] = 0
+    concordant = back(later_smaller, lay.order)
+    del later_smaller
+    anchor = Role(
+        back(_kept(e, lay.partners(w)), lay.order),
+        concordant,
+        lay.back(None if (tied := lay.ties_after(w)) is None else _kept(e, tied)),
+    )
     if not partners:
         return PairCounts(anchor, None, anchor_weight, weight)
-    found = cumulative(left)[lay.block_start], earlier_greater, lay.ties_before(left)
-    partner = Role(*(back(column, lay.order) for column in found))
+    concordant = back(earlier_greater, lay.order)
+    del earlier_greater
+    partner = Role(back(lay.anchors(left), lay.order), concordant, lay.back(lay.ties_before(left)))
     return PairCounts(anchor, partner, anchor_weight, weight)
+
+
+def _kept(rows: Bools, values: Counts) -> Counts:
+    """Set all others to zero, in place."""
+    values[~rows] = 0
+    return values
 
 
 class _Layout:
@@ -170,55 +185,80 @@ class _Layout:
     events tied in time rise in risk, and equal risks rise in position.
     """
 
-    def __init__(self, time: Floats, event: Bools, risk: Floats) -> None:
+    def __init__(self, time: Floats, event: Bools, risk: Floats, order: Ints | None = None) -> None:
         n = time.size
         by_risk = np.argsort(risk)
-        level = np.empty(n, dtype=np.int64)
+        level = np.empty(n, dtype=np.int32)
         level[by_risk] = _steps(risk[by_risk])
-        order = np.argsort(time)
-        moment = _steps(time[order])
-        tied_times = n > 0 and int(moment[-1]) < n - 1
-        block = np.arange(n)
-        if tied_times:
-            kind = 2 * moment + ~event[order]
-            resort = np.argsort(kind * n + level[order])
-            order, kind, moment = order[resort], kind[resort], moment[resort]
-            block = _steps(kind)
-        self.order, self.level, self.block = order, level[order], block
         self.tied_risks = n > 0 and int(level[by_risk[-1]]) < n - 1
-        self.rank = self.level.astype(np.int32)
+        del by_risk
+        order = np.argsort(time) if order is None else order
+        moment = _steps(time[order])
+        self.tied_times = n > 0 and int(moment[-1]) < n - 1
+        self.block = np.empty(0, dtype=np.int32)
+        if self.tied_times:
+            kind = 2 * moment.astype(np.int64) + ~event[order]
+            resort = np.argsort(kind * n + level[order])
+            order, kind = order[resort], kind[resort]
+            self.block = _steps(kind)
+        del moment
+        self.order, self.level = order, level[order]
+        self.rank = self.level
         self.by_rank: Ints = np.empty(0, dtype=np.intp)
         if self.tied_risks:
-            key = self.level << 32 | np.arange(n)
+            key = self.level.astype(np.int64) << 32 | np.arange(n)
             key.sort()
             self.by_rank = key & 0xFFFFFFFF
+            self.rank = np.empty(n, dtype=np.int32)
             self.rank[self.by_rank] = np.arange(n, dtype=np.int32)
-        # First position of the block of equals, and of the first partner of an event of it.
-        self.block_start, self.event_end = np.arange(n), np.arange(1, n + 1)
-        if tied_times:
-            self.block_start, self.event_end = run_bounds(block)
+
+    def partners(self, w: Counts | None) -> Counts:
+        """Per position, the weight of those behind it: partners of an event there."""
+        n = self.order.size
+        ends = run_bounds(self.block)[1] if self.tied_times else None
+        if w is None:
+            if ends is None:
+                return np.arange(n - 1, -1, -1, dtype=np.int32)
+            return (n - ends).astype(np.int32)
+        total = cumulative(w)
+        return total[n] - total[1:] if ends is None else total[n] - total[ends]
+
+    def anchors(self, left: Counts) -> Counts:
+        """Per position, the weight of the anchors before it."""
+        total = cumulative(left)
+        if total.dtype == np.int64:
+            total = total.astype(np.int32)
+        return total[run_bounds(self.block)[0]] if self.tied_times else total[:-1]
+
+    def back(self, values: Counts | None) -> Counts:
+        """Values in the caller's order; None: all zero, and no memory."""
+        if values is None:
+            return np.broadcast_to(np.int32(0), self.order.size)
+        return back(values, self.order)
 
     def _runs(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Bounds, in rank order, of equal risks and of equals in risk, time and event."""
-        block = self.block[self.by_rank]
         level = self.level[self.by_rank]
-        return *run_bounds(level), *run_bounds(level * block.size + block)
+        if not self.tied_times:  # nobody else in a block
+            alone = np.arange(level.size)
+            return *run_bounds(level), alone, alone + 1
+        block = self.block[self.by_rank]
+        return *run_bounds(level), *run_bounds(level.astype(np.int64) * block.size + block)
 
-    def ties_after(self, w: Counts | None) -> Counts:
+    def ties_after(self, w: Counts | None) -> Counts | None:
         """Per position, the weight of later positions of the same risk in other blocks."""
-        n = self.order.size
         if not self.tied_risks:
-            return np.zeros(n, dtype=np.int64)
+            return None
         _, level_end, _, run_end = self._runs()
         if w is None:
             return back(level_end - run_end, self.by_rank)
         total = cumulative(w[self.by_rank])
         return back(total[level_end] - total[run_end], self.by_rank)
 
-    def ties_before(self, left: Counts) -> Counts:
+    def ties_before(self, left: Counts) -> Counts | None:
         """Per position, the anchors' weight at earlier positions of the same risk."""
         if not self.tied_risks:
-            return np.zeros(self.order.size, dtype=np.int64)
+            return None
         level_start, _, run_start, _ = self._runs()
         total = cumulative(left[self.by_rank])
         return back(total[run_start] - total[level_start], self.by_rank)
@@ -320,9 +360,9 @@ def concordance_by_rule(totals: PairTotals, same_time: SameTimePairs, rule: str)
     return good / total if total > 0 else float("nan")
 
 
-def _steps(ordered: Counts) -> Ints:
+def _steps(ordered: Counts) -> NDArray[np.int32]:
     """Number of changes of value up to each entry of a sorted array."""
-    steps = np.zeros(ordered.size, dtype=np.int64)
+    steps = np.zeros(ordered.size, dtype=np.int32)
     np.cumsum(ordered[1:] != ordered[:-1], out=steps[1:])
     return steps
 

@@ -73,7 +73,10 @@ class Tally:
         """C without row i is about C - psi_i: psi_i = (credit_i - C total_i) / pairs."""
         if self.credit is None or self.total is None:
             return None
-        return (self.credit - self.value * self.total) / self.pairs
+        psi = self.total * -self.value
+        psi += self.credit
+        psi /= self.pairs
+        return psi
 
 
 def tally_counts(counts: PairCounts, ties: str) -> Tally:
@@ -100,9 +103,11 @@ def tally_counts(counts: PairCounts, ties: str) -> Tally:
         return Tally(ahead, behind, level)
     scale: Floats | float = 1.0 if counts.anchor_weight is None else counts.anchor_weight
     one, other = counts.anchor, counts.partner
-    credit = one.concordant * scale + other.concordant
-    total = one.comparable * scale + other.comparable
-    if tied != 0:
+    credit = one.concordant * scale
+    credit += other.concordant
+    total = one.comparable * scale
+    total += other.comparable
+    if tied != 0 and found.tied:
         equal = one.tied * scale + other.tied
         credit, total = (credit, total - equal) if tied is None else (credit + tied * equal, total)
     if counts.weight is not None:

@@ -11,7 +11,7 @@ from ..curves import SurvivalCurves
 from ..errors import UndefinedMetricError, name_some
 from ..outcomes import Outcomes
 from ._checks import check_curves, subject_mass
-from ._crps import by_subject, log_tail, tail_squares
+from ._crps import Pieces, by_subject, log_tail, tail_squares
 from .details import Details
 
 
@@ -61,12 +61,20 @@ def crps_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Deta
     (1.25, 0.75, 0)
     """
     y, checked, mass = _inputs(y_true, curves, sample_weight)
-    last, ends = checked.last_time, checked.last_survival
-    past = y.time > last
-    _refuse_nan_tail(checked, (mass > 0) & (y.event | past))
-    loss = by_subject(checked, lambda pieces, rows: pieces.crps(y.time[rows], y.event[rows]))
-    before, after = tail_squares(np.maximum(y.time, last), last, ends, checked.tail)
-    loss += np.where(past, before, 0.0) + np.where(y.event, after, 0.0)
+    if checked.tail == "nan":
+        _refuse_nan_tail(checked, (mass > 0) & (y.event | (y.time > checked.last_time)))
+
+    def score(pieces: Pieces, rows: Any) -> Floats:
+        time, event = y.time[rows], y.event[rows]
+        loss = pieces.crps(time, event)
+        last, ends = checked.last_time[rows], pieces.s[:, -1]
+        ends = np.broadcast_to(ends, time.shape)
+        before, after = tail_squares(np.maximum(time, last), last, ends, checked.tail)
+        loss += np.where(time > last, before, 0.0)
+        loss += np.where(event, after, 0.0)
+        return loss
+
+    loss = by_subject(checked, score)
     return _mean(y, mass, loss, checked, {"score": "crps", "direction": "lower"})
 
 
@@ -183,6 +191,10 @@ def _mean(
     }
     if infinite.size:
         support["infinite_for"] = name_some(infinite)
-    psi = mass * (score - value) / total if np.isfinite(value) else None
+    psi = None
+    if np.isfinite(value):
+        psi = score - value
+        psi *= mass
+        psi /= total
     convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
     return Details(value, convention, support, psi, y.weight if y.weighted else None)

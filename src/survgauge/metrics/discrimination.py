@@ -52,6 +52,7 @@ def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) ->
         anchor_weight=question.anchor_weight,
         weight=question.mass,
         partners=partners,
+        order=question.y.order(),
     )
     return question.details(question.tally(counts, lambda: values))
 

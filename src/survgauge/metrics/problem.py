@@ -107,9 +107,11 @@ class Problem:
             self._cache[key] = build()
         return self._cache[key]
 
-    def forget(self) -> None:
-        """Drop what was kept for other metrics."""
-        self._cache.clear()
+    def forget_times(self) -> None:
+        """Drop what only the time errors look at; it comes back when asked for."""
+        setting = self._cache.pop("setting", None)
+        if setting is not None:
+            setting.reference.forget()
 
     @property
     def setting(self) -> Setting:
