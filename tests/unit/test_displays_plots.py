@@ -240,7 +240,7 @@ def test_arrows_of_a_crowd_are_a_choice_that_is_said():
     rng = np.random.default_rng(3)
     y = sg.Outcomes(rng.exponential(size=600), rng.random(600) < 0.3)
     d = displays.PredictedActualDisplay.from_predictions(rng.exponential(size=600), y)
-    assert any("150 arrows drawn" in text for text in texts(d.plot()))
+    assert any("150 drawn" in text for text in texts(d.plot()))
 
 
 def test_plots_need_matplotlib(monkeypatch):

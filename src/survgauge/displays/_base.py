@@ -77,7 +77,7 @@ class Display:
     """A figure as an object: plain fields, `rows()`, `frame()` and `plot()`."""
 
     #: Inches; a column is 3.4 wide, a page 7.
-    _size: ClassVar[tuple[float, float]] = (4.6, 3.1)
+    _size: ClassVar[tuple[float, float]] = (3.6, 2.75)
 
     @classmethod
     def from_evaluation(cls: type[D], *args: Any, **kwargs: Any) -> D:

@@ -185,6 +185,20 @@ def notes(left_out: dict[str, str], names: dict[str, str], width: int) -> str:
     return "\n".join(fill(line, max(width, 24), subsequent_indent="  ") for line in lines)
 
 
+def _columns(lengths: list[int], inches: float) -> int:
+    """Most columns of a legend that fit; they are filled one after the other.
+
+    >>> _columns([3, 3, 3, 30], 3.6), _columns([3, 3, 3, 3], 3.6)
+    (2, 4)
+    """
+    for columns in range(len(lengths), 1, -1):
+        parts = np.array_split(np.array(lengths), columns)
+        even = -(-len(lengths) // -(-len(lengths) // columns)) == columns
+        if even and sum(0.52 + 0.06 * int(part.max()) for part in parts) <= inches:
+            return columns
+    return 1
+
+
 def legend(
     axes: list[Any],
     own: bool,
@@ -205,11 +219,8 @@ def legend(
     if title:
         options |= {"title": title, "title_fontsize": "small"}
     if own:
-        longest = max((len(handle.get_label()) for handle in handles), default=1)
-        columns = max(1, min(len(handles), int(inches / (0.5 + 0.06 * longest))))
-        # As many columns as rows of the same number need, so that the last row is not short.
+        columns = _columns([len(handle.get_label()) for handle in handles], inches)
         rows = -(-len(handles) // columns)
-        columns = -(-len(handles) // rows) if handles else 1
         # The legend grows downwards, not at the panels' cost.
         extra = 0.17 * max(rows - 1, 0) + 0.14 * title.count("\n")
         figure.set_size_inches(inches, float(figure.get_size_inches()[1]) + extra)

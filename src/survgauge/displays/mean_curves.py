@@ -142,7 +142,7 @@ class SmoothCalibrationDisplay(FromPredictions):
 
     def _figure(self) -> list[Any]:
         strips = 0.25 + 0.27 * len(self.ici)
-        return style.stack((3.0, strips), (4.4, 3.7 + strips))
+        return style.stack((3.0, strips), (3.6, 3.1 + strips))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
@@ -246,7 +246,7 @@ class MeanCurveDisplay(FromPredictions):
             for t, s, a, b in zip(self.times.tolist(), values.tolist(), low, high, strict=True)
         ]
 
-    _size = (4.8, 3.3)
+    _size = (3.6, 2.75)
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)

@@ -101,7 +101,7 @@ class PredictedActualDisplay(FromPredictions):
             for k, values in enumerate(zip(*(c.tolist() for c in columns), strict=True))
         ]
 
-    _size = (4.6, 4.5)
+    _size = (3.6, 3.7)
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax = axes[0]
@@ -122,9 +122,7 @@ class PredictedActualDisplay(FromPredictions):
         ax.set_ylabel(style.time_label(self.unit, "predicted time"))
         title = style.plain(self.model, 40)
         if beyond:
-            title += (
-                f"\n{beyond:,} of {self.time.size:,} subjects reach past the axes (at the edge)"
-            )
+            title += f"\n{beyond:,} of {self.time.size:,} reach past the axes (at the edge)"
         ax.set_title(title, loc="left")
         self._legend(axes, own)
 
@@ -171,9 +169,9 @@ class PredictedActualDisplay(FromPredictions):
         if count:
             label = f"censored ({count:,})"
             if rows.size:
-                label += f", arrow to surrogate ({self.method})"
+                label += f", arrow to {self.method} surrogate"
                 if rows.size < count:
-                    label += f", {rows.size} arrows drawn"
+                    label += f", {rows.size} drawn"
             hollow = {"markerfacecolor": "white", "markeredgecolor": style.CENSORED}
             entries.append(style.handle(label, **dot, **hollow))
         entries.append(

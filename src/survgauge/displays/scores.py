@@ -165,7 +165,7 @@ class MetricsDisplay(Display):
             label = f"value with {self.confidence:.0%} interval"
             entries.append(style.handle(label, color="black", marker="o"))
         if any(np.isfinite(row["baseline"]) for row in self.values):
-            entries.append(style.handle("Kaplan-Meier of the reference", **_BASELINE))
+            entries.append(style.handle("Kaplan-Meier (reference)", **_BASELINE))
         if any(row["test"] for row in self.values):
             dots = {"color": style.GREY, "linewidth": 0.8, "linestyle": ":"}
             entries.append(style.handle("p = 0.05", **dots))

@@ -160,7 +160,7 @@ class SubjectCurvesDisplay(FromPredictions):
         k = self._panels()
         columns = min(k, 2 if k <= 4 else 3)
         rows = -(-k // columns)
-        width = 4.2 if columns == 1 else 6.6
+        width = 3.6 if columns == 1 else 6.6
         size = (width, 1.0 + 1.75 * rows)
         return style.grid(k, columns, size, share=True)
 

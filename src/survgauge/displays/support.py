@@ -106,7 +106,7 @@ class SupportDisplay(Display):
         return 2
 
     def _figure(self) -> list[Any]:
-        return style.stack((1.3, 1), (4.8, 4.1))
+        return style.stack((1.3, 1), (3.6, 3.6))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         counts, share = axes
@@ -237,7 +237,7 @@ class SurrogatesDisplay(Display):
         return 2
 
     def _figure(self) -> list[Any]:
-        return style.stack((3, 1), (4.8, 4.2))
+        return style.stack((3, 1), (3.6, 3.5))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(SURROGATE_METHODS)

@@ -123,7 +123,7 @@ class TimeCurveDisplay(FromPredictions):
             ]
         return table
 
-    _size = (4.8, 3.3)
+    _size = (3.6, 2.75)
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
@@ -135,7 +135,7 @@ class TimeCurveDisplay(FromPredictions):
         if self.baseline is not None:
             grey = {"color": style.BASELINE, "linewidth": 1.0, "linestyle": (0, (3, 2))}
             ax.plot(self.times, self.baseline, zorder=1, **grey)
-            entries.append(style.handle("Kaplan-Meier of the reference", **grey))
+            entries.append(style.handle("Kaplan-Meier (reference)", **grey))
         if self.times[-1] > self.horizon:
             ax.axvline(self.horizon, color=style.GREY, linewidth=0.8)
             ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.12, linewidth=0)

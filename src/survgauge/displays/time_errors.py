@@ -131,7 +131,7 @@ class ErrorByStatusDisplay(FromPredictions):
         ]  # fmt: skip
 
     def _figure(self) -> list[Any]:
-        return style.grid(1, 1, (4.8, 1.25 + 0.36 * len(self.event)))
+        return style.grid(1, 1, (3.6, 1.2 + 0.33 * len(self.event)))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
@@ -144,13 +144,13 @@ class ErrorByStatusDisplay(FromPredictions):
                 style.whiskers(ax, *estimate[:3], k + shift, **kind)
         style.names_on_rows(ax, [look.names[model] for model in self.event])
         ax.set_xlim(left=0)
-        ax.set_xlabel(style.time_label(self.unit, f"mean absolute error, {self.method}"))
+        ax.set_xlabel(style.time_label(self.unit, "mean absolute error"))
         first = next(iter(self.event))
         known = "event" if self.tau is None else "known time"
         entries = [
             style.handle(f"{known} ({self.event[first].n:,})", marker="o", color=style.EVENT),
             style.handle(
-                f"censored ({self.censored[first].n:,})",
+                f"censored ({self.censored[first].n:,}), {self.method}",
                 marker="D",
                 color=style.CENSORED,
                 markerfacecolor="white",
@@ -255,7 +255,7 @@ class ErrorOverTimeDisplay(FromPredictions):
         return 2
 
     def _figure(self) -> list[Any]:
-        return style.stack((3, 1), (4.8, 3.7))
+        return style.stack((3, 1), (3.6, 3.3))
 
     def _draw(self, axes: list[Any], own: bool) -> None:
         ax, look = axes[0], style.Models(self.models)
