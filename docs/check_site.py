@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -29,17 +28,15 @@ REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 CSS_FETCH = re.compile(r"(?:url\(|@import)\s*['\"]?\s*((?:https?:)?//[^'\")\s]+)", re.IGNORECASE)
 
 
-@dataclass
 class Page(HTMLParser):
     """Where a page leads, what it fetches, and which anchors it has."""
 
-    links: list[str] = field(default_factory=list)
-    fetched: list[str] = field(default_factory=list)
-    anchors: set[str] = field(default_factory=set)
-    styles: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.anchors: set[str] = set()
+        self.styles: list[str] = []
         self._in_style = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
