@@ -111,7 +111,7 @@ def cumulative(values: Counts) -> Counts:
     return total
 
 
-def run_bounds(ids: Ints) -> tuple[Ints, Ints]:
+def run_bounds(ids: Counts) -> tuple[Ints, Ints]:
     """First and past-the-last index of the run of equal values that each entry lies in."""
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     ends = np.append(starts[1:], ids.size)
