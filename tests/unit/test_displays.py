@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -585,12 +586,14 @@ def test_displays_can_be_limited_to_some_models(ev):
 
 
 def test_streamed_evaluations_say_so(ev):
-    from dataclasses import replace
-
-    bare = replace(ev, predictions={})
-    with pytest.raises(sg.InputError, match="holds none"):
-        displays.display(bare, "brier")
-    assert displays.display(bare, "metrics").rows()
+    bare = replace(ev, predictions={}, problem=replace(ev.problem, y=None))
+    for kind in DISPLAYS:
+        if kind in ("metrics", "differences"):
+            assert displays.display(bare, kind).rows() == displays.display(ev, kind).rows()
+            continue
+        door = "from_outcomes" if kind in ("support", "surrogates") else "from_predictions"
+        with pytest.raises(sg.InputError, match=rf"holds none .*{door}\(\)"):
+            displays.display(bare, kind)
 
 
 def test_unknown_kinds_are_named(ev):

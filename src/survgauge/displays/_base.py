@@ -226,6 +226,15 @@ def first_of(
     raise UndefinedMetricError(f"{what} is undefined: {'; '.join(reasons)}")
 
 
+def check_outcomes(ev: Source, what: str) -> None:
+    """Refuse an evaluation that let go of its subjects."""
+    if ev.problem.y is None:
+        raise InputError(
+            f"{what} needs the test outcomes, and this evaluation holds none (they were "
+            "streamed); build the display with from_outcomes()"
+        )
+
+
 def reference_of(problem: Problem) -> Reference:
     """Return the reference set; without one, the test outcomes."""
     return Reference(problem.y) if problem.reference is None else problem.reference

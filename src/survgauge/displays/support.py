@@ -16,7 +16,7 @@ from ..metrics.problem import Problem
 from ..nonparametric import RiskTable
 from ..outcomes import Outcomes
 from . import _style as style
-from ._base import Display, Given, Source, reference_of
+from ._base import Display, Given, Source, check_outcomes, reference_of
 from .predicted_actual import surrogates_of
 
 _POINTS = 101
@@ -70,6 +70,7 @@ class SupportDisplay(Display):
     @classmethod
     def from_evaluation(cls, ev: Source, *, times: Any = None) -> SupportDisplay:
         """Build from an evaluation; `times` are where to count."""
+        check_outcomes(ev, "support")
         problem = ev.problem
         y, reference = problem.y.present(), reference_of(problem)
         end = max(float(y.time.max()), reference.last_time) or 1.0
@@ -188,6 +189,7 @@ class SurrogatesDisplay(Display):
         names = [names] if isinstance(names, str) else list(names)
         for name in names:
             one_of("methods", name, SURROGATE_METHODS)
+        check_outcomes(ev, "surrogates")
         problem = ev.problem
         y = problem.y.restricted(problem.tau)
         rows = np.flatnonzero(~y.event & (y.weight > 0))
