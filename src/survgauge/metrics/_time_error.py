@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -128,7 +129,8 @@ def combine(
 ) -> TimeErrorDetails:
     """Losses of the subjects, their weights, and the weighted mean.
 
-    Of a `part` of the subjects the mean may be undefined (NaN): the whole has one.
+    Of a `part` of the subjects only what adds up is computed: the mean is that of the whole, so
+    value and normalizer are NaN, and the share from past the reference is a sum of losses.
     """
     loss, usable = _losses(setting, surrogates, rule, times)
     weight = surrogates.weight
@@ -143,25 +145,24 @@ def combine(
         weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
         if lost:
             excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
-    if not surrogates.defined.all():
+    if surrogates.defined is not setting.everybody and not surrogates.defined.all():
         loss = np.where(weight > 0, loss, 0.0)
     share = _share(weight, average, usable if lost else None, convention["method"], normalize)
-    normalizer = float(weight.sum() if share is None else share.sum())
     support["notes"] = excluded
-    if normalizer > 0 and (part or weight.any()):
+    value = normalizer = float("nan")
+    if not part:
+        normalizer = float(weight.sum() if share is None else share.sum())
+        if not (normalizer > 0 and weight.any()):
+            refuse_empty(convention["method"], support)
         value = dot(weight, loss) / normalizer
-    elif part:
-        value = float("nan")
-    else:
-        refuse_empty(convention["method"], support)
-    support["largest_weight"] = float(surrogates.weight.max())
+    support["largest_weight"] = _once(surrogates, "weight", lambda: surrogates.weight.max())
     if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
-        reached = surrogates.time[setting.censored]
-        known = surrogates.defined[setting.censored]
-        support["largest_surrogate"] = float(reached[known].max()) if known.any() else None
+        support["largest_surrogate"] = _once(
+            surrogates, "time", lambda: _largest(setting, surrogates)
+        )
     if setting.past.size and convention["method"] not in ("uncensored", "ipcw_d", "true"):
         rows = setting.censored[setting.past]
-        total = value * normalizer
+        total = 1.0 if part else value * normalizer
         late = dot(weight[rows], loss[rows])
         support[PAST_KEY] = late / total if total > 0 else 0.0
     frequency = setting.y.weight if setting.y.weighted else None
@@ -175,6 +176,25 @@ def combine(
         share=share,
         frequency=frequency,
     )
+
+
+def _once(surrogates: Surrogates, name: str, find: Callable[[], Any]) -> float | None:
+    """Look for a largest value once for all models."""
+    kept: dict[str, Any] = surrogates.__dict__
+    key = f"_largest_{name}"
+    if key not in kept:
+        found = find()
+        kept[key] = None if found is None else float(found)
+    largest: float | None = kept[key]
+    return largest
+
+
+def _largest(setting: Setting, surrogates: Surrogates) -> float | None:
+    """Largest surrogate of a censored subject."""
+    reached = surrogates.time[setting.censored]
+    if surrogates.defined is not setting.everybody:
+        reached = reached[surrogates.defined[setting.censored]]
+    return float(reached.max()) if reached.size else None
 
 
 def refuse_empty(method: str, support: dict[str, Any]) -> NoReturn:

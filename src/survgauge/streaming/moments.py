@@ -50,7 +50,9 @@ class Moments:
             away = values - (part.total / part.count)[:, None]
             weighted = away if frequency is None else away * frequency
             # Not BLAS: the sums would depend on its number of threads.
-            part.square = np.einsum("in,jn->ij", away, weighted)
+            for i in range(part.total.size):
+                part.square[i, i:] = np.einsum("n,jn->j", away[i], weighted[i:])
+                part.square[i:, i] = part.square[i, i:]
         self.merge(part)
 
     def merge(self, other: Moments) -> None:

@@ -51,11 +51,18 @@ def is_sum(name: str) -> bool:
 class Part:
     """What a metric says about the subjects of a chunk, for one model."""
 
-    a: Floats | None
+    #: a is the product of the two.
+    weight: Floats | float
+    loss: Floats | None
     s: Floats | None
     convention: dict[str, Any]
     support: dict[str, Any]
     undefined: str | None = None
+
+    @classmethod
+    def nothing(cls, why: str) -> Part:
+        """Return what there is of a metric that is undefined."""
+        return cls(1.0, None, None, {}, {}, why)
 
 
 class SumCells:
@@ -72,23 +79,23 @@ class SumCells:
 
     def update(self, parts: dict[str, Part], chunk: Chunk, counts: Floats | None, n: int) -> None:
         """Add a chunk; `counts` (n_boot, n) say how often its subjects are drawn."""
-        values = np.full((len(self.models) + 1, n), np.nan)
+        values = np.empty((len(self.models) + 1, n))
         shared: Floats | None = None
         for k, model in enumerate(self.models):
             part = parts[model]
-            if part.undefined is not None:
-                self.undefined.setdefault(model, part.undefined)
+            if part.loss is None or part.s is None:
+                self.undefined.setdefault(model, str(part.undefined))
+                values[k] = np.nan
                 continue
-            if part.a is None or part.s is None:
-                continue
-            if shared is not None and not np.array_equal(shared, part.s):
+            same = shared is None or shared is part.s or np.array_equal(shared, part.s)
+            if not same:
                 raise RuntimeError("models of one metric must share what they are divided by")
-            shared, values[k] = part.s, part.a
+            shared = part.s
+            with np.errstate(invalid="ignore"):
+                np.multiply(part.weight, part.loss, out=values[k])
             self.convention.setdefault(model, part.convention)
-            total = float(part.a.sum())
-            self.support[model].add(part.support, total, chunk.start)
-        if shared is not None:
-            values[-1] = shared
+            self.support[model].add(part.support, chunk.start)
+        values[-1] = np.nan if shared is None else shared
         if counts is not None:
             with np.errstate(invalid="ignore"):
                 self.replicates += np.einsum("bn,dn->bd", counts, values)
@@ -223,7 +230,7 @@ def _mean_part(metric: Metric, problem: Problem, prediction: Prediction, strict:
     except SurvgaugeError as error:
         if strict and isinstance(error, InputError):
             raise
-        return Part(None, None, {}, {}, str(error))
+        return Part.nothing(str(error))
     mass = problem.y.weight
     value = float(details.value)
     if details.psi is None:
@@ -231,7 +238,7 @@ def _mean_part(metric: Metric, problem: Problem, prediction: Prediction, strict:
             a = np.where(mass > 0, mass * value, 0.0)
     else:
         a = details.psi * mass.sum() + value * mass
-    return Part(a, mass, details.convention, details.support)
+    return Part(1.0, a, mass, details.convention, details.support)
 
 
 def _time_errors(
@@ -287,20 +294,20 @@ def _model_errors(
         if strict and isinstance(error, InputError):
             raise
         for method in methods:
-            yield method, Part(None, None, {}, {}, str(error))
+            yield method, Part.nothing(str(error))
         return
     average = time_error.average_weight(setting, None)
     for method in methods:
         made = surrogates[method]
         if isinstance(made, UndefinedMetricError):
-            yield method, Part(None, None, {}, {}, str(made))
+            yield method, Part.nothing(str(made))
             continue
         rules = time_error.convention(setting, method, rule, predicted, normalize)
         details = time_error.combine(
             setting, made, rule, times, average, normalize, rules, dict(shared), part=True
         )
         share = details.weight if details.share is None else details.share
-        yield method, Part(details.weight * details.loss, share, rules, details.support)
+        yield method, Part(details.weight, details.loss, share, rules, details.support)
 
 
 def draws(chunk: Chunk, n_boot: int, seed: int) -> Floats | None:

@@ -52,14 +52,13 @@ class SupportSum:
         self._past = 0.0
         self._rows: list[int] = []
 
-    def add(self, support: dict[str, Any], total: float = 0.0, start: int = 0) -> None:
-        """Add the support of a part, whose weighted losses sum to `total`, from row `start` on."""
+    def add(self, support: dict[str, Any], start: int = 0) -> None:
+        """Add the support of a part of the subjects, from row `start` on."""
         part = SupportSum()
         part._known = dict(support)
         if support.get("tail_share") is not None:
             part._tails = round(support["tail_share"] * support["subjects"])
-        if PAST_KEY in support and total == total:
-            part._past = support[PAST_KEY] * total
+        part._past = support.get(PAST_KEY, 0.0)
         if "infinite_for" in support:
             listed = str(support["infinite_for"]).split(", ...")[0]
             part._rows = [start + int(number) for number in re.findall(r"\d+", listed)]
