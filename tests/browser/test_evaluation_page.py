@@ -226,7 +226,7 @@ def test_downloads(open_tab: Any, path: Path, evaluation: Any) -> None:
     assert svg.startswith("<svg")
     assert "var(--" not in svg
     assert saved("#brier-chart button[data-tool=png]").startswith(b"\x89PNG")
-    assert saved("#brier-chart button[data-tool=csv]").decode().startswith("series,x,y")
+    assert saved("#brier-chart button[data-tool=csv]").decode().startswith("series,Time (")
     tab.page.click("#brier-chart button[data-tool=table]")
     assert tab.page.locator("#brier-chart .numbers tbody tr").count() > 10
     tab.check_quiet()

@@ -86,7 +86,7 @@ def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
 
 
 def test_the_summary_in_words(evaluation: Any) -> None:
-    words = summary(evaluation.to_dict(), 400.0)
+    words = [text.replace("\u00a0", " ") for text in summary(evaluation.to_dict(), 400.0)]
     row = next(r for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_po"))
     value, low, high = (number(row[key], 3) for key in ("value", "low", "high"))
     start = f"Within the first 400 days, cox's predictions are off by {value} days on average"

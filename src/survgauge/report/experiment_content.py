@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..tables import p_text
+from ..tables import relation
 
 if TYPE_CHECKING:
     from ..experiment.results import Results
@@ -65,10 +65,18 @@ def _advice(results: Results) -> list[str]:
         return []
     return [
         f"The paper's advice under {row['situation']}, {row['recommended']} rather than "
-        f"{row['other']}: {row['verdict']} (closer on {row['closer']} of {row['data_sets']} data "
-        f"sets, p {p_text(row['p_value'])})."
+        f"{row['other']}, {_VERDICTS.get(row['verdict'], row['verdict'])} (closer on "
+        f"{row['closer']} of {row['data_sets']} data sets, mean distance "
+        f"{row['recommended_relative'] * 100:.1f} % against {row['other_relative'] * 100:.1f} %, "
+        f"Wilcoxon p {relation(row['p_value'])})."
         for row in _records(results.advice("mae"))
     ]
+
+
+_VERDICTS = {
+    "half: closer only": "holds by half: it is closer to the truth, but does not rank better",
+    "half: ranks only": "holds by half: it ranks better, but is not closer to the truth",
+}
 
 
 def _failure(record: dict[str, Any]) -> dict[str, Any]:

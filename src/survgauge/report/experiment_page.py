@@ -17,7 +17,7 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
     charts = [panel_chart(data), cell_chart(data)]
     places = {chart["id"]: _places(chart) for chart in charts}
     sections = [
-        ("summary", "Summary", _summary(data)),
+        ("summary", "Summary", _by_truth(data, _summary)),
         ("wins", "Wins and means", _by_truth(data, _wins)),
         ("ranking", "Ranking: does the metric order the models as the truth does?",
          _by_truth(data, lambda d, t: _heat(d, t, "ranking", "tau", places))),
@@ -66,8 +66,9 @@ def _picker(data: dict[str, Any]) -> Markup:
     truths = [tag("option", truth, value=truth) for truth in data["truths"]]
     chips = [
         tag("button", tag("span", name), type="button", class_="chip", aria_pressed="true",
-            data_series=name, data_color=k, title=name)
-        for k, name in enumerate(data["plain"][data["truths"][0]])
+            data_series=name, data_color=k, title=name, data_view_of="truth", data_view=truth)
+        for truth in data["truths"]
+        for k, name in enumerate(data["plain"][truth])
     ]  # fmt: skip
     return tag(
         "div",
@@ -93,8 +94,7 @@ def _by_truth(data: dict[str, Any], make: Any) -> Markup:
     )
 
 
-def _summary(data: dict[str, Any]) -> Markup:
-    truth = data["truths"][0]
+def _summary(data: dict[str, Any], truth: str) -> Markup:
     plain = data["plain"][truth]
     rows = [r for r in data["summary"][truth] if r["metric"] in plain]
     ranks = max(rows, key=lambda r: -9.0 if r["tau"] is None else r["tau"])
@@ -107,9 +107,12 @@ def _summary(data: dict[str, Any]) -> Markup:
         f"{close['metric']} is closest to the true value (off by {close['relative']:.1%} on "
         "average)."
     )
+    bases = len({name for name, _ in data["sets"]})
     rule = (
         "A metric wins a data set if it has most of the best three models right, then by being "
-        f"closest; ties share. Wins among the metrics without settings: {won}."
+        f"closest; ties share. Wins among the metrics without settings: {won}. The data sets "
+        f"come from {bases} base{'s' if bases > 1 else ''} under several kinds of censoring, so "
+        "they are not independent."
     )
     cards = [
         ("Data sets", str(len(data["sets"])), "base data and kind of censoring"),
@@ -120,7 +123,7 @@ def _summary(data: dict[str, Any]) -> Markup:
     return join(
         tag("p", lead, class_="lead"),
         tag("p", rule),
-        *(tag("p", text) for text in data["advice"]),
+        *(tag("p", text) for text in data["advice"] if truth == "mae"),
         tag(
             "dl",
             *(
@@ -196,18 +199,21 @@ def _heat(
     lines = []
     for dataset, censoring in sets:
         found = [tag("th", dataset, scope="row"), tag("td", censoring)]
+        best = _best_of_row(cells, dataset, censoring, data["plain"][truth], column)
         for metric in metrics:
             row = cells.get((dataset, censoring, metric))
             value = None if row is None else row[column]
             shown = _fixed(value, 2) if column == "tau" else _percent(value)
             shade = None if value is None else _shade(value, column)
             place = places["cell-chart"].get((truth, dataset, censoring, metric))
+            if (dataset, censoring, metric) in won:
+                shown = f"\u2605 {shown}"
+            kind = "cell win" if value is not None and value == best else "cell"
             inner: object = shown
             if place is not None:
                 label = f"{metric} on {dataset}, {censoring}: {shown}; show its models"
                 inner = tag("button", shown, type="button", data_goto="cell-chart",
                             data_choice=place, aria_label=label)  # fmt: skip
-            kind = "cell win" if (dataset, censoring, metric) in won else "cell"
             found.append(
                 tag("td", inner, class_=kind, style=shade, data_sort=_key(value),
                     data_column_name=_variant(data, truth, metric), data_series_column=metric)
@@ -218,10 +224,24 @@ def _heat(
         if column == "tau"
         else "Mean distance from the true value, relative to it; 0 % is perfect."
     )
-    caption = f"Truth: {truth}. {told} Bold: the winner. Press a number to see its models."
-    body = tag("table", tag("caption", caption), tag("thead", tag("tr", *heads)),
-               tag("tbody", *lines), class_="sortable heat")  # fmt: skip
-    return tag("div", body, class_="table", tabindex=0, role="region", aria_label=caption)
+    caption = (
+        f"Truth: {truth}. {told} Darker is better; bold: the best of a row; a star: the winner by "
+        "both questions, among the metrics without settings. Press a number to see its models."
+    )
+    body = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *lines),
+               class_="sortable heat")  # fmt: skip
+    place_of = {"tabindex": 0, "role": "region", "aria_label": caption}
+    return join(
+        tag("p", caption, class_="soft small"), tag("div", body, class_="table", **place_of)
+    )
+
+
+def _best_of_row(
+    cells: dict[Any, Any], dataset: str, censoring: str, metrics: list[str], column: str
+) -> float | None:
+    rows = [cells[dataset, censoring, m] for m in metrics if (dataset, censoring, m) in cells]
+    values = [row[column] for row in rows if row[column] is not None]
+    return None if not values else max(values) if column == "tau" else min(values)
 
 
 def _shade(value: float, column: str) -> str:

@@ -62,11 +62,11 @@ def table(
     ]
     body = tag(
         "table",
-        tag("caption", caption),
         tag("thead", tag("tr", *heads)),
         tag("tbody", *rows),
         class_="sortable",
         id=name,
         data_filtered=filtered,
     )
-    return tag("div", body, class_="table tall", tabindex=0, role="region", aria_label=caption)
+    place = tag("div", body, class_="table tall", tabindex=0, role="region", aria_label=caption)
+    return join(tag("p", caption, class_="soft small"), place)

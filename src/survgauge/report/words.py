@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..evaluation.verdict import Against, Verdict, verdicts
@@ -12,7 +13,19 @@ from ..tables import number, relation
 _HEADLINES = ("mae_po", "mae_margin", "mae_expected", "mae_ipcw_d", "ibs", "crps", "harrell", "uno")
 #: Shown beside each other at the top of the page.
 GLANCE = ("mae_po", "mae_margin", "ibs", "harrell", "d_calibration")
+#: Warnings that put the error without a horizon in doubt.
+_TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
 _SURE = 0.05
+_MOST_GROUPS = 6
+
+#: What a censored subject counts as, after "A censored subject ".
+_COUNTS_AS = {
+    "mae_po": "counts as its pseudo-observation, what it adds to the training set's mean",
+    "mae_margin": "counts as the mean time of those who were event-free as long",
+    "mae_expected": "counts as all times that are still possible, by their probability",
+    "mae_ipcw_d": "does not count itself; similar events count more instead",
+    "mae_ipcw_t": "counts as the mean of the later event times",
+}
 
 
 def headline(data: dict[str, Any]) -> str:
@@ -28,43 +41,81 @@ def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
     if not found:
         return ["No metric has a value on these data; the remarks below say why."]
     sentences = []
-    for verdict in found[:6]:
+    if found[0].group is not None:
+        count = len(found)
+        sentences.append(f"By {metric}, in {count} group{'s' if count > 1 else ''}:")
+        found.sort(key=lambda v: -_size(data, v.group, "subjects"))
+    for verdict in found[:_MOST_GROUPS]:
         sentences.append(_first(data, verdict, tau))
         sentences += _others(data, verdict)
-    if len(found) > 6:
-        sentences.append(f"{len(found) - 6} more groups are in the table.")
+    if len(found) > _MOST_GROUPS:
+        sentences.append(f"{len(found) - _MOST_GROUPS} smaller groups are in the table.")
     if found[0].group is None:
         sentences += _more(data, found[0].model, metric)
-    return sentences
+    sentences += _meaning(data, metric)
+    return [_unbroken(text) for text in sentences]
+
+
+def _size(data: dict[str, Any], group: Any, what: str) -> int:
+    return int(data["support"].get("groups", {}).get(str(group), {}).get(what, 0))
 
 
 def _first(data: dict[str, Any], v: Verdict, tau: float | None) -> str:
-    where = "" if v.group is None else f"In group {v.group}, "
+    where = ""
+    if v.group is not None:
+        size = (
+            f"{_size(data, v.group, 'subjects')} subjects, {_size(data, v.group, 'events')} events"
+        )
+        where = f"Group {v.group} ({size}): "
     if tau is not None and v.metric.startswith(("mae_", "rmse_", "mse_")):
         where += f"{'within' if where else 'Within'} the first {_amount(data, tau)}, "
+    same = [o.model for o in v.others if o.better_by == 0]
+    who = _list([v.model, *same])
     if v.metric.startswith("mae_"):
-        text = f"{where}{v.model}'s predictions are off by {_amount(data, v.value)} on average"
+        short = not same and len(who) <= 25 and who[-1:].isalnum()
+        whose = f"{who}'s predictions" if short else f"the predictions of {who}"
+        text = f"{where}{whose} are off by {_amount(data, v.value)} on average"
     else:
-        title = REGISTRY[v.metric].title
-        text = f"{where}{v.model} is best by {title}: {number(v.value, 3)}"
+        best = "is best by" if len(data["models"]) > 1 else "has"
+        text = f"{where}{who} {best} {REGISTRY[v.metric].title}: {number(v.value, 3)}"
     text += _interval(data, v.low, v.high)
     if v.baseline is not None:
-        text += f", {_gap(data, v, v.baseline)}"
-    text += "."
+        text += _versus(data, v, v.baseline)
+    if text.startswith("the "):
+        text = f"T{text[1:]}"
+    return f"{text}.{_doubt(data, v)}"
+
+
+def _versus(data: dict[str, Any], v: Verdict, km: Against) -> str:
+    """Compare with the baseline; what the data do not tell apart is not called better."""
+    if km.p_value is not None and km.p_value >= _SURE:
+        return f"; the data do not tell that from {km.model} ({_gap(data, v, km, short=True)})"
+    return f", {_gap(data, v, km)}"
+
+
+def _doubt(data: dict[str, Any], v: Verdict) -> str:
+    """Say where the headline leans on what nobody observed."""
     if v.unsettled:
-        text += " But the tails decide here, not the data: see what to trust."
-    return text
+        return " But the tails decide here, not the data: see what to trust."
+    codes = {w["code"] for w in data["warnings"] if w["metric"] == v.metric}
+    if v.metric.startswith("mae_") and codes & set(_TAILS):
+        return (
+            " Part of this lies past the follow-up, where nobody was observed: see what to trust."
+        )
+    return ""
 
 
 def _others(data: dict[str, Any], v: Verdict) -> list[str]:
     """Compare with the other models: who is clearly worse, who cannot be told apart."""
-    clear = [o for o in v.others if o.p_value is not None and o.p_value < _SURE]
-    close = [o for o in v.others if o.p_value is not None and o.p_value >= _SURE]
+    rest = [o for o in v.others if o.better_by != 0]
+    clear = [o for o in rest if o.p_value is not None and o.p_value < _SURE]
+    close = [o for o in rest if o.p_value is not None and o.p_value >= _SURE]
     sentences = []
     if clear:
-        parts = [f"{_gap(data, v, other)}" for other in clear[:4]]
+        parts = [_gap(data, v, other) for other in clear[:4]]
         more = f" (and {len(clear) - 4} more)" if len(clear) > 4 else ""
-        sentences.append(f"It is {_list(parts)}{more}.")
+        start = "Taken at face value it is" if v.unsettled else "It is"
+        sentences.append(f"{start} {_list(parts)}{more}.")
     if close:
         names = _list([f"{o.model} (p {relation(o.p_value)})" for o in close[:4]])
         more = f" and {len(close) - 4} more" if len(close) > 4 else ""
@@ -72,11 +123,14 @@ def _others(data: dict[str, Any], v: Verdict) -> list[str]:
     return sentences
 
 
-def _gap(data: dict[str, Any], v: Verdict, other: Against) -> str:
+def _gap(data: dict[str, Any], v: Verdict, other: Against, *, short: bool = False) -> str:
     side = "better" if other.better_by >= 0 else "worse"
     size = abs(other.better_by)
     amount = _amount(data, size) if v.metric.startswith("mae_") else number(size, 3)
-    return f"{amount} {side} than {other.model} (p {relation(other.p_value)})"
+    if short:
+        return f"{amount} {side}, p {relation(other.p_value)}"
+    told = "" if other.p_value is None else f" (p {relation(other.p_value)})"
+    return f"{amount} {side} than {other.model}{told}"
 
 
 def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
@@ -85,23 +139,38 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
     sentences = []
     row = rows.get("harrell")
     if row and row["value"] is not None and metric != "harrell":
-        share = f"{row['value']:.0%}"
         sentences.append(
-            f"{model} puts {share} of the comparable pairs in the right order "
+            f"{model} puts {row['value'] * 100:.0f} % of the comparable pairs in the right order "
             f"(Harrell's C {number(row['value'], 3)}{_after(data, row['low'], row['high'])})."
         )
     row = rows.get("ibs")
     if row and row["value"] is not None and row["skill"] is not None and metric != "ibs":
         side = "better" if row["skill"] >= 0 else "worse"
+        p = [r["p_value"] for r in data["baseline_comparisons"]
+             if (r["model"], r["metric"]) == (model, "ibs")]  # fmt: skip
+        told = f" (p {relation(p[0])})" if p and p[0] is not None else ""
         sentences.append(
             f"Its probabilities (integrated Brier score {number(row['value'], 3)}) are "
-            f"{abs(row['skill']):.0%} {side} than Kaplan-Meier's."
+            f"{abs(row['skill']) * 100:.0f} % {side} than Kaplan-Meier's{told}."
         )
     row = rows.get("d_calibration")
     if row and row["value"] is not None:
         found = "finds no fault" if row["value"] >= _SURE else "finds fault"
         sentences.append(f"D-calibration {found} with its curves (p {relation(row['value'])}).")
     return sentences
+
+
+def _meaning(data: dict[str, Any], metric: str) -> list[str]:
+    """Explain the error of the headline."""
+    if metric not in _COUNTS_AS:
+        return []
+    rules = next(r["convention"] for r in data["metrics"] if r["metric"] == metric)
+    weighted = rules.get("weighted") and metric != "mae_expected" and metric != "mae_ipcw_d"
+    much = ", and the less the earlier it left" if weighted else ""
+    return [
+        f"The error is the distance from the predicted (of curves: the median) time to the event. "
+        f"A censored subject {_COUNTS_AS[metric]}{much}."
+    ]
 
 
 def _interval(data: dict[str, Any], low: float | None, high: float | None) -> str:
@@ -122,3 +191,9 @@ def _amount(data: dict[str, Any], value: float) -> str:
 
 def _list(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _unbroken(text: str) -> str:
+    """Keep numbers and their signs on one line."""
+    text = re.sub(r"(\d) %", "\\1\u00a0%", text)
+    return re.sub(r"\bp ([<=]) (\d)", "p\u00a0\\1\u00a0\\2", text)

@@ -233,8 +233,10 @@ const Charts = (() => {
     const hole = node("clipPath", { id: clip }, node("defs", {}, svg));
     node("rect", { x: box.left - 5, y: box.top - 5, width: box.right - box.left + 10, height: box.bottom - box.top + 10 }, hole);
     const body = node("g", { "clip-path": `url(#${clip})` }, svg);
+    // Many bands on top of each other tell nothing.
+    const bands = layers.filter((layer) => layer.type === "line" && layer.low).length;
     for (const layer of layers) {
-      if (layer.type === "line" && layer.low) {
+      if (layer.type === "line" && layer.low && bands <= 4) {
         node("path", { d: band(layer, sx, sy), style: `fill:${colour(layer.color)};opacity:.16` }, body);
       }
     }
@@ -394,7 +396,9 @@ const Charts = (() => {
     node("text", { x: (box.left + box.right) / 2, y: box.bottom + 36, "text-anchor": "middle", style: "fill:var(--ink);font-weight:500" }, svg, shorten(spec.x.label, width - 20));
     const dots = rows.map((row, k) => {
       const y = box.top + (k + 0.5) * line + 2;
-      node("text", { x: box.left - 10, y: y + 4, "text-anchor": "end", style: "fill:var(--ink)" }, svg, shorten(row.label, labels - 14));
+      const half = (labels - 14 - textWidth(" \u2212 ")) / 2;
+      const name = row.pair && textWidth(row.label) > labels - 14 ? row.pair.map((part) => shorten(part, half)).join(" \u2212 ") : shorten(row.label, labels - 14);
+      node("text", { x: box.left - 10, y: y + 4, "text-anchor": "end", style: "fill:var(--ink)" }, svg, name);
       if (!known(row.value)) {
         node("text", { x: box.left + 6, y: y + 4, style: "fill:var(--soft)" }, svg, typeof row.value === "string" ? row.value : "no value");
         return { row, px: box.left, py: y };
@@ -402,7 +406,7 @@ const Charts = (() => {
       if (known(row.low) && known(row.high)) {
         node("line", { x1: sx(row.low), x2: sx(row.high), y1: y, y2: y, style: `stroke:${colour(row.color)};stroke-width:2.5` }, svg);
       }
-      shape(row.color, sx(row.value), y, 5, svg, true);
+      shape(row.color, sx(row.value), y, 5, svg, !row.open);
       return { row, px: sx(row.value), py: y };
     });
     const targets = {
@@ -423,9 +427,10 @@ const Charts = (() => {
   // The numbers behind a chart, as a table.
   function table(spec) {
     if (spec.kind === "forest") {
-      return [["label", "value", "low", "high"], ...spec.rows.map((r) => [r.label, r.value, r.low, r.high])];
+      return [["", spec.x.label, "low", "high"], ...spec.rows.map((r) => [r.label, r.value, r.low, r.high])];
     }
-    const head = ["series", spec.kind === "bars" ? "category" : "x", "y", "low", "high", "x1", "label"];
+    const far = spec.layers.find((layer) => layer.x1Label);
+    const head = ["series", spec.x.label, spec.y.label, "low", "high", far ? far.x1Label : "x1", "label"];
     const rows = [];
     for (const layer of spec.layers) {
       if (layer.type === "rule") continue;

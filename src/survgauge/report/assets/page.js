@@ -127,15 +127,6 @@
     apply();
   }
 
-  // -- views: one of several tables or charts ---------------------------------------------------
-  for (const select of all("select[data-views]")) {
-    const apply = () => {
-      for (const part of all(`[data-view-of="${select.dataset.views}"]`)) part.hidden = part.dataset.view !== select.value;
-    };
-    select.addEventListener("change", apply);
-    apply();
-  }
-
   // -- charts --------------------------------------------------------------------------------
   const tip = document.getElementById("tip");
   const said = document.getElementById("said");
@@ -187,6 +178,7 @@
     get choice() { return this.select ? Number(this.select.value) : 0; }
     get chart() { return this.spec.specs[this.choice]; }
     render(width) {
+      if (!this.chart) return;
       const size = width || Math.floor(this.plot.clientWidth);
       if (!size) return;
       this.width = size;
@@ -202,6 +194,14 @@
       if (picked && this.select) picked.textContent = `: ${this.select.selectedOptions[0].textContent}`;
       const table = this.element.querySelector(".numbers");
       if (table) this.fill(table);
+    }
+    // Keep the choices that belong to a view: the first part of their key.
+    offer(view) {
+      if (!this.spec.keys) return;
+      const options = [...this.select.options];
+      for (const option of options) option.hidden = option.disabled = this.spec.keys[Number(option.value)][0] !== view;
+      if (this.select.selectedOptions[0].disabled) this.select.value = options.find((option) => !option.disabled).value;
+      this.render(this.width);
     }
     show(k, x, y) {
       if (k < 0 || k >= this.targets.count) return this.leave();
@@ -309,6 +309,16 @@
     const element = document.getElementById(spec.id);
     if (element) figures.set(spec.id, new Figure(element, spec));
   }
+  // -- views: one of several tables or charts ---------------------------------------------------
+  for (const select of all("select[data-views]")) {
+    const apply = () => {
+      for (const part of all(`[data-view-of="${select.dataset.views}"]`)) part.hidden = part.dataset.view !== select.value;
+      for (const figure of figures.values()) figure.offer(select.value);
+    };
+    select.addEventListener("change", apply);
+    apply();
+  }
+
   for (const button of all("button[data-goto]")) {
     button.addEventListener("click", () => {
       const figure = figures.get(button.dataset.goto);
@@ -335,6 +345,8 @@
   function update() {
     for (const chip of chips) chip.setAttribute("aria-pressed", String(shown(chip.dataset.series)));
     for (const cell of all("[data-series-column]")) cell.hidden = !shown(cell.dataset.seriesColumn);
+    const count = document.getElementById("series-count");
+    if (count) count.textContent = hidden.size ? `${chips.length - hidden.size} of ${chips.length} shown` : "";
     filterRows();
     for (const figure of figures.values()) figure.render(figure.width);
   }

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import displays
 from ...tables import number, p_text
-from .specs import Spec, figure, line, numbers, time_text
+from .specs import Spec, figure, line, listed, numbers, time_text
 
 
 def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
@@ -24,7 +24,7 @@ def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
     ]
     even = float(np.mean(shown.expected)) / total
     layers.append({"type": "rule", "axis": "y", "value": even, "label": "calibrated"})
-    told = ", ".join(f"{n} p {p_text(shown.p_value[n])}" for n in shown.observed)
+    told = listed({n: f"p {p_text(p)}" for n, p in shown.p_value.items()})
     spec = {
         "kind": "bars",
         "x": {"label": "Predicted probability at the own time", "categories": names},
@@ -55,7 +55,7 @@ def one_calibration(ev: Any, colour: dict[str, int]) -> Spec:
                 "labels": [f"{n}: {number(a)} subjects, {number(b)} events" for a, b in counts],
             }
         )
-    told = ", ".join(f"{n} p {p_text(shown.p_value[n])}" for n in shown.observed)
+    told = listed({n: f"p {p_text(p)}" for n, p in shown.p_value.items()})
     spec = {
         "kind": "xy",
         "x": {"label": f"Predicted risk at {time_text(shown.time, ev.unit)}"},
@@ -74,7 +74,7 @@ def smooth_calibration(ev: Any, colour: dict[str, int]) -> Spec:
     for n in shown.observed:
         band = (shown.low.get(n), shown.high.get(n))
         layers.append(line(n, colour[n], shown.predicted[n], shown.observed[n], *band))
-    told = ", ".join(f"{n} {number(shown.ici[n], 3)}" for n in shown.observed)
+    told = listed({n: number(v, 3) for n, v in shown.ici.items()})
     spec = {
         "kind": "xy",
         "x": {"label": f"Predicted risk at {time_text(shown.time, ev.unit)}"},

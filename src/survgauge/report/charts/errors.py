@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import displays
 from .specs import Spec, figure, inner, labelled, numbers, sample, short
 
@@ -15,49 +17,66 @@ def predicted_actual(ev: Any, colour: dict[str, int]) -> Spec | None:
     for name in usable:
         shown = displays.PredictedActualDisplay.from_evaluation(ev, model=name)
         rows = sample(shown.time.size)
-        event = shown.event[rows]
-        layers = [{"type": "rule", "axis": "diagonal"}]
-        for label, chosen, c in (("event", event, colour[name]), ("censored", ~event, "ref")):
-            some = rows[chosen]
-            layer: Spec = {
-                "type": "points",
-                "series": label,
-                "color": c,
-                "x": numbers(shown.time[some]),
-                "y": numbers(shown.predicted[some]),
-                "labels": [f"subject {row}, {label}" for row in some.tolist()],
-            }
-            if label == "censored":
-                layer |= {
-                    "x1": numbers(shown.surrogate[some]),
-                    "x1Label": f"counts as ({shown.method})",
-                    "open": True,
-                }
-            layers.append(layer)
-        few = "" if rows.size == shown.time.size else f"{rows.size} of {shown.time.size} subjects."
+        reach = inner(shown.time, shown.predicted)
+        notes = []
+        if rows.size < shown.time.size:
+            notes.append(f"A sample of {rows.size} of {shown.time.size:,} subjects.")
+        outside = int((np.maximum(shown.time, shown.predicted)[rows] > reach[1]).sum())
+        if outside:
+            notes.append(f"{outside} of them lie outside the picture.")
         specs.append(
             {
                 "kind": "xy",
-                "x": {
-                    "label": labelled("Observed time, arrow to surrogate", ev.unit),
-                    "domain": inner(shown.time, shown.surrogate),
-                },
-                "y": {
-                    "label": labelled("Predicted time", ev.unit),
-                    "domain": inner(shown.predicted),
-                },
-                "layers": layers,
-                "note": few,
+                "x": {"label": labelled("Observed time", ev.unit), "domain": reach},
+                "y": {"label": labelled("Predicted time", ev.unit), "domain": reach},
+                "layers": [
+                    {"type": "rule", "axis": "diagonal"},
+                    *_status_layers(shown, rows, colour[name]),
+                ],
+                "note": " ".join(notes),
+                "height": 380,
             }
         )
     if not specs:
         return None
     caption = (
         "On the dashed line a prediction is right. Censored subjects are arrows from the time they "
-        "left to the time they count as. Single far points may lie outside the picture."
+        "left to the time they count as."
     )
     return figure("predicted-actual", "Predicted against actual", specs, usable, "Model",
-                   caption=caption)  # fmt: skip
+                  caption=caption)  # fmt: skip
+
+
+def _status_layers(shown: Any, rows: Any, c: int) -> list[Spec]:
+    """Points by what is known of a subject: its event, that it reached tau, when it left."""
+    end = np.inf if shown.tau is None else shown.tau
+    event, time = shown.event[rows], shown.time[rows]
+    kinds = {
+        "event": event & (time < end),
+        "event-free at tau": event & (time >= end),
+        "censored": ~event,
+    }
+    layers = []
+    for label, chosen in kinds.items():
+        some = rows[chosen]
+        if some.size == 0:
+            continue
+        layer: Spec = {
+            "type": "points",
+            "series": label,
+            "color": c if label != "censored" else "ref",
+            "open": label != "event",
+            "x": numbers(shown.time[some]),
+            "y": numbers(shown.predicted[some]),
+            "labels": [f"subject {row}, {label}" for row in some.tolist()],
+        }
+        if label == "censored":
+            layer |= {
+                "x1": numbers(shown.surrogate[some]),
+                "x1Label": f"counts as ({shown.method})",
+            }
+        layers.append(layer)
+    return layers
 
 
 def by_status(ev: Any, colour: dict[str, int]) -> Spec | None:
@@ -77,13 +96,14 @@ def by_status(ev: Any, colour: dict[str, int]) -> Spec | None:
                 "notes": [f"{p.n} subjects" for p in parts],
             }
         )
+    known = "event seen" if shown.tau is None else "event, or event-free at tau"
     spec = {
         "kind": "bars",
-        "x": {"label": "Status", "categories": ["event seen", "censored"]},
+        "x": {"label": "Status", "categories": [known, "censored"]},
         "y": {"label": labelled("Mean absolute error", ev.unit)},
         "layers": layers,
     }
-    caption = f"Errors of the subjects whose event was seen, and of the others ({shown.method})."
+    caption = f"Errors of the subjects whose time is known, and of the others ({shown.method})."
     return figure("error-status", "Error by censoring status", [spec], caption=caption)
 
 
@@ -110,6 +130,7 @@ def over_time(ev: Any, colour: dict[str, int]) -> Spec | None:
         "layers": layers,
     }
     caption = (
-        f"Where along the follow-up the errors arise ({shown.method}); equal numbers of subjects."
+        f"Where along the follow-up the errors arise ({shown.method}). A rise is no fault by "
+        "itself: those who turn out to be late were rightly predicted earlier."
     )
     return figure("error-time", "Error over the observed time", [spec], caption=caption, wide=True)

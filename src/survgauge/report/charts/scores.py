@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...evaluation.verdict import best_rows
 from ...metrics.registry import REGISTRY
 from ...tables import p_text
 from ..words import headline
 from .specs import Spec, figure
+
+#: With more models only the best one is compared with the others.
+MOST_PAIRED = 6
 
 
 def metrics(data: dict[str, Any]) -> list[Spec]:
@@ -38,13 +42,19 @@ def metrics(data: dict[str, Any]) -> list[Spec]:
                     }
                     for r in rows
                 ],
-                "note": f"{known.title}; {known.direction} is better.",
+                "note": f"{known.title}; {_better(metric)}.",
             }
         )
     return [
         figure("metrics-chart", "Metric with interval", specs, labels, "Metric", wide=True,
                 caption="A dot is the value, the line its interval.")
     ]  # fmt: skip
+
+
+def _better(metric: str) -> str:
+    if REGISTRY[metric].inference == "test":
+        return "small means miscalibrated"
+    return f"{REGISTRY[metric].direction} is better"
 
 
 def _baseline(rows: list[dict[str, Any]]) -> float | None:
@@ -67,10 +77,15 @@ def differences(data: dict[str, Any]) -> list[Spec]:
     if len(data["models"]) < 2 or not keys:
         return []
     keys.sort(key=lambda key: key[0] != headline(data))
+    best = best_rows(data["metrics"])
+    keys = [key for key in keys if (key[1], key[0]) in best]
     specs, labels = [], []
     for metric, group in keys:
         rows = [r for r in data["comparisons"] if (r["metric"], r.get("group")) == (metric, group)]
         labels.append(metric if group is None else f"{metric}, {group}")
+        if len(data["models"]) > MOST_PAIRED:
+            first = best[group, metric]["model"]
+            rows = [r for r in rows if first in (r["model_a"], r["model_b"])]
         lower = REGISTRY[metric].direction == "lower"
         specs.append(
             {
@@ -81,6 +96,8 @@ def differences(data: dict[str, Any]) -> list[Spec]:
                 "rows": [
                     {
                         "label": f"{r['model_a']} \u2212 {r['model_b']}",
+                        "pair": [r["model_a"], r["model_b"]],
+                        "open": not (r["p_holm"] is not None and r["p_holm"] < 0.05),
                         "series": [r["model_a"], r["model_b"]],
                         "color": data["models"].index(r["model_a"]),
                         "value": r["difference"],
@@ -94,6 +111,8 @@ def differences(data: dict[str, Any]) -> list[Spec]:
             }
         )
     caption = "Difference of two models on the same subjects, with its interval."
+    if len(data["models"]) > MOST_PAIRED:
+        caption += " Only the best model against the others; the JSON has all pairs."
     return [
         figure("differences-chart", "Paired differences", specs, labels, "Metric", wide=True,
                 caption=caption)

@@ -67,11 +67,11 @@ def sample(n: int) -> Any:
     return np.sort(np.random.default_rng(0).choice(n, MOST_POINTS, replace=False))
 
 
-def inner(*values: Any) -> list[float | None]:
-    """From zero to a little past what nearly all values reach."""
-    tops = [float(np.nanquantile(v, 0.99)) for v in values if np.isfinite(v).any()]
-    lows = [float(np.nanmin(v)) for v in values if np.isfinite(v).any()]
-    return [rounded(min(0.0, *lows)), rounded(1.1 * max(tops))] if tops else [0.0, None]
+def inner(time: Any, predicted: Any) -> list[float]:
+    """Axis for both: all observed times, and predictions but for a far few."""
+    top = max(float(np.max(time)), float(np.quantile(predicted, 0.9)))
+    low = float(min(0.0, np.min(predicted)))
+    return [float(f"{max(low, -top):.4g}"), float(f"{1.05 * top or 1.0:.4g}")]
 
 
 def labelled(text: str, unit: str) -> str:
@@ -99,3 +99,9 @@ def rounded(value: Any) -> float | None:
 def numbers(values: Any) -> list[float | None]:
     """Round many."""
     return [rounded(v) for v in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def listed(values: dict[str, str]) -> str:
+    """List a word for each model, or for the first few of them."""
+    first = [f"{name} {value}" for name, value in list(values.items())[:6]]
+    return ", ".join([*first, "..."] if len(values) > 6 else first)

@@ -1,0 +1,217 @@
+"""Tables of an evaluation: models at a glance, all numbers, how they were computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..evaluation.verdict import best_rows
+from ..metrics.registry import REGISTRY
+from ..tables import number, p_text
+from .markup import Markup, join, table, tag
+from .words import GLANCE, headline
+
+
+def glance(data: dict[str, Any]) -> Markup:
+    """Models by metrics: one row a model, sortable by every metric."""
+    rows = data["metrics"]
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    first = [name for name in (headline(data), *GLANCE) if name in metrics] or metrics[:6]
+    ordered = list(dict.fromkeys([*first, *metrics]))
+    marked = _marked(data)
+    cells = {(r.get("group"), r["model"], r["metric"]): r for r in rows}
+    groups = list(dict.fromkeys(row.get("group") for row in rows))
+    grouped = groups != [None]
+    boxes = [
+        tag("label", tag("input", type="checkbox", checked=name in first, data_show_column=name),
+            " ", name, class_="small", title=REGISTRY[name].title)
+        for name in ordered
+    ]  # fmt: skip
+    head: list[Markup] = [_head("model")] + ([_head("group")] if grouped else [])
+    for name in ordered:
+        arrow = f"{REGISTRY[name].direction} is better"
+        if REGISTRY[name].inference == "test":
+            arrow = "small means miscalibrated"
+        title = REGISTRY[name].title
+        label = tag("button", name, type="button", title=f"{title}; {arrow}")
+        unit = _unit(data, name)
+        told = f"{title.partition(':')[0]}{f', {unit}' if unit else ''}; {arrow}"
+        note = tag("span", told, class_="interval soft small")
+        head.append(tag("th", label, note, scope="col", class_="number", data_column_name=name))
+    body = []
+    for group in groups:
+        for k, model in enumerate(data["models"]):
+            shown = [_cell(cells.get((group, model, n)), n, marked) for n in ordered]
+            swatch = tag("span", class_="swatch", style=f"background:var(--s{k % 8})")
+            lead = [tag("th", swatch, model, scope="row", class_="model")]
+            if grouped:
+                lead.append(tag("td", str(group)))
+            body.append(tag("tr", *lead, *shown, data_series=model))
+    caption = (
+        "Value with interval. Marked: the best of a column, and all that the data do not tell "
+    )
+    caption += "apart from it (Holm)."
+    whole = tag(
+        "table",
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *body),
+        class_="sortable",
+        id="glance",
+        data_filtered=True,
+    )
+    choice = tag("details", tag("summary", "Choose metrics"), tag("div", *boxes, class_="actions"),
+                 class_="filter")  # fmt: skip
+    region = {"tabindex": 0, "role": "region", "aria_label": "Models at a glance"}
+    note = tag("p", caption, tag("span", " Press a heading to sort.", class_="screen"),
+               class_="soft small")  # fmt: skip
+    return join(note, tag("div", whole, class_="table short", **region), choice)
+
+
+def _head(label: str, kind: str | None = None) -> Markup:
+    return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
+
+
+def _cell(row: dict[str, Any] | None, metric: str, marked: set[Any]) -> Markup:
+    common: dict[str, Any] = {"data_column_name": metric}
+    if row is None:
+        return tag("td", "n/a", class_="number soft", data_sort="", **common)
+    value = row["value"]
+    kind = "number best" if _key(row) in marked else "number"
+    return tag(
+        "td",
+        _shown(value, metric),
+        _interval(row),
+        class_=kind,
+        data_sort="" if value is None else value,
+        **common,
+    )
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, str, str]:
+    return row.get("group"), row["metric"], row["model"]
+
+
+def _marked(data: dict[str, Any]) -> set[tuple[Any, str, str]]:
+    """Cells to mark: the best of a metric, and those that the data do not tell apart from it.
+
+    p-values of tests are no contest, and one model has nobody to win against.
+    """
+    if len(data["models"]) < 2:
+        return set()
+    best = {key: row["model"] for key, row in best_rows(data["metrics"]).items()}
+    found = {
+        (group, metric, model)
+        for (group, metric), model in best.items()
+        if REGISTRY[metric].inference != "test"
+    }
+    for row in data["comparisons"]:
+        group, metric, pair = row.get("group"), row["metric"], (row["model_a"], row["model_b"])
+        first = best.get((group, metric))
+        close = row["p_holm"] is not None and row["p_holm"] >= 0.05
+        if first in pair and (close or row["difference"] == 0):
+            found.add((group, metric, pair[pair[0] == first]))
+    return found
+
+
+def _shown(value: Any, metric: str) -> str:
+    if isinstance(value, str):
+        return value
+    if REGISTRY[metric].inference == "test":
+        return f"p {p_text(value)}" if value is not None else "-"
+    return number(value)
+
+
+def _interval(row: dict[str, Any]) -> Markup | None:
+    if not isinstance(row["low"], float) or not isinstance(row["high"], float):
+        return None
+    return tag("span", f"{number(row['low'])} to {number(row['high'])}", class_="interval")
+
+
+def _unit(data: dict[str, Any], metric: str) -> str:
+    unit = data.get("unit") or ""
+    kind = REGISTRY[metric].unit
+    return unit if kind == "time" else f"{unit}\u00b2" if unit and kind == "time^2" else ""
+
+
+def all_numbers(data: dict[str, Any]) -> Markup:
+    """The whole table, a row a model and metric."""
+    rows = data["metrics"]
+    grouped = any("group" in row for row in rows)
+    marked = _marked(data)
+    header: list[tuple[object, str | None]] = [("model", None)]
+    header += [("group", None)] if grouped else []
+    header += [("metric", None), ("value", "number"), ("interval", "number"),
+               ("standard error", "number"), ("skill over KM", "number"),
+               ("better", None)]  # fmt: skip
+    lines = []
+    for row in rows:
+        name = row["metric"]
+        mark = _key(row) in marked
+        cells = [tag("th", row["model"], scope="row", class_="model")]
+        cells += [tag("td", str(row["group"]))] if grouped else []
+        title = tag("span", REGISTRY[name].title, class_="interval soft")
+        cells += [tag("td", tag("code", name), title, data_sort=name)]
+        cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
+        cells.append(_figure_cell(row["stderr"]))
+        skill = row["skill"]
+        cells.append(tag("td", "-" if skill is None else f"{skill:.1%}", class_="number",
+                         data_sort="" if skill is None else skill))  # fmt: skip
+        cells.append(tag("td", row["direction"]))
+        lines.append(tag("tr", *cells, data_series=row["model"]))
+    return join(
+        _filters(data, grouped),
+        table(header, lines, caption="All models and metrics", name="all-numbers", filtered=True),
+    )
+
+
+def _interval_cell(row: dict[str, Any]) -> Markup:
+    known = isinstance(row["low"], float) and isinstance(row["high"], float)
+    shown = f"{number(row['low'])} to {number(row['high'])}" if known else "-"
+    return tag("td", shown, class_="number", data_sort=row["low"] if known else "")
+
+
+def _figure_cell(value: Any, mark: bool = False) -> Markup:
+    shown = value if isinstance(value, str) else number(value)
+    kind = "number best" if mark else "number"
+    return tag("td", shown, class_=kind, data_sort="" if value is None else value)
+
+
+def _filters(data: dict[str, Any], grouped: bool) -> Markup:
+    metrics = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
+    offset = 2 if grouped else 1
+    controls = [
+        tag("label", "Search ", tag("input", type="search", data_filter="all-numbers",
+                                    placeholder="model, metric, words")),
+        tag("label", "Metric ", tag(
+            "select", tag("option", "all", value=""), *(tag("option", m, value=m) for m in metrics),
+            data_filter="all-numbers", data_column=offset)),
+    ]  # fmt: skip
+    if grouped:
+        groups = list(dict.fromkeys(str(row["group"]) for row in data["metrics"]))
+        controls.append(
+            tag("label", "Group ", tag(
+                "select", tag("option", "all", value=""),
+                *(tag("option", g, value=g) for g in groups),
+                data_filter="all-numbers", data_column=1))
+        )  # fmt: skip
+    count = tag("span", id="all-numbers-count", class_="small soft", aria_live="polite")
+    return tag("div", *controls, count, class_="actions filter")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_plain(v) for v in value[:8]) + (", ..." if len(value) > 8 else "")
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def conventions(data: dict[str, Any]) -> Markup:
+    """How each number was computed; the same for all models but for their curves."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in data["metrics"]:
+        found.setdefault(row["metric"], row["convention"])
+    items = []
+    for name, rules in found.items():
+        told = "; ".join(f"{k}: {_plain(v)}" for k, v in rules.items() if v is not None)
+        items.append(tag("tr", tag("th", tag("code", name), scope="row"), tag("td", told)))
+    body = tag("table", tag("tbody", *items))
+    how = "How each number was computed (conventions)"
+    return tag("details", tag("summary", how), tag("div", body, class_="table"))
