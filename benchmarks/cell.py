@@ -23,7 +23,7 @@ LEAST_REPEATS, MOST_REPEATS = 3, 200
 #: Setting up may take this many times the budget before repeats end.
 PATIENCE = 5
 #: Peers that need more memory fail instead of taking the machine down.
-MOST_MEMORY = 0.6
+MOST_MEMORY = 0.45
 
 
 def least_seconds(setups: list[Setup], data: Data, budget: float) -> list[tuple[float, float]]:

@@ -51,7 +51,7 @@ test subjects as their own reference, hazardous ranks by the incidence at a hori
 {about}
 
 Imports, compilation and construction of evaluators are in no time. Each cell runs in a fresh
-process that may use 60 % of the memory. R is timed inside R. The Rust package `survival` also has
+process that may use 45 % of the memory. R is timed inside R. The Rust package `survival` also has
 functions named after D-calibration, 1-calibration and the calibration index; they leave censoring
 out of account, give other numbers, and are not compared. pycox's integrals ask for a function that
 SciPy 1.14 removed; we hand it back before we time them.
