@@ -185,6 +185,9 @@ def notes(left_out: dict[str, str], names: dict[str, str], width: int) -> str:
     return "\n".join(fill(line, max(width, 24), subsequent_indent="  ") for line in lines)
 
 
+_SPACING: dict[str, Any] = {"handlelength": 2.6, "columnspacing": 1.4}
+
+
 def _columns(lengths: list[int], inches: float) -> int:
     """Most columns of a legend that fit; they are filled one after the other.
 
@@ -206,27 +209,34 @@ def legend(
     left_out: dict[str, str] | None = None,
     names: dict[str, str] | None = None,
 ) -> None:
-    """Put one legend below all panels of our own figure, or inside the axes that were given.
+    """Put one legend below all panels: of our own figure, or below the last of the given axes.
 
-    Models that could not be drawn are named above it, with the reason.
+    A figure without a layout would cut it off there, so then it goes inside. Models that could not
+    be drawn are named above it, with the reason.
     """
-    figure = axes[0].figure
+    figure, last = axes[0].figure, axes[-1]
     inches = float(figure.get_size_inches()[0])
-    title = notes(left_out or {}, names or {}, int(inches * 15))
+    below = own or figure.get_layout_engine() is not None
+    wide = inches if own else 1.25 * inches * last.get_position().width
+    title = notes(left_out or {}, names or {}, int(wide * 15)) if below else ""
     if not (handles or title):
         return
     options: dict[str, Any] = {"handles": handles, "frameon": False}
     if title:
         options |= {"title": title, "title_fontsize": "small"}
+    columns = _columns([len(handle.get_label()) for handle in handles], wide) if below else 1
     if own:
-        columns = _columns([len(handle.get_label()) for handle in handles], inches)
-        rows = -(-len(handles) // columns)
         # The legend grows downwards, not at the panels' cost.
-        extra = 0.17 * max(rows - 1, 0) + 0.14 * title.count("\n")
+        extra = 0.17 * max(-(-len(handles) // columns) - 1, 0) + 0.14 * title.count("\n")
         figure.set_size_inches(inches, float(figure.get_size_inches()[1]) + extra)
-        options |= {"loc": "outside lower center", "ncols": columns, "handlelength": 2.6,
-                    "columnspacing": 1.4}  # fmt: skip
-    made = (figure if own else axes[0]).legend(**options)
+        made = figure.legend(loc="outside lower center", **_SPACING, ncols=columns, **options)
+    elif below:
+        # In units of the font: past the numbers and the label of the axis.
+        gap = 4.4 + 1.3 * (last.get_xlabel().count("\n"))
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": gap}
+        made = last.legend(**place, **_SPACING, ncols=columns, fontsize="small", **options)
+    else:
+        made = axes[0].legend(fontsize="small", **options)
     made.get_title().set_color(GREY)
     made.get_title().set_multialignment("left")
 
