@@ -78,8 +78,12 @@ class Table:
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            raise InputError(f"{self.path}: no column {name!r}; columns are {shown}")
+            shown = ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "")
+            hint = {
+                "time": "; name it with --time-column",
+                "event": "; name it with --event-column",
+            }.get(name, "")
+            raise InputError(f"{self.path}: no column {name!r}; columns are {shown}{hint}")
         return self.names.index(name)
 
 
@@ -106,9 +110,11 @@ def read_predictions(
         return RiskScores(table.numbers("risk"))
     not_times = [name for name in table.names if not _is_number(name)]
     if not_times:
+        index = table.names[0] == "" and len(not_times) == 1
+        hint = " (an index column? write the file with index=False)" if index else ""
         raise InputError(
             f"{table.path}: predictions must have one column 'time' or 'risk', or curves with "
-            f"times as column names; got {', '.join(map(repr, not_times[:5]))}"
+            f"times as column names; got {', '.join(map(repr, not_times[:5]))}{hint}"
         )
     survival = np.column_stack([table.numbers(name) for name in table.names])
     try:

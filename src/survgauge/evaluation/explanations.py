@@ -86,7 +86,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "excluded": Explanation(
         "note",
         "subjects that a method has nothing to say about, with the reason and count",
-        "read the reason",
+        "usually nothing: look at the count",
     ),
     "changed": Explanation(
         "note", "surrogates above `tau`, set to `tau`, with the count", "nothing"
@@ -97,7 +97,9 @@ EXPLANATIONS: dict[str, Explanation] = {
         "smooth the curves, or use another metric",
     ),
     "undefined-metric": Explanation(
-        "caution", "no value on these data, with the reason; the table has NaN", "read the reason"
+        "caution",
+        "no value on these data, with the reason; the table has NaN",
+        "mend what the message says, or leave the metric out",
     ),
     "large-weight": Explanation(
         "caution",

@@ -10,6 +10,9 @@ from ..tables import number, p_text
 from .markup import Markup, join, table, tag
 from .words import GLANCE, headline
 
+#: Rows of the whole table that are worth paper.
+MOST_PRINTED = 150
+
 
 def glance(data: dict[str, Any]) -> Markup:
     """Models by metrics: one row a model, sortable by every metric."""
@@ -157,10 +160,15 @@ def all_numbers(data: dict[str, Any]) -> Markup:
                          data_sort="" if skill is None else skill))  # fmt: skip
         cells.append(tag("td", row["direction"]))
         lines.append(tag("tr", *cells, data_series=row["model"]))
-    return join(
+    long = len(lines) > MOST_PRINTED
+    note = f"The table of all {len(lines)} numbers is left out of print; CSV and JSON have it."
+    body = join(
         _filters(data, grouped),
         table(header, lines, caption="All models and metrics", name="all-numbers", filtered=True),
     )
+    if not long:
+        return body
+    return join(tag("p", note, class_="paper soft"), tag("div", body, class_="screen"))
 
 
 def _interval_cell(row: dict[str, Any]) -> Markup:

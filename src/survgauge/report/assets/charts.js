@@ -21,11 +21,15 @@ const Charts = (() => {
     return canvas.measureText(text).width;
   }
 
+  // Names often differ at their end: the middle goes.
   function shorten(text, width) {
     if (textWidth(text) <= width) return text;
-    let kept = text;
-    while (kept.length > 1 && textWidth(kept + "\u2026") > width) kept = kept.slice(0, -1);
-    return kept + "\u2026";
+    const letters = [...text];
+    let kept = letters.length - 1;
+    const cut = (k) => letters.slice(0, Math.ceil(k * 0.6)).join("") + "\u2026" + letters.slice(letters.length - Math.floor(k * 0.4)).join("");
+    if (kept > 400) kept = 400;
+    while (kept > 1 && textWidth(cut(kept)) > width) kept -= 1;
+    return cut(kept);
   }
 
   function format(value) {
@@ -220,12 +224,12 @@ const Charts = (() => {
 
   function drawXY(spec, width, shown) {
     const layers = spec.layers.filter((layer) => !layer.series || shown(layer.series));
-    const height = spec.height || 320;
+    const height = (spec.height || 320) + Math.max(0, legend(node("svg"), layers, width) - 22);
     const svg = frame(spec, width, height);
     const top = legend(svg, layers, width) + 10;
     const flat = (pick) => layers.flatMap(pick);
     const xd = extent(flat((l) => [l.x, l.x1]), spec.x.domain, 0.02);
-    const yd = extent(flat((l) => [l.y, l.y1, l.low, l.high]), spec.y.domain, 0.05);
+    const yd = extent(flat((l) => [l.y, l.y1, l.low, l.high, l.type === "rule" && l.axis === "y" ? [l.value] : []]), spec.y.domain, 0.05);
     const left = yAxisWidth(yd, height - top - 44);
     const box = { left, top, right: width - 12, bottom: height - 44 };
     const { sx, sy } = axes(svg, spec, box, xd, yd);
@@ -335,7 +339,7 @@ const Charts = (() => {
   function drawBars(spec, width, shown) {
     const layers = spec.layers.filter((layer) => !layer.series || shown(layer.series));
     const bars = layers.filter((layer) => layer.type === "bars");
-    const height = spec.height || 320;
+    const height = (spec.height || 320) + Math.max(0, legend(node("svg"), layers, width) - 22);
     const svg = frame(spec, width, height);
     const top = legend(svg, layers, width) + 10;
     const yd = extent(bars.flatMap((l) => [l.y, l.low, l.high]).concat(layers.map((l) => (l.type === "rule" ? [l.value] : []))), spec.y.domain || [0, null], 0.05);
