@@ -85,7 +85,7 @@ def draw(results: Results, path: Path) -> None:
     rows = math.ceil(len(works) / COLUMNS)
     settings = {"font.size": 9, "svg.hashsalt": "speed", "axes.linewidth": 0.6}
     with plt.rc_context(settings):
-        size = (11.0, 2.55 * rows)
+        size = (9.2, 2.35 * rows)
         figure, axes = plt.subplots(
             rows, COLUMNS, figsize=size, sharex=True, sharey=True, squeeze=False
         )
@@ -106,8 +106,8 @@ def draw(results: Results, path: Path) -> None:
 
 
 def _panel(axis: Any, title: str, cells: Cells, everybody: tuple[str, ...]) -> None:
-    axis.set(xscale="log", yscale="log", xlim=(140, 4.5e7), ylim=(2e-5, 4e5))
-    axis.set_xticks([1e3, 1e4, 1e5, 1e6], ["1,000", "10,000", "100,000", "1 million"])
+    axis.set(xscale="log", yscale="log", xlim=(140, 1.6e8), ylim=(2e-5, 4e5))
+    axis.set_xticks([1e3, 1e4, 1e5, 1e6], ["1k", "10k", "100k", "1M"])
     axis.set_yticks(*zip(*TICKS, strict=True))
     axis.minorticks_off()
     axis.tick_params(labelsize=8, width=0.6, length=2.5)
@@ -125,7 +125,7 @@ def _panel(axis: Any, title: str, cells: Cells, everybody: tuple[str, ...]) -> N
     heights = spread(logs, GAP, -4.4, 5.4)
     for (who, (n, seconds)), height in zip(ends.items(), heights, strict=True):
         ours = who == OURS
-        at = (1.5e6, 10**height)
+        at = (1.8e6, 10**height)
         axis.annotate(
             SHORT.get(package_of(who), package_of(who)),
             xy=(n, seconds),

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from results import Results
-from tables import promises_table, registry_table, summary_table, works_table
+from tables import plain_table, promises_table, registry_table, summary_table, works_table
 
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
@@ -111,7 +111,7 @@ def readme_part(results: Results) -> str:
     return "\n\n".join(
         [
             parts["machine"] + ".",
-            "\n".join(works_table(results, plain=True)),
+            "\n".join(plain_table(results)),
             "Every metric of the registry by itself, without intervals:",
             parts["registry"],
             parts["promises"],

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from growth import measured, slope
 from results import Results
 from targets import OURS, Cell, Cells
 from works import BY_NAME, WORKS, Work
 
 SIZES = (1000, 10_000, 100_000, 1_000_000)
+#: A number and its unit stay on one line.
+SPACE = "\u00a0"
 
 
 def human(seconds: float) -> str:
     """Three digits and a unit that suits."""
     for limit, factor, unit in ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
         if seconds < 0.9995 * limit:
-            return f"{_digits(seconds * factor)} {unit}"
-    return f"{_digits(seconds)} s"
+            return f"{_digits(seconds * factor)}{SPACE}{unit}"
+    return f"{_digits(seconds)}{SPACE}s"
 
 
 def _digits(number: float, digits: int = 3) -> str:
@@ -73,31 +77,48 @@ def plain_seconds(cell: Cell | None) -> str:
     return f"{'~' if cell.extrapolated else ''}{cell.seconds:.3g}"
 
 
-def works_table(results: Results, *, plain: bool = False) -> list[str]:
-    """Seconds, memory and growth of every work and everybody.
-
-    `plain` has every name on every line and times in seconds, for programs.
-    """
-    show, rows = plain_seconds if plain else seconds_of, []
+def works_table(results: Results) -> list[str]:
+    """Seconds, memory and growth of everybody, under a line that names the work."""
+    rows = []
     for work in _works(results, registry=False):
         cells = results.works[work.name].cells
-        for who in (OURS, *work.peers):
-            if not any(name == who for name, _ in cells):
-                continue
-            rows.append(
-                _row(
-                    work.name if plain or who == OURS else "",
-                    f"**{who}**" if who == OURS and not plain else who,
-                    *(show(cells.get((who, n))) for n in SIZES),
-                    _times_ours(cells, who, 100_000),
-                    _megabytes(cells.get((who, 100_000))),
-                    _megabytes(cells.get((who, 1_000_000))),
-                    _growth(cells, who),
-                )
-            )
-    sizes = tuple(f"{n:,}" for n in SIZES)
-    head = ("work", "who", *sizes, "times ours at 100,000", "MB at 100,000", "MB at 1,000,000")
-    return _table((*head, "growth"), rows)
+        rows.append(_row(f"**{work.name}**", *[""] * 8))
+        for who in _everybody(work, cells):
+            rows.append(_row(who, *_columns(cells, who, seconds_of)))
+    return _table(("", *_HEAD), rows)
+
+
+def plain_table(results: Results) -> list[str]:
+    """Return the same for programs: the work on every line, times in seconds without a unit."""
+    rows = []
+    for work in _works(results, registry=False):
+        cells = results.works[work.name].cells
+        for who in _everybody(work, cells):
+            rows.append(_row(work.name, who, *_columns(cells, who, plain_seconds)))
+    return _table(("work", "who", *_HEAD), rows)
+
+
+_HEAD = (
+    *(f"{n:,}" for n in SIZES),
+    "times ours at 100,000",
+    "MB at 100,000",
+    "MB at 1,000,000",
+    "growth",
+)
+
+
+def _everybody(work: Work, cells: Cells) -> list[str]:
+    return [who for who in (OURS, *work.peers) if any(name == who for name, _ in cells)]
+
+
+def _columns(cells: Cells, who: str, show: Callable[[Cell | None], str]) -> list[str]:
+    return [
+        *(show(cells.get((who, n))) for n in SIZES),
+        _times_ours(cells, who, 100_000),
+        _megabytes(cells.get((who, 100_000))),
+        _megabytes(cells.get((who, 1_000_000))),
+        _growth(cells, who),
+    ]
 
 
 def registry_table(results: Results) -> list[str]:

@@ -257,27 +257,34 @@ def test_results_come_back_as_written(measured, tmp_path):
     assert results.Results.read(tmp_path / "r.json") == measured
 
 
+def rows_of(lines):
+    """Cells of a table, below its head."""
+    plain = [line.replace(tables.SPACE, " ").strip("|") for line in lines[2:]]
+    return [[cell.strip() for cell in line.split("|")] for line in plain]
+
+
 def test_the_table_has_times_memory_ratio_and_growth(measured):
-    rows = tables.works_table(measured)
-    assert rows[2] == ("| po | **survgauge** | 100 µs | 1 ms | 10 ms | 100 ms |  | 3 | 3 | 1.00 |")
-    assert rows[3] == "|  | SurvivalEVAL | 500 ms |  | 30 s | ~300 s | 3,000 | 99 |  | 0.89 |"
-    assert "out of memory" in rows[5]
-    assert len({row.count("|") for row in rows}) == 1
+    rows = rows_of(tables.works_table(measured))
+    assert rows[0][0] == "**po**"
+    assert rows[1] == ["survgauge", "100 µs", "1 ms", "10 ms", "100 ms", "", "3", "3", "1.00"]
+    assert rows[2] == ["SurvivalEVAL", "500 ms", "", "30 s", "~300 s", "3,000", "99", "", "0.89"]
+    assert rows[5][:4] == ["pycox", "", "", "out of memory"]
+    assert {len(row) for row in rows} == {9}
 
 
 def test_the_plain_table_can_be_read_by_programs(measured):
-    rows = [row.strip("| ").split(" | ") for row in tables.works_table(measured, plain=True)[2:]]
+    rows = rows_of(tables.plain_table(measured))
     assert rows[1][:3] == ["po", "SurvivalEVAL", "0.5"]
-    assert rows[0][1] == "survgauge"
-    for row in tables.works_table(measured, plain=True)[2:]:
-        for word in row.split("|")[3:7]:
-            assert not word.strip() or float(word.strip().lstrip("~")) > 0
+    assert {len(row) for row in rows} == {10}
+    numbers = [cell for row in rows for cell in row[2:6] if cell]
+    assert all(float(number.lstrip("~")) > 0 for number in numbers)
 
 
 def test_the_summary_shows_the_quickest_that_was_measured(measured):
     peer = {("lifelines", 100_000): Cell(seconds=0.1, extrapolated=True)}
     measured.works["po"].cells.update(peer)
-    assert tables.summary_table(measured)[2:] == ["| po | 10 ms | SurvivalEVAL | 30 s | 3,000 |"]
+    (row,) = rows_of(tables.summary_table(measured))
+    assert row == ["po", "10 ms", "SurvivalEVAL", "30 s", "3,000"]
 
 
 def test_metrics_share_a_line_of_promises(measured):
@@ -299,7 +306,7 @@ def test_pages_hold_every_table(measured):
     for part in (tables.works_table, tables.registry_table, tables.promises_table):
         assert "\n".join(part(measured)) in page
     assert "load between 0.0 and 1.5" in page
-    assert "| crps | 100 µs |" in pages.readme_part(measured)
+    assert "| crps | 100 µs |" in pages.readme_part(measured).replace(tables.SPACE, " ")
 
 
 def test_only_what_lies_between_the_markers_changes():
@@ -314,11 +321,11 @@ def test_only_what_lies_between_the_markers_changes():
     [(1.234e-5, "12.3 µs"), (0.0123, "12.3 ms"), (0.99996, "1 s"), (12.34, "12.3 s")],
 )
 def test_times_have_a_unit_that_suits(seconds, shown):
-    assert tables.human(seconds) == shown
+    assert tables.human(seconds).replace(tables.SPACE, " ") == shown
 
 
 def test_many_seconds_have_no_exponent():
-    assert tables.human(123456.0) == "123,000 s"
+    assert tables.human(123456.0) == f"123,000{tables.SPACE}s"
 
 
 def test_labels_keep_their_distance():
