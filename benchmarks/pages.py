@@ -6,7 +6,14 @@ import argparse
 from pathlib import Path
 
 from results import Results
-from tables import plain_table, promises_table, registry_table, summary_table, works_table
+from tables import (
+    plain_table,
+    promises_table,
+    registry_table,
+    summary_table,
+    works_table,
+    yardstick_growth,
+)
 
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
@@ -70,6 +77,8 @@ time errors get predicted times, concordances get risks, the others get curves.
 
 {registry}
 
+{yardsticks}
+
 ## Promises
 
 {promises}
@@ -97,7 +106,8 @@ def _sections(results: Results) -> dict[str, str]:
     if loads:
         machine += f"; load between {loads[0]:.1f} and {loads[-1]:.1f}"
     shown = {name: "\n".join(lines) for name, lines in tables.items()}
-    return {**shown, "machine": machine, "about": _ABOUT}
+    elementary = yardstick_growth(results)
+    return {**shown, "machine": machine, "about": _ABOUT, "yardsticks": elementary}
 
 
 def docs_page(results: Results) -> str:
@@ -114,6 +124,7 @@ def readme_part(results: Results) -> str:
             "\n".join(plain_table(results)),
             "Every metric of the registry by itself, without intervals:",
             parts["registry"],
+            parts["yardsticks"],
             parts["promises"],
             parts["imported"].rstrip(),
             "Not measured:",

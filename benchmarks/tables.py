@@ -138,6 +138,21 @@ def registry_table(results: Results) -> list[str]:
     return _table(("metric", *sizes, "MB at 1,000,000", "growth"), rows) if rows else []
 
 
+def yardstick_growth(results: Results) -> str:
+    """Say how something elementary grows on this machine; empty where that is not known."""
+    names = {"po": "NumPy's argsort of as many times", "IBS, 100 times": "one pass over the curves"}
+    parts = []
+    for work, name in names.items():
+        cells = results.works[work].cells if work in results.works else {}
+        points = [(n, cells[OURS, n].yardstick) for n in SIZES[-2:] if (OURS, n) in cells]
+        exponent = slope([(n, seconds) for n, seconds in points if seconds])
+        if exponent is not None:
+            parts.append(f"{name} {exponent:.2f}")
+    return (
+        f"For comparison, exponents of elementary work here: {', '.join(parts)}." if parts else ""
+    )
+
+
 def fastest_peer(cells: Cells, n: int) -> tuple[str, float] | None:
     """Return the quickest of the others at this size, measured there; None without one."""
     found = [

@@ -295,6 +295,15 @@ def test_metrics_share_a_line_of_promises(measured):
     assert grown.endswith("| **no** |")
 
 
+def test_growth_is_shown_beside_that_of_elementary_work(measured):
+    cells = measured.works["po"].cells
+    cells[OURS, 1_000_000] = Cell(seconds=1.0, yardstick=2e-2)
+    assert "argsort of as many times 1.30, one pass over the curves 0.00" in (
+        tables.yardstick_growth(measured)
+    )
+    assert tables.yardstick_growth(results.Results()) == ""
+
+
 def test_gaps_are_named(measured):
     gaps = "\n".join(measured.gaps())
     assert "po, SurvivalEVAL, 1,000,000: too slow" in gaps
