@@ -82,8 +82,39 @@ def antolini_counts(
     >>> antolini_counts(time, event, times, survival).totals()
     PairTotals(comparable=3, concordant=2, discordant=1, tied=0)
     """
+    laid, parts = lay_out(
+        time,
+        event,
+        times,
+        survival,
+        interpolation=interpolation,
+        anchor_weight=anchor_weight,
+        weight=weight,
+        before=before,
+        at=at,
+        tolerance=tolerance,
+    )
+    for chosen, source in parts:
+        _count(laid, chosen, source)
+    return laid.counts(anchor_weight, weight)
+
+
+def lay_out(
+    time: Floats,
+    event: Bools,
+    times: Floats | None,
+    survival: NDArray[Any] | None,
+    *,
+    interpolation: str,
+    anchor_weight: Floats | None,
+    weight: Floats | None,
+    before: float = 1.0,
+    at: Evaluate | None = None,
+    tolerance: float = 0.0,
+) -> tuple[Laid, list[tuple[Ints, Source]]]:
+    """Subjects by time, and anchors with the source of the curves at their times."""
     order = np.lexsort((~event, time))
-    laid = _Laid(time[order], event[order], order, anchor_weight, weight, tolerance)
+    laid = Laid(time[order], event[order], order, anchor_weight, weight, tolerance)
     parts: list[tuple[Bools, Source]]
     if survival is None or times is None:
         if at is None:
@@ -94,13 +125,10 @@ def antolini_counts(
         parts = [(~past, Grid(times, survival, order, interpolation, before))]
         if at is not None:
             parts.append((past, Function(at, order, None, survival[order, -1])))
-    for chosen, source in parts:
-        if chosen.any():
-            _count(laid, np.flatnonzero(chosen), source)
-    return laid.counts(order, anchor_weight, weight)
+    return laid, [(np.flatnonzero(some), source) for some, source in parts if some.any()]
 
 
-class _Laid:
+class Laid:
     """Subjects by (time, events first), the anchors among them, and the counts so far.
 
     Sums run in float64: without weights they are whole numbers and exact.
@@ -115,7 +143,7 @@ class _Laid:
         weight: Floats | None,
         tolerance: float,
     ) -> None:
-        n, self.tolerance = order.size, tolerance
+        n, self.tolerance, self.order = order.size, tolerance, order
         is_anchor = event
         if anchor_weight is not None:
             is_anchor = event & (anchor_weight[order] != 0)
@@ -140,38 +168,36 @@ class _Laid:
         self.as_partner.concordant[rows] += found[2]
         self.as_partner.tied[rows] += found[3]
 
-    def counts(
-        self, order: Ints, anchor_weight: Floats | None, weight: Floats | None
-    ) -> PairCounts:
+    def counts(self, anchor_weight: Floats | None, weight: Floats | None) -> PairCounts:
         """Return the counts in the order that the subjects came in."""
         kinds = (
             np.int64 if weight is None else np.float64,
             np.int64 if weight is None and anchor_weight is None else np.float64,
         )
         anchor, partner = (
-            Role(*(back(column.astype(kind, copy=False), order) for column in role))
+            Role(*(back(column.astype(kind, copy=False), self.order) for column in role))
             for role, kind in zip((self.as_anchor, self.as_partner), kinds, strict=True)
         )
         return PairCounts(anchor, partner, anchor_weight, weight)
 
 
-def _count(laid: _Laid, chosen: Ints, source: Source) -> None:
+def _count(laid: Laid, chosen: Ints, source: Source) -> None:
     """Count all pairs of the chosen anchors, slab by slab."""
     t, position = laid.t[chosen], laid.anchor[chosen]
     left, first = laid.left[chosen], laid.first[chosen]
-    for begin, end in _slabs(t, source.segments(t)):
+    for begin, end in slab_bounds(t, source.segments(t)):
         part = slice(begin, end)
         curves, x = source.curves(int(position[begin]), t[part])
         slab = Anchors(position[part], x, curves.own(position[part], x), left[part], first[part])
-        _inside(laid, slab, curves)
+        compare_inside(laid, slab, curves)
         _through(laid, slab, curves)
 
 
-def _slabs(t: Floats, segment: Ints) -> Iterator[tuple[int, int]]:
-    """Ranges of anchors of one segment, at most `_SLAB` unless they share one time."""
+def slab_bounds(t: Floats, segment: Ints, size: int = _SLAB) -> Iterator[tuple[int, int]]:
+    """Ranges of anchors of one segment, at most `size` unless they share one time."""
     begin = 0
     while begin < t.size:
-        end = min(begin + _SLAB, int(np.searchsorted(segment, segment[begin], "right")))
+        end = min(begin + size, int(np.searchsorted(segment, segment[begin], "right")))
         if end < t.size and t[end] == t[end - 1]:
             same = int(np.searchsorted(t, t[end], "left"))
             end = same if same > begin else int(np.searchsorted(t, t[end], "right"))
@@ -179,23 +205,24 @@ def _slabs(t: Floats, segment: Ints) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _inside(laid: _Laid, slab: Anchors, curves: Curves) -> None:
+def compare_inside(laid: Laid, slab: Anchors, curves: Curves) -> None:
     """Pairs whose partner's time lies in the slab too: all evaluated."""
     stop = int(slab.first[-1])
     for begin in range(0, slab.x.size, curves.group):
         part = slab.take(slice(begin, begin + curves.group))
         if part.first[0] < stop:
             rows = np.arange(part.first[0], stop)
-            laid.add(part, rows, _evaluate(laid, part, curves, rows, laid.w[rows], masked=True))
+            found = evaluate_pairs(laid, part, curves, rows, laid.w[rows], masked=True)
+            laid.add(part, rows, found)
 
 
-def _through(laid: _Laid, slab: Anchors, curves: Curves) -> None:
+def _through(laid: Laid, slab: Anchors, curves: Curves) -> None:
     """Pairs whose partner is at risk throughout the slab."""
     rows = np.arange(slab.first[-1], laid.w.size)
     if rows.size == 0:
         return
     if slab.x.size < _FEW and slab.x[0] != slab.x[-1]:
-        laid.add(slab, rows, _evaluate(laid, slab, curves, rows, laid.w[rows]))
+        laid.add(slab, rows, evaluate_pairs(laid, slab, curves, rows, laid.w[rows]))
         return
     ends = curves.ends(rows, slab)
     flat = ends[0] == ends[1]
@@ -205,7 +232,7 @@ def _through(laid: _Laid, slab: Anchors, curves: Curves) -> None:
         _rank_bent(laid, slab, curves, rows[~flat], ends[:, ~flat])
 
 
-def _rank_flat(laid: _Laid, slab: Anchors, rows: Ints, value: Floats) -> None:
+def _rank_flat(laid: Laid, slab: Anchors, rows: Ints, value: Floats) -> None:
     """Pairs with curves that stay at one value over the slab: binary search decides all."""
     order = np.argsort(value)
     value, rows = value[order], rows[order]
@@ -223,7 +250,7 @@ def _rank_flat(laid: _Laid, slab: Anchors, rows: Ints, value: Floats) -> None:
     laid.add(slab, rows, found)
 
 
-def _rank_bent(laid: _Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floats) -> None:
+def _rank_bent(laid: Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floats) -> None:
     """Pairs with falling curves: evaluate only those whose range holds the anchor's value."""
     low, high, value = curves.ranges(rows, ends, slab, laid.tolerance)
     by_value, by_high = np.argsort(value), np.argsort(high)
@@ -245,7 +272,7 @@ def _rank_bent(laid: _Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Flo
         part = slab.take(slice(begin, last + 1))
         # Curves of the window that stay above too are settled; the others are counted anew.
         window = start + np.flatnonzero(low[start:stop] <= value[last])
-        found = _evaluate(laid, part, curves, rows[heads[window]], w[window])
+        found = evaluate_pairs(laid, part, curves, rows[heads[window]], w[window])
         settled = total[-1] - total[start] - w[window].sum()
         laid.as_anchor.concordant[part.position] += settled + found[0]
         laid.as_anchor.tied[part.position] += found[1]
@@ -257,8 +284,8 @@ def _rank_bent(laid: _Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Flo
     laid.as_partner.tied[rows] += np.repeat(tied, copies)
 
 
-def _evaluate(
-    laid: _Laid, part: Anchors, curves: Curves, rows: Ints, w: Floats, masked: bool = False
+def evaluate_pairs(
+    laid: Laid, part: Anchors, curves: Curves, rows: Ints, w: Floats, masked: bool = False
 ) -> _Found:
     """Compare values; `masked`: rows before an anchor's first partner do not count for it."""
     lowest, highest = (part.value + sign * laid.tolerance for sign in (-1, 1))

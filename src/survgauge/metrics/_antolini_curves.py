@@ -63,6 +63,9 @@ class Curves(Protocol):
         anchor, and value > high to be below it, by more than the tolerance.
         """
 
+    def frame(self, position: Ints, ends: Floats, slab: Anchors, tolerance: float) -> Frame:
+        """How `ranges` looks at these curves; valid for all others too."""
+
     def changes(self, position: Ints) -> Bools:
         """Whether a curve differs from the one before it in the list."""
 
@@ -109,26 +112,28 @@ class Lines:
     def ranges(
         self, position: Ints, ends: Floats, slab: Anchors, tolerance: float
     ) -> tuple[Floats, Floats, Floats]:
+        return self.frame(position, ends, slab, tolerance).ranges(ends, slab)
+
+    def frame(self, position: Ints, ends: Floats, slab: Anchors, tolerance: float) -> Frame:
         every = slice(None, None, max(1, position.size // 1000))
         margin = tolerance + _ROUNDING
         frames = (
-            _Frame(0.0, 0.0, 0.0, margin if tolerance > 0 else 0.0),
+            Frame(0.0, 0.0, 0.0, margin if tolerance > 0 else 0.0),
             self._fall(position[every], margin),
         )
         # A sample of curves tells which view leaves fewer pairs to evaluate.
-        best = min(frames, key=lambda frame: _open_pairs(*frame.ranges(ends[:, every], slab)))
-        return best.ranges(ends, slab)
+        return min(frames, key=lambda frame: _open_pairs(*frame.ranges(ends[:, every], slab)))
 
-    def _fall(self, position: Ints, margin: float) -> _Frame:
+    def _fall(self, position: Ints, margin: float) -> Frame:
         """Regression of B on A: the fall that the curves have in common."""
         level, slope = self.level[position - self.start], self.slope[position - self.start]
         centre, fall = float(level.mean()), float(slope.mean())
         spread = float(np.sum((level - centre) ** 2))
         shrink = float(np.dot(level - centre, slope)) / spread if spread > 0 else 0.0
-        return _Frame(centre, fall, max(shrink, -0.9), margin)
+        return Frame(centre, fall, max(shrink, -0.9), margin)
 
 
-class _Frame(NamedTuple):
+class Frame(NamedTuple):
     """View from a falling frame, u = (v - centre - fall x) / (1 + shrink x).
 
     u rises with v, and along a line v = A + B x it is monotone in x; so its values at two ends
@@ -236,4 +241,7 @@ class Function:
     def ranges(
         self, position: Ints, ends: Floats, slab: Anchors, tolerance: float
     ) -> tuple[Floats, Floats, Floats]:
-        return _Frame(0.0, 0.0, 0.0, tolerance + _ROUNDING).ranges(ends, slab)
+        return self.frame(position, ends, slab, tolerance).ranges(ends, slab)
+
+    def frame(self, position: Ints, ends: Floats, slab: Anchors, tolerance: float) -> Frame:
+        return Frame(0.0, 0.0, 0.0, tolerance + _ROUNDING)
