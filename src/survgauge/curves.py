@@ -266,6 +266,10 @@ class SurvivalCurves:
             self._median.setflags(write=False)
         return self._median
 
+    def forget_median(self) -> None:
+        """Drop the medians; they are computed again when asked for."""
+        self._median = None
+
     def mean(self) -> Floats:
         """Mean survival time: the area under the curve and its tail."""
         return self._area(np.inf)

@@ -45,6 +45,8 @@ class Prediction:
     def forget(self) -> None:
         """Drop what was kept for other metrics."""
         self._cache.clear()
+        if self.curves is not None:
+            self.curves.forget_median()
 
     @classmethod
     def of(cls, obj: Any, n: int, name: str) -> Prediction:

@@ -53,10 +53,10 @@ class Reference:
         build = lambda: Reference(self.y.restricted(tau), stop=tau)  # noqa: E731
         return self.cached(("tau", tau), build)
 
-    def forget(self) -> None:
-        """Drop what the time errors looked at; it comes back when asked for."""
+    def forget(self, *, tables: bool = True) -> None:
+        """Drop what was computed; it comes back when asked for. `tables`: of G and counts too."""
         self._cache.clear()
-        for name in ("nodes", "survival"):
+        for name in ("nodes", "survival", *(("table", "km", "censoring") if tables else ())):
             self.__dict__.pop(name, None)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:

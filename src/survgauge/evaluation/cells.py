@@ -47,15 +47,18 @@ def evaluate_group(
 ) -> list[Score]:
     """Measure every metric on every model that offers what it needs, with intervals."""
     many = len(problem.y) > CONTRIBUTIONS_LIMIT
-    # Of many subjects only one metric's contributions are held at a time.
-    batches = [[metric] for metric in metrics] if many else [metrics]
+    # Of many subjects only one metric's contributions are held at a time, and what metrics share
+    # is let go after the last of them.
+    batches = [[metric] for metric in sorted(metrics, key=_stage)] if many else [metrics]
     plan = _Plan(confidence, seed, n_boot, redrawn, many)
     problem = replace(problem, asked=tuple(metric.name for metric in metrics))
     scores: list[Score] = []
     remarks: list[EvaluationWarning] = []
+    stage = 0
     for batch in batches:
-        if many and batch[0].needs != "times":
-            problem.forget_times()
+        if many and _stage(batch[0]) > stage:
+            stage = _stage(batch[0])
+            _let_go(stage, problem, predictions)
         scores += _evaluate_batch(problem, predictions, group, batch, plan, remarks)
     models, names = list(predictions), [metric.name for metric in metrics]
 
@@ -68,9 +71,28 @@ def evaluate_group(
     if bootstrapped and n_boot < FEWEST_REPLICATES:
         message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
         warnings.append(EvaluationWarning("few-replicates", message, group=group))
-    for prediction in predictions.values():
-        prediction.forget()
+    if many:
+        _let_go(4, problem, predictions)
     return sorted(scores, key=lambda score: place(score.model, score.metric.name))
+
+
+def _stage(metric: Metric) -> int:
+    """Time errors come first, then what needs the reference set, medians, or only the curves."""
+    if metric.needs == "times":
+        return 0
+    if metric.name in ("uno", "auc") or _has_baseline(metric):
+        return 1
+    return 2 if metric.needs == "risk" else 3
+
+
+def _let_go(stage: int, problem: Problem, predictions: dict[str, Prediction]) -> None:
+    """Drop what no metric from this stage on looks at."""
+    problem.forget_times()
+    if stage > 1:
+        problem.forget()
+    if stage > 2:
+        for prediction in predictions.values():
+            prediction.forget()
 
 
 @dataclass(frozen=True)
@@ -163,10 +185,14 @@ def _measure(
     return measured, check_measured(metric, measured, model)
 
 
+def _has_baseline(metric: Metric) -> bool:
+    return metric.direction == "lower" and metric.inference == "analytic"
+
+
 def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, Measured]:
     """Losses of the reference set's Kaplan-Meier for everybody; undefined ones are left out."""
     losses: dict[str, Measured] = {}
-    compared = [m for m in metrics if m.direction == "lower" and m.inference == "analytic"]
+    compared = [metric for metric in metrics if _has_baseline(metric)]
     if not compared:
         return losses
     curves = problem.cached("baseline", partial(_baseline, problem))

@@ -111,7 +111,13 @@ class Problem:
         """Drop what only the time errors look at; it comes back when asked for."""
         setting = self._cache.pop("setting", None)
         if setting is not None:
-            setting.reference.forget()
+            setting.reference.forget(tables=False)
+
+    def forget(self) -> None:
+        """Drop everything that metrics share but the outcomes and their order."""
+        self._cache.clear()
+        if self.reference is not None:
+            self.reference.forget()
 
     @property
     def setting(self) -> Setting:
