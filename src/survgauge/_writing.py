@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import InputError
 
 
-def write_atomically(path: str | Path, content: str | bytes | Callable[[str], object]) -> Path:
-    """Write under a temporary name beside the target, then put it in the target's place.
-
-    `content` is text, bytes, or a function that fills the file whose name it is given.
-    """
-    target = Path(path)
-    if target.is_symlink():
-        target = target.resolve()  # the link stays a link
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that cannot be written, before work is done for it."""
+    try:
+        target = Path(path)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.lstat(target)  # pathlib would take a name that cannot exist for one that does not
+        if target.is_symlink():
+            target = target.resolve()  # the link stays a link
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        raise InputError(f"cannot write {path!r}: {error}") from error
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: folder {target.parent} does not exist")
     if target.is_dir():
@@ -25,6 +28,15 @@ def write_atomically(path: str | Path, content: str | bytes | Callable[[str], ob
     if target.exists() and not target.is_file():
         # Putting a file in its place would destroy, for one, the null device.
         raise InputError(f"cannot write {target}: it is a device or a pipe, not a file")
+    return target
+
+
+def write_atomically(path: str | Path, content: str | bytes | Callable[[str], object]) -> Path:
+    """Write under a temporary name beside the target, then put it in the target's place.
+
+    `content` is text, bytes, or a function that fills the file whose name it is given.
+    """
+    target = check_target(path)
     place = ""
     try:
         # The suffix stays at the end: writers choose the format by it.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
-from ._writing import write_atomically
+from ._writing import check_target, write_atomically
 from .errors import InputError
 from .files import read_outcomes, read_predictions
 
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write JSON."""
     from .evaluation import evaluate
 
+    _check_outputs(args)
     columns = {"time": args.time_column, "event": args.event_column}
     test = read_outcomes(args.test, **columns)
     train = None if args.train is None else read_outcomes(args.train, **columns)
@@ -97,6 +99,19 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         print(f"\nReport: {args.html}")
     return 0
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Refuse, before any work, files that cannot be written or that would be lost."""
+    used = {Path(path).resolve(): path for path in (args.test, args.train) if path}
+    used |= {Path(item.partition("=")[2]).resolve(): item for item in args.pred}
+    for flag, path in (("--html", args.html), ("--json", args.json)):
+        if path is None or path == "-":
+            continue
+        place = check_target(path).resolve()
+        if place in used:
+            raise InputError(f"{flag} {path} would overwrite {used[place]}; give another name")
+        used[place] = path
 
 
 def _groups(path: str, column: str) -> Any:

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ._writing import write_atomically
-from .errors import InputError
+from ._writing import check_target, write_atomically
+from .errors import InputError, SurvgaugeError
 
 
 def add_commands(commands: Any) -> None:
@@ -29,15 +29,27 @@ def add_commands(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
     place = Path(args.results)
+    check_target(args.html)
     options = {} if args.title is None else {"title": args.title}
     if place.is_dir():
         from .experiment import Results
 
-        path = Results.load(place).to_html(args.html, **options)
+        try:
+            path = Results.load(place).to_html(args.html, **options)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, SurvgaugeError):
+                raise
+            raise InputError(
+                f"{place}: damaged results ({type(error).__name__}: {error})"
+            ) from error
     elif place.exists():
         from .report import saved_evaluation_html
 
-        path = write_atomically(args.html, saved_evaluation_html(_saved(place), **options))
+        try:
+            page = saved_evaluation_html(_saved(place), **options)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from error
+        path = write_atomically(args.html, page)
     else:
         raise InputError(f"{place}: no such file or folder")
     print(f"report written to {path}")
@@ -46,17 +58,28 @@ def run(args: argparse.Namespace) -> int:
 
 def _saved(path: Path) -> dict[str, Any]:
     """Read what `survgauge evaluate --json` wrote."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no number in JSON")
+
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error})") from error
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputError(f"cannot be read as JSON ({error})") from error
     missing = [key for key in _KEYS if not isinstance(data, dict) or key not in data]
     if missing:
         raise InputError(
-            f"{path}: not an evaluation (no {missing[0]!r}); expected what survgauge evaluate "
-            "--json writes"
+            f"not an evaluation (no {missing[0]!r}); expected what survgauge evaluate --json writes"
         )
     return dict(data)
 
 
-_KEYS = ("models", "metrics", "comparisons", "baseline_comparisons", "support", "warnings")
+_KEYS = (
+    "models",
+    "metrics",
+    "comparisons",
+    "baseline_comparisons",
+    "support",
+    "warnings",
+    "confidence",
+)

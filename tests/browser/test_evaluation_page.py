@@ -230,3 +230,39 @@ def test_downloads(open_tab: Any, path: Path, evaluation: Any) -> None:
     tab.page.click("#brier-chart button[data-tool=table]")
     assert tab.page.locator("#brier-chart .numbers tbody tr").count() > 10
     tab.check_quiet()
+
+
+def test_names_of_series_and_odd_characters_hide_only_their_model(
+    open_tab: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(100, 60), rng.random(60) < 0.6
+    names = ["event", "Kaplan-Meier", "a\rb", "a\x1fb", "", "tie"]
+    models = {name: np.full(60, 100.0 + k) for k, name in enumerate(names)}
+    models["tie"] = models["event"]
+    ev = sg.evaluate(models, (time, event), metrics=["mae_hinge", "auc", "harrell"])
+    tab = open_tab(Path(ev.to_html(tmp_path / "page.html")))
+    marks = tab.page.locator("#predicted-actual svg path")
+    count = marks.count()
+    rows = tab.page.locator("#all-numbers tbody tr:visible")
+    whole = rows.count()
+    for chip in tab.page.locator("button.chip").all()[:5]:
+        chip.click()
+    assert marks.count() == count
+    assert rows.count() == whole / 6
+    for label in ("auc", "harrell"):  # all the same: an axis without width
+        tab.page.locator("#metrics-chart select").select_option(label=label)
+    tab.check_quiet()
+
+
+def test_groups_that_differ_by_case_only(open_tab: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(100, 80), rng.random(80) < 0.6
+    groups = np.array(["A", "a", "", " "])[rng.integers(0, 4, 80)]
+    ev = sg.evaluate({"m": time + 5}, (time, event), metrics=["mae_hinge", "harrell"], by=groups)
+    tab = open_tab(Path(ev.to_html(tmp_path / "page.html")))
+    rows = tab.page.locator("#all-numbers tbody tr:visible")
+    assert rows.count() == 8
+    for k in range(1, 5):
+        tab.page.select_option("select[data-filter=all-numbers][data-column='1']", index=k)
+        assert rows.count() == 2

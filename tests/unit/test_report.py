@@ -132,8 +132,8 @@ def test_hostile_names_stay_names() -> None:
     assert page.data["record"]["models"] == HOSTILE
     assert len(page.named("script")) == 2
     assert not any(key.startswith("on") for _, found in page.elements for key in found)
-    chips = [b["data-series"] for b in page.named("button") if b.get("class") == "chip"]
-    assert chips == HOSTILE
+    chips = [b for b in page.named("button") if b.get("class") == "chip"]
+    assert [page.data["series"][int(str(b["data-series"]))] for b in chips] == HOSTILE
 
 
 def _situations() -> dict[str, Any]:
@@ -216,6 +216,48 @@ def test_the_command_line_writes_a_report(tmp_path: Path, capsys: Any) -> None:
     assert "days on average" in target.read_text()
     assert main(["evaluate", *files, "--html", f"{tmp_path}/no/folder.html"]) == 2
     assert "does not exist" in capsys.readouterr().err
+
+
+def test_outputs_are_checked_before_any_work(tmp_path: Path, capsys: Any) -> None:
+    _, x = outcomes(30)
+    (tmp_path / "p.csv").write_text("time\n" + "\n".join(map(str, x + 9)) + "\n")
+    files = ["--test", f"{tmp_path}/missing.csv", "--pred", f"lr={tmp_path}/p.csv"]
+    for target, said in (
+        (f"{tmp_path}/no/x.html", "does not exist"),
+        (str(tmp_path), "is a folder"),
+        (f"{tmp_path}/p.csv", "would overwrite"),
+        ("a\0b.html", "cannot write"),
+        ("n" * 300 + ".html", "cannot write"),
+    ):
+        assert main(["evaluate", *files, "--html", target]) == 2
+        assert said in capsys.readouterr().err
+    same = f"{tmp_path}/same"
+    assert main(["evaluate", *files, "--html", same, "--json", same]) == 2
+    assert "would overwrite" in capsys.readouterr().err
+
+
+def test_infinite_losses_and_empty_tables_have_pages() -> None:
+    y, x = outcomes(200)
+    short = sg.SurvivalCurves(np.linspace(0, 100, 10), curves(x[100:]).survival[:, :10])
+    ev = sg.evaluate({"c": short}, y[100:], y_train=y[:100], metrics=["ibll"], confidence=None)
+    row = Outline(evaluation_html(ev)).data["record"]["metrics"][0]
+    assert row["skill"] is None or np.isfinite(row["skill"])
+    risk = sg.RiskScores(x[100:])
+    none = sg.evaluate({"r": risk}, y[100:], y_train=y[:100], metrics=["mae_po"])
+    page = Outline(evaluation_html(none))
+    assert [s["id"] for s in page.named("section")] == ["summary", "trust"]
+
+
+def test_saved_data_of_another_version(evaluation: Any) -> None:
+    saved = json.loads(json.dumps(evaluation.to_dict()))
+    saved["metrics"].append({**saved["metrics"][0], "metric": "mae_of_tomorrow"})
+    saved["warnings"].append({**saved["warnings"][0], "code": "brand-new", "message": "look out"})
+    page = Outline(saved_evaluation_html(saved))
+    assert "left out: mae_of_tomorrow" in page.text
+    assert "look out" in page.text
+    del saved["metrics"][0]["low"]
+    with pytest.raises(sg.errors.InputError, match="to_dict"):
+        saved_evaluation_html(saved)
 
 
 def test_every_warning_is_explained_in_code_and_docs() -> None:

@@ -53,6 +53,12 @@ class Score:
         """The metric, NaN where it is undefined."""
         return NAN if self.measured is None else float(self.measured.value)
 
+    @property
+    def skill(self) -> float:
+        """1 - loss / loss of the baseline; NaN where one of them is undefined or infinite."""
+        known = np.isfinite(self.value) and 0 < self.baseline < np.inf
+        return 1.0 - self.value / self.baseline if known else NAN
+
     def stderr_against(self, other: Score) -> float:
         """Standard error of the difference from another model on the same subjects."""
         a, b = self.measured, other.measured
@@ -76,7 +82,7 @@ class Score:
             "low": self.low,
             "high": self.high,
             "stderr": self.stderr,
-            "skill": 1.0 - self.value / self.baseline if 0 < self.baseline < np.inf else NAN,
+            "skill": self.skill,
             "direction": self.metric.direction,
             "unit": self.metric.unit,
         }

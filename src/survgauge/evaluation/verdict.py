@@ -94,6 +94,6 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
 def _against(row: dict[str, Any], model: str, sign: float, p_value: str) -> Against:
     """Turn a difference so that positive means better."""
     low, high = row["low"], row["high"]
-    if low is not None and high is not None:
+    if isinstance(low, float) and isinstance(high, float):
         low, high = sorted((sign * low, sign * high))
     return Against(model, sign * row["difference"], low, high, row[p_value])

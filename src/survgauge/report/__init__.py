@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._writing import write_atomically
+from ..errors import InputError
+from ..metrics.registry import REGISTRY
 from . import charts
 from .evaluation_page import evaluation_page
 from .experiment_content import experiment_content
@@ -40,9 +42,31 @@ def saved_evaluation_html(
 ) -> str:
     """Make the page from the plain data of `Evaluation.to_dict`, as saved by ``--json``.
 
-    Charts that need the predictions are left out.
+    Charts that need the predictions are left out, and so are metrics of other versions.
     """
-    return evaluation_page(data, charts.from_table(data), title=title, tau=None)
+    try:
+        known = _known(data)
+        figures = charts.from_table(known)
+        tau = next((r["convention"].get("tau") for r in known["metrics"] if r["convention"]), None)
+        return evaluation_page(known, figures, title=title, tau=tau)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"data must be what Evaluation.to_dict gives; {type(error).__name__}: {error}"
+        ) from error
+
+
+def _known(data: dict[str, Any]) -> dict[str, Any]:
+    """Leave out metrics that this version does not know, and say so."""
+    strange = sorted({row["metric"] for row in data["metrics"]} - set(REGISTRY))
+    if not strange:
+        return data
+    tables = {
+        name: [row for row in data[name] if row["metric"] in REGISTRY]
+        for name in ("metrics", "comparisons", "baseline_comparisons")
+    }
+    message = f"metrics of another version are left out: {', '.join(strange)}"
+    remark = {"code": "unknown-metric", "message": message, "model": None, "metric": None}
+    return data | tables | {"warnings": [*data["warnings"], {**remark, "group": None}]}
 
 
 def write_evaluation(ev: Evaluation, path: str | os.PathLike[str], title: str) -> Path:

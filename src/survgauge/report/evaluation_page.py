@@ -46,6 +46,8 @@ def evaluation_page(
         ("support", "Support", join(_support(data), charts.get("support"))),
         ("numbers", "All numbers", join(all_numbers(data), conventions(data))),
     ]  # fmt: skip
+    if not data["metrics"]:
+        sections = sections[:2]
     if len(data["models"]) < 2:
         sections = [s for s in sections if s[0] != "differences"]
     kept = [(name, head, body) for name, head, body in sections if body is not None]
@@ -57,6 +59,7 @@ def evaluation_page(
         picker=_picker(data),
         data={
             "file": "evaluation",
+            "series": data["models"],
             "record": data,
             "figures": [spec for found in figures.values() for spec in found],
             "hidden": _hidden(data),
@@ -97,7 +100,7 @@ def _picker(data: dict[str, Any]) -> Markup | None:
         return None
     chips = [
         tag("button", tag("span", name), type="button", class_="chip", aria_pressed="true",
-            data_series=name, data_color=k, title=name)
+            data_series=k, data_color=k, title=name)
         for k, name in enumerate(data["models"])
     ]  # fmt: skip
     return tag(

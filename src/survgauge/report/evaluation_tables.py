@@ -48,7 +48,7 @@ def glance(data: dict[str, Any]) -> Markup:
             lead = [tag("th", swatch, model, scope="row", class_="model")]
             if grouped:
                 lead.append(tag("td", str(group)))
-            body.append(tag("tr", *lead, *shown, data_series=model))
+            body.append(tag("tr", *lead, *shown, data_series=k))
     caption = (
         "Value with interval. Marked: the best of a column, and all that the data do not tell "
     )
@@ -140,6 +140,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     rows = data["metrics"]
     grouped = any("group" in row for row in rows)
     marked = _marked(data)
+    numbers = {model: k for k, model in enumerate(data["models"])}
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []
     header += [("metric", None), ("value", "number"), ("interval", "number"),
@@ -150,7 +151,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         name = row["metric"]
         mark = _key(row) in marked
         cells = [tag("th", row["model"], scope="row", class_="model")]
-        cells += [tag("td", str(row["group"]))] if grouped else []
+        cells += [tag("td", str(row["group"]), data_sort=str(row["group"]))] if grouped else []
         title = tag("span", REGISTRY[name].title, class_="interval soft")
         cells += [tag("td", tag("code", name), title, data_sort=name)]
         cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
@@ -159,7 +160,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         cells.append(tag("td", "-" if skill is None else f"{skill:.1%}", class_="number",
                          data_sort="" if skill is None else skill))  # fmt: skip
         cells.append(tag("td", row["direction"]))
-        lines.append(tag("tr", *cells, data_series=row["model"]))
+        lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
     long = len(lines) > MOST_PRINTED
     note = f"The table of all {len(lines)} numbers is left out of print; CSV and JSON have it."
     body = join(

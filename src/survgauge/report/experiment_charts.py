@@ -20,6 +20,7 @@ def panel_chart(data: dict[str, Any]) -> Spec:
                 {
                     "type": "points",
                     "series": metric,
+                    "toggle": True,
                     "color": k,
                     "size": 4,
                     "x": [r["true_value"] for r in mine],

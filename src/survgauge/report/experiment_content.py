@@ -18,8 +18,8 @@ def experiment_content(results: Results) -> dict[str, Any]:
     truths = list(dict.fromkeys(panel.truth for panel in results.panels))
     if not truths:
         raise InputError(
-            "results: no metric has a true counterpart and at least one complete model, so there "
-            "is nothing to compare; finish the run first (survgauge bench ... --resume)"
+            "results: there is nothing to compare: no metric has a true counterpart on at least "
+            "two models with all runs; finish the run first (survgauge bench ... --resume)"
         )
     metrics = {
         truth: list(dict.fromkeys(m for p in results.panels if p.truth == truth for m in p.metrics))

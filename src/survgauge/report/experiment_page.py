@@ -36,6 +36,7 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
         picker=_picker(data),
         data={
             "file": "experiment",
+            "series": _series(data),
             "record": {k: _packed(v) for k, v in data.items() if k != "plain"},
             "figures": charts,
             "hidden": [],
@@ -47,6 +48,10 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
             ("json", "Everything (JSON)"),
         ],
     )
+
+
+def _series(data: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(m for names in data["plain"].values() for m in names))
 
 
 def _packed(value: Any) -> Any:
@@ -64,9 +69,11 @@ def _places(chart: dict[str, Any]) -> dict[tuple[str, ...], int]:
 
 def _picker(data: dict[str, Any]) -> Markup:
     truths = [tag("option", truth, value=truth) for truth in data["truths"]]
+    series = _series(data)
     chips = [
         tag("button", tag("span", name), type="button", class_="chip", aria_pressed="true",
-            data_series=name, data_color=k, title=name, data_view_of="truth", data_view=truth)
+            data_series=series.index(name), data_color=k, title=name, data_view_of="truth",
+            data_view=truth)
         for truth in data["truths"]
         for k, name in enumerate(data["plain"][truth])
     ]  # fmt: skip
@@ -97,16 +104,24 @@ def _by_truth(data: dict[str, Any], make: Any) -> Markup:
 def _summary(data: dict[str, Any], truth: str) -> Markup:
     plain = data["plain"][truth]
     rows = [r for r in data["summary"][truth] if r["metric"] in plain]
-    ranks = max(rows, key=lambda r: -9.0 if r["tau"] is None else r["tau"])
-    close = min(rows, key=lambda r: 9.0 if r["relative"] is None else r["relative"])
+    ranked = [r for r in rows if r["tau"] is not None]
+    near = [r for r in rows if r["relative"] is not None]
     wins = sorted(data["summary_plain"][truth], key=lambda r: -r["total"])
-    won = ", ".join(f"{r['metric']} {r['total']:g}" for r in wins if r["total"])
-    lead = (
-        f"{ranks['metric']} orders the models most as the truth does (mean Kendall's tau "
-        f"{ranks['tau']:.2f} over {len(data['sets'])} data sets); "
-        f"{close['metric']} is closest to the true value (off by {close['relative']:.1%} on "
-        "average)."
-    )
+    won = ", ".join(f"{r['metric']} {r['total']:g}" for r in wins if r["total"]) or "none"
+    parts = []
+    if ranked:
+        best = max(ranked, key=lambda r: r["tau"])
+        parts.append(
+            f"{best['metric']} orders the models most as the truth does (mean Kendall's tau "
+            f"{best['tau']:.2f} over {len(data['sets'])} data sets)"
+        )
+    if near:
+        best = min(near, key=lambda r: r["relative"])
+        parts.append(
+            f"{best['metric']} is closest to the true value (off by {_percent(best['relative'])} "
+            "on average)"
+        )
+    lead = f"{'; '.join(parts)}." if parts else "No metric has a value on all models."
     bases = len({name for name, _ in data["sets"]})
     rule = (
         "A metric wins a data set if it has most of the best three models right, then by being "
@@ -143,15 +158,16 @@ def _wins(data: dict[str, Any], truth: str) -> Markup:
     """Wins among the metrics without settings; on demand, among all of them."""
     few, many = data["summary_plain"][truth], data["summary"][truth]
     name = f"wins-{_safe(truth)}"
-    parts = [_wins_table(few, f"Truth: {truth}. Metrics without settings, on equal terms.", name)]
+    parts = [_wins_table(few, f"Truth: {truth}. Metrics without settings, on equal terms.", name,
+                         _series(data))]  # fmt: skip
     if len(many) > len(few):
         caption = f"Truth: {truth}. All variants compete with each other."
-        whole = _wins_table(many, caption, f"{name}-all")
+        whole = _wins_table(many, caption, f"{name}-all", _series(data))
         parts.append(tag("div", whole, data_column_name="variant"))
     return join(*parts)
 
 
-def _wins_table(rows: list[dict[str, Any]], caption: str, name: str) -> Markup:
+def _wins_table(rows: list[dict[str, Any]], caption: str, name: str, series: list[str]) -> Markup:
     kinds = [k for k in rows[0] if k not in _NOT_KINDS]
     means = ("wins", "mean tau", "mean top 3", "mean distance")
     header: list[tuple[object, str | None]] = [("metric", None)]
@@ -168,7 +184,7 @@ def _wins_table(rows: list[dict[str, Any]], caption: str, name: str) -> Markup:
         cells.append(tag("td", _percent(row["relative"]), class_="number",
                          data_sort=_key(row["relative"])))  # fmt: skip
         cells += [tag("td", f"{row[k]:g}", class_="number") for k in kinds]
-        lines.append(tag("tr", *cells, data_series=row["metric"]))
+        lines.append(tag("tr", *cells, data_series=_number(series, row["metric"])))
     return table(header, lines, caption=caption, name=name, filtered=True)
 
 
@@ -183,6 +199,7 @@ def _heat(
     metrics = list(dict.fromkeys(r["metric"] for r in rows))
     sets = list(dict.fromkeys((r["dataset"], r["censoring"]) for r in rows))
     cells = {(r["dataset"], r["censoring"], r["metric"]): r for r in rows}
+    series = _series(data)
     won = {
         (r["dataset"], r["censoring"], r["metric"])
         for r in data["winners_plain"]
@@ -193,7 +210,7 @@ def _heat(
         for label in ("data", "censoring")
     ] + [
         tag("th", tag("button", m, type="button"), scope="col", class_="number",
-            data_column_name=_variant(data, truth, m), data_series_column=m)
+            data_column_name=_variant(data, truth, m), data_series_column=_number(series, m))
         for m in metrics
     ]  # fmt: skip
     lines = []
@@ -216,7 +233,8 @@ def _heat(
                             data_choice=place, aria_label=label)  # fmt: skip
             found.append(
                 tag("td", inner, class_=kind, style=shade, data_sort=_key(value),
-                    data_column_name=_variant(data, truth, metric), data_series_column=metric)
+                    data_column_name=_variant(data, truth, metric),
+                    data_series_column=_number(series, metric))
             )  # fmt: skip
         lines.append(tag("tr", *found))
     told = (
@@ -242,6 +260,10 @@ def _best_of_row(
     rows = [cells[dataset, censoring, m] for m in metrics if (dataset, censoring, m) in cells]
     values = [row[column] for row in rows if row[column] is not None]
     return None if not values else max(values) if column == "tau" else min(values)
+
+
+def _number(series: list[str], name: str) -> int | None:
+    return series.index(name) if name in series else None
 
 
 def _shade(value: float, column: str) -> str:

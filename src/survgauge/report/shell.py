@@ -66,7 +66,9 @@ def page(
     )  # fmt: skip
     foot = tag("footer", f"Made by survgauge {__version__}. This file works offline.")
     main = tag("main", picker, *body, foot, id="main")
-    return _document(title, tag("div", top, contents, main, class_="layout"), data)
+    html = _document(title, tag("div", top, contents, main, class_="layout"), data)
+    # A lone surrogate, as file names can hold, has no place in a file.
+    return html.encode("utf-8", "replace").decode("utf-8")
 
 
 def _document(title: str, body: Markup, data: dict[str, Any]) -> str:

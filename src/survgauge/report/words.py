@@ -31,7 +31,7 @@ _COUNTS_AS = {
 def headline(data: dict[str, Any]) -> str:
     """Return the metric to judge by: the first of those that people read first, or any."""
     names = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
-    return next((name for name in _HEADLINES if name in names), names[0])
+    return next((name for name in (*_HEADLINES, *names) if name in names), "")
 
 
 def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
@@ -39,7 +39,7 @@ def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
     metric = headline(data)
     found = verdicts(data, metric)
     if not found:
-        return ["No metric has a value on these data; the remarks below say why."]
+        return ["No metric has a value on these data and predictions."]
     sentences = []
     if found[0].group is not None:
         count = len(found)
@@ -179,7 +179,7 @@ def _interval(data: dict[str, Any], low: float | None, high: float | None) -> st
 
 
 def _after(data: dict[str, Any], low: float | None, high: float | None) -> str:
-    if low is None or high is None:
+    if not (isinstance(low, float) and isinstance(high, float)):
         return ""
     return f", {data['confidence'] * 100:g} % CI {number(low, 3)} to {number(high, 3)}"
 

@@ -43,6 +43,7 @@ const Charts = (() => {
   }
 
   function tickText(value, step) {
+    if (step < 1e-6 || step >= 1e9) return value === 0 ? "0" : value.toExponential(1);
     let digits = 0;
     while (digits < 8 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1;
     // Adding zero turns -0 into 0.
@@ -53,9 +54,9 @@ const Charts = (() => {
     const raw = (high - low) / Math.max(1, count);
     const power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
-    const found = [];
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1) found.push(k * step);
-    return { step, values: found };
+    const first = Math.ceil(low / step - 1e-9);
+    const size = Math.min(100, Math.max(0, Math.floor(high / step + 1e-9) - first + 1));
+    return { step, values: Array.from({ length: size }, (_, k) => (first + k) * step) };
   }
 
   // Domain of the values in sight, with room at its ends where it is not fixed.
@@ -68,7 +69,7 @@ const Charts = (() => {
       if (v > high) high = v;
     }
     if (low > high) { low = 0; high = 1; }
-    if (low === high) { const pad = Math.abs(low) * 0.1 || 1; low -= pad; high += pad; }
+    if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))) { const pad = Math.abs(low) * 0.1 || 1; low -= pad; high += pad; }
     const pad = (high - low) * room;
     const [a, b] = fixed || [null, null];
     low = a === null || a === undefined ? low - pad : a;
@@ -115,13 +116,14 @@ const Charts = (() => {
   function legend(svg, layers, width) {
     const seen = new Map();
     for (const layer of layers) {
-      if (layer.series && !layer.silent && !seen.has(layer.series)) seen.set(layer.series, layer);
+      const own = `${layer.series}|${layer.color}`;
+      if (layer.series && !seen.has(own)) seen.set(own, layer);
     }
     if (seen.size < 1) return 0;
     let x = 4;
     let y = 10;
-    for (const [name, layer] of seen) {
-      const label = shorten(name, 200);
+    for (const layer of seen.values()) {
+      const label = shorten(layer.series, 200);
       const size = 34 + textWidth(label) + 14;
       if (x + size > width && x > 4) { x = 4; y += 18; }
       key(svg, x, y, layer.color, layer.type, layer.solid);
@@ -200,6 +202,7 @@ const Charts = (() => {
   }
 
   function rule(svg, layer, box, sx, sy) {
+    if (layer.axis !== "diagonal" && !known(layer.value)) return;
     const style = "stroke:var(--soft);stroke-width:1.25";
     const words = { style: "fill:var(--soft);font-size:11px" };
     if (layer.axis === "x") {
@@ -223,7 +226,7 @@ const Charts = (() => {
   }
 
   function drawXY(spec, width, shown) {
-    const layers = spec.layers.filter((layer) => !layer.series || shown(layer.series));
+    const layers = spec.layers.filter((layer) => !layer.toggle || shown(layer.series));
     const height = (spec.height || 320) + Math.max(0, legend(node("svg"), layers, width) - 22);
     const svg = frame(spec, width, height);
     const top = legend(svg, layers, width) + 10;
@@ -258,7 +261,7 @@ const Charts = (() => {
           if (layer.low && known(layer.low[i])) {
             node("line", { x1: sx(x), x2: sx(x), y1: sy(layer.low[i]), y2: sy(layer.high[i]), style: `stroke:${paint};stroke-width:1.25` }, body);
           }
-          if (layer.x1) {
+          if (layer.x1 && known(layer.x1[i])) {
             node("line", { x1: sx(x), y1: sy(y), x2: sx(layer.x1[i]), y2: sy(y), style: `stroke:${paint};opacity:.45` }, body);
             node("path", { d: `M${sx(layer.x1[i])},${sy(y)}l-5,-3v6Z`, style: `fill:${paint};opacity:.7` }, body);
           }
@@ -278,7 +281,7 @@ const Charts = (() => {
       at(k) {
         const { px, py, layer, i } = dots[k];
         const rows = [[spec.x.label, format(layer.x[i])], [spec.y.label, format(layer.y[i]) + (layer.low ? interval(layer.low[i], layer.high[i]) : "")]];
-        if (layer.x1) rows.push([layer.x1Label || "", format(layer.x1[i])]);
+        if (layer.x1) rows.push([layer.x1Label, format(layer.x1[i])]);
         return { title: layer.labels ? layer.labels[i] : layer.series, rows, marks: [[px, py]] };
       },
       nearest(px, py) {
@@ -294,7 +297,7 @@ const Charts = (() => {
   }
 
   function lineTargets(layers, spec, sx, sy, box) {
-    const lines = layers.filter((layer) => layer.type === "line" && !layer.silent);
+    const lines = layers.filter((layer) => layer.type === "line");
     const xs = [...new Set(lines.flatMap((layer) => layer.x))].sort((a, b) => a - b);
     const read = (layer, x) => {
       let i = layer.x.findIndex((v) => v > x);
@@ -337,7 +340,7 @@ const Charts = (() => {
   }
 
   function drawBars(spec, width, shown) {
-    const layers = spec.layers.filter((layer) => !layer.series || shown(layer.series));
+    const layers = spec.layers.filter((layer) => !layer.toggle || shown(layer.series));
     const bars = layers.filter((layer) => layer.type === "bars");
     const height = (spec.height || 320) + Math.max(0, legend(node("svg"), layers, width) - 22);
     const svg = frame(spec, width, height);

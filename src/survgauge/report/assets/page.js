@@ -5,6 +5,8 @@
   const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
   const root = document.documentElement;
   const hidden = new Set();
+  // Elements name a series by its number: HTML would change some characters of a name.
+  const nameOf = (number) => data.series[Number(number)];
   const shown = (name) => !hidden.has(name);
 
   // -- theme ---------------------------------------------------------------------------------
@@ -104,14 +106,12 @@
       for (const row of table.tBodies[0].rows) {
         const text = row.textContent.toLowerCase();
         const passes = controls.every((control) => {
-          const wanted = control.value.trim().toLowerCase();
-          if (!wanted) return true;
-          const column = control.dataset.column;
-          if (column === undefined) return text.includes(wanted);
-          const cell = row.cells[Number(column)];
-          return (cell.dataset.sort ?? cell.textContent.trim()).toLowerCase() === wanted;
+          if (control.dataset.column === undefined) return text.includes(control.value.trim().toLowerCase());
+          if (control.selectedIndex === 0) return true; // all
+          const cell = row.cells[Number(control.dataset.column)];
+          return (cell.dataset.sort ?? cell.textContent) === control.value;
         });
-        row.hidden = !(passes && (row.dataset.series || "").split("\u001f").every((name) => !name || shown(name)));
+        row.hidden = !(passes && (row.dataset.series === undefined || shown(nameOf(row.dataset.series))));
         count += row.hidden ? 0 : 1;
       }
       const note = document.getElementById(`${table.id}-count`);
@@ -334,7 +334,7 @@
   for (const chip of chips) {
     chip.prepend(Charts.swatch(Number(chip.dataset.color), "both"));
     chip.addEventListener("click", () => {
-      const name = chip.dataset.series;
+      const name = nameOf(chip.dataset.series);
       if (hidden.has(name)) hidden.delete(name);
       else if (hidden.size < chips.length - 1) hidden.add(name);
       update();
@@ -343,8 +343,8 @@
   const everything = document.getElementById("all-series");
   if (everything) everything.addEventListener("click", () => { hidden.clear(); update(); });
   function update() {
-    for (const chip of chips) chip.setAttribute("aria-pressed", String(shown(chip.dataset.series)));
-    for (const cell of all("[data-series-column]")) cell.hidden = !shown(cell.dataset.seriesColumn);
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(shown(nameOf(chip.dataset.series))));
+    for (const cell of all("[data-series-column]")) cell.hidden = !shown(nameOf(cell.dataset.seriesColumn));
     const count = document.getElementById("series-count");
     if (count) count.textContent = hidden.size ? `${chips.length - hidden.size} of ${chips.length} shown` : "";
     filterRows();

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import displays
 from ...tables import number, p_text
-from .specs import Spec, figure, line, listed, numbers, time_text
+from .specs import Spec, figure, listed, model_line, numbers, time_text
 
 
 def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
@@ -19,7 +19,13 @@ def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
     ]
     total = float(np.sum(shown.expected))
     layers: list[Spec] = [
-        {"type": "bars", "series": n, "color": colour[n], "y": numbers(shown.observed[n] / total)}
+        {
+            "type": "bars",
+            "series": n,
+            "toggle": True,
+            "color": colour[n],
+            "y": numbers(shown.observed[n] / total),
+        }
         for n in shown.observed
     ]
     even = float(np.mean(shown.expected)) / total
@@ -46,6 +52,7 @@ def one_calibration(ev: Any, colour: dict[str, int]) -> Spec:
             {
                 "type": "points",
                 "series": n,
+                "toggle": True,
                 "color": colour[n],
                 "size": 4,
                 "x": numbers(shown.predicted[n]),
@@ -73,7 +80,7 @@ def smooth_calibration(ev: Any, colour: dict[str, int]) -> Spec:
     layers: list[Spec] = [{"type": "rule", "axis": "diagonal"}]
     for n in shown.observed:
         band = (shown.low.get(n), shown.high.get(n))
-        layers.append(line(n, colour[n], shown.predicted[n], shown.observed[n], *band))
+        layers.append(model_line(n, colour, shown.predicted[n], shown.observed[n], *band))
     told = listed({n: number(v, 3) for n, v in shown.ici.items()})
     spec = {
         "kind": "xy",

@@ -89,6 +89,7 @@ def by_status(ev: Any, colour: dict[str, int]) -> Spec | None:
             {
                 "type": "bars",
                 "series": name,
+                "toggle": True,
                 "color": colour[name],
                 "y": numbers([p.mean for p in parts]),
                 "low": numbers([p.low for p in parts]),
@@ -116,6 +117,7 @@ def over_time(ev: Any, colour: dict[str, int]) -> Spec | None:
         {
             "type": "bars",
             "series": name,
+            "toggle": True,
             "color": colour[name],
             "y": numbers(shown.mean[name]),
             "low": numbers(shown.low[name]),

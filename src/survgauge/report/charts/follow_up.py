@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import displays
-from .specs import MOST_TIMES, Spec, figure, horizon, labelled, line, time_text
+from .specs import MOST_TIMES, Spec, figure, horizon, labelled, line, model_line, time_text
 
 
 def subjects(ev: Any, colour: dict[str, int]) -> Spec:
@@ -18,7 +18,7 @@ def subjects(ev: Any, colour: dict[str, int]) -> Spec:
         status = "event" if shown.event[k] else "censored"
         labels.append(f"subject {row}, {status} at {time_text(float(shown.time[k]), ev.unit)}")
         mark = {"type": "rule", "axis": "x", "value": float(shown.time[k]), "label": status}
-        layers = [line(n, colour[n], shown.times, shown.survival[n][k]) for n in shown.survival]
+        layers = [model_line(n, colour, shown.times, v[k]) for n, v in shown.survival.items()]
         specs.append(
             {
                 "kind": "xy",

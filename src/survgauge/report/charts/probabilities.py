@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import displays
-from .specs import Spec, figure, horizon, labelled, line
+from .specs import Spec, figure, horizon, labelled, line, model_line
 
 
 def _time_curve(ev: Any, colour: dict[str, int], kind: str, spec: Spec, **words: Any) -> Spec:
@@ -15,7 +15,7 @@ def _time_curve(ev: Any, colour: dict[str, int], kind: str, spec: Spec, **words:
         layers.append(line("Kaplan-Meier", "ref", shown.times, shown.baseline))
     for name in shown.values:
         band = (shown.low[name], shown.high[name])
-        layers.append(line(name, colour[name], shown.times, shown.values[name], *band))
+        layers.append(model_line(name, colour, shown.times, shown.values[name], *band))
     spec |= {"kind": "xy", "x": {"label": labelled("Time", ev.unit)}, "layers": layers}
     return figure(f"{kind}-chart", specs=[spec], **words)
 
@@ -51,7 +51,7 @@ def mean_curves(ev: Any, colour: dict[str, int]) -> Spec:
     km = line("Kaplan-Meier of the test set", "ref", shown.times, shown.km, shown.km_low,
                shown.km_high)  # fmt: skip
     layers = [km | {"solid": True}, horizon(shown.horizon)]
-    layers += [line(n, colour[n], shown.times, shown.mean[n]) for n in shown.mean]
+    layers += [model_line(n, colour, shown.times, mean) for n, mean in shown.mean.items()]
     spec = {
         "kind": "xy",
         "x": {"label": labelled("Time", ev.unit)},

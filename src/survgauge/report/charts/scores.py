@@ -12,15 +12,24 @@ from .specs import Spec, figure
 
 #: With more models only the best one is compared with the others.
 MOST_PAIRED = 6
+#: Metrics (by group) that can be chosen.
+MOST_CHOICES = 200
+
+
+def _buckets(data: dict[str, Any], what: str) -> list[tuple[str, Any, list[dict[str, Any]]]]:
+    """Rows by metric and group, the headline's first; no more than a picker can hold."""
+    found: dict[tuple[str, Any], list[dict[str, Any]]] = {}
+    for row in data[what]:
+        found.setdefault((row["metric"], row.get("group")), []).append(row)
+    first = headline(data)
+    order = sorted(found.items(), key=lambda item: item[0][0] != first)
+    return [(metric, group, rows) for (metric, group), rows in order[:MOST_CHOICES]]
 
 
 def metrics(data: dict[str, Any]) -> list[Spec]:
     """Forest plot of the models, a choice for each metric (and group)."""
-    keys = list(dict.fromkeys((r["metric"], r.get("group")) for r in data["metrics"]))
-    keys.sort(key=lambda key: key[0] != headline(data))
     specs, labels = [], []
-    for metric, group in keys:
-        rows = [r for r in data["metrics"] if (r["metric"], r.get("group")) == (metric, group)]
+    for metric, group, rows in _buckets(data, "metrics"):
         known = REGISTRY[metric]
         labels.append(metric if group is None else f"{metric}, {group}")
         baseline = _baseline(rows)
@@ -73,15 +82,11 @@ def _skill(row: dict[str, Any]) -> list[list[str]]:
 
 def differences(data: dict[str, Any]) -> list[Spec]:
     """Paired differences, a choice for each metric (and group)."""
-    keys = list(dict.fromkeys((r["metric"], r.get("group")) for r in data["comparisons"]))
-    if len(data["models"]) < 2 or not keys:
-        return []
-    keys.sort(key=lambda key: key[0] != headline(data))
     best = best_rows(data["metrics"])
-    keys = [key for key in keys if (key[1], key[0]) in best]
     specs, labels = [], []
-    for metric, group in keys:
-        rows = [r for r in data["comparisons"] if (r["metric"], r.get("group")) == (metric, group)]
+    for metric, group, rows in _buckets(data, "comparisons"):
+        if (group, metric) not in best:
+            continue
         labels.append(metric if group is None else f"{metric}, {group}")
         if len(data["models"]) > MOST_PAIRED:
             first = best[group, metric]["model"]
@@ -110,6 +115,8 @@ def differences(data: dict[str, Any]) -> list[Spec]:
                 "note": f"Left of zero the {'first' if lower else 'second'} model is better.",
             }
         )
+    if not specs:
+        return []
     caption = "Difference of two models on the same subjects, with its interval."
     if len(data["models"]) > MOST_PAIRED:
         caption += " Only the best model against the others; the JSON has all pairs."

@@ -55,6 +55,11 @@ def line(
     return layer | ({"step": True} if step else {})
 
 
+def model_line(name: str, colour: dict[str, int], x: Any, y: Any, *band: Any) -> Spec:
+    """Describe a line that comes and goes with its model."""
+    return line(name, colour[name], x, y, *band) | {"toggle": True}
+
+
 def horizon(value: float) -> Spec:
     """Mark the horizon."""
     return {"type": "rule", "axis": "x", "value": rounded(value), "label": "horizon"}
