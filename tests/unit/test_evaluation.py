@@ -187,7 +187,7 @@ def test_text_leads_with_the_verdict(result):
     text = str(result)
     assert " is off by " in text.splitlines()[0]
     assert "Holm)" in text
-    assert "Differences a - b" in text
+    assert "Differences of the best model" in text
     assert repr(result).startswith("Evaluation(3 models")
 
 

@@ -94,9 +94,8 @@ def _values(result: Evaluation) -> str:
         for (group, metric), by_model in cells.items()
     ]
     level = "" if result.confidence is None else f" with {result.confidence:.0%} intervals"
-    return f"Metrics{level} (times in the unit of the data)\n" + columns(
-        header, rows, left=3 if grouped else 2
-    )
+    unit = result.unit or "the unit of the data"
+    return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=3 if grouped else 2)
 
 
 def _comparisons(result: Evaluation) -> str:
@@ -105,17 +104,20 @@ def _comparisons(result: Evaluation) -> str:
     rows = []
     for row in result.comparisons():
         group, metric = row.get("group"), row["metric"]
-        if best.get((group, metric)) not in (row["model_a"], row["model_b"]):
+        first = best.get((group, metric))
+        if first not in (row["model_a"], row["model_b"]) or not math.isfinite(row["difference"]):
             continue
-        if not math.isfinite(row["difference"]):
-            continue
+        a, b, sign = row["model_a"], row["model_b"], 1.0
+        if first == b:  # the best comes first
+            a, b, sign = b, a, -1.0
+        low, high = sorted((sign * row["low"], sign * row["high"]))
         rows.append(
             [
                 *([str(group)] if group is not None else []),
                 metric,
-                f"{row['model_a']} - {row['model_b']}",
-                number(row["difference"]),
-                f"[{number(row['low'])}, {number(row['high'])}]",
+                f"{a} - {b}",
+                number(sign * row["difference"]),
+                f"[{number(low)}, {number(high)}]",
                 p_text(row["p_value"]),
                 p_text(row["p_holm"]),
             ]
@@ -126,7 +128,7 @@ def _comparisons(result: Evaluation) -> str:
     grouped = len(rows[0]) > len(header)
     header = ["group", *header] if grouped else header
     more = " (all pairs: --json)" if len(result.models) > 2 else ""
-    title = f"Differences a - b of the best model from the others, on the same subjects{more}"
+    title = f"Differences of the best model from the others, on the same subjects{more}"
     return title + "\n" + columns(header, rows, left=3 if grouped else 2)
 
 
