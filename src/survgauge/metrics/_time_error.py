@@ -145,7 +145,7 @@ def combine(
         weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
         if lost:
             excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
-    if surrogates.defined is not setting.everybody and not surrogates.defined.all():
+    if surrogates.defined is not setting.everybody and not (part and all_finite(loss)):
         loss = np.where(weight > 0, loss, 0.0)
     share = _share(weight, average, usable if lost else None, convention["method"], normalize)
     support["notes"] = excluded

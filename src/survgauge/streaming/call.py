@@ -14,6 +14,7 @@ from .._random import check_seed
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.cells import BOOTSTRAP_LIMIT
+from ..metrics.skill import reference_curves
 from ..reference import Reference
 from .accumulator import Accumulator
 from .assemble import few_replicates
@@ -32,6 +33,7 @@ from .plan import (
     reference_horizon,
 )
 from .sources import Item, Source, as_source
+from .sums import points_of
 
 #: Told how many rows are done, of how many (or None), in which pass.
 Progress = Callable[[int, int | None, str], None]
@@ -278,6 +280,7 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         follow_up=follow_up,
         keep_curves=keep_curves,
         settings=ask.settings,
+        points=points_of(reference_curves(reference, 1), problem.tau) if ask.baseline else {},
     )
 
 

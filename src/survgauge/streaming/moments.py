@@ -7,6 +7,7 @@ import numpy as np
 from .._arrays import Floats
 
 _ROUNDING = 2e-15
+_DIGITS = 1e-3
 
 
 class Moments:
@@ -36,7 +37,10 @@ class Moments:
         self.square: Floats = np.zeros((size, size))
 
     def update(self, values: Floats, frequency: Floats | None = None) -> None:
-        """Add subjects: `values` (d, n) are theirs, or one copy's where `frequency` is given."""
+        """Add subjects: `values` (d, n) are theirs, or one copy's where `frequency` is given.
+
+        They may be overwritten.
+        """
         part = Moments(self.total.size)
         if frequency is None:
             part.count = float(values.shape[1])
@@ -46,13 +50,16 @@ class Moments:
             part.total = np.einsum("in,n->i", values, frequency)
         if not part.count > 0:
             return
+        mean = part.total / part.count
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
-            away = values - (part.total / part.count)[:, None]
-            weighted = away if frequency is None else away * frequency
-            # Not BLAS: the sums would depend on its number of threads.
-            for i in range(part.total.size):
-                part.square[i, i:] = np.einsum("n,jn->j", away[i], weighted[i:])
-                part.square[i:, i] = part.square[i, i:]
+            whole = _products(values, frequency)
+            part.square = whole - part.count * np.outer(mean, mean)
+            # Where most of a square is its mean, subtracting that afterwards would cost digits.
+            close = ~(np.diag(part.square) > _DIGITS * np.diag(whole)) & np.isfinite(mean)
+            if close.any():
+                values[close] -= mean[close, None]
+                mean = np.where(close, 0.0, mean)
+                part.square = _products(values, frequency) - part.count * np.outer(mean, mean)
         self.merge(part)
 
     def merge(self, other: Moments) -> None:
@@ -96,3 +103,16 @@ class Moments:
         if variance <= noise:
             return 0.0
         return float(np.sqrt(variance * n / (n - 1)))
+
+
+def _products(values: Floats, frequency: Floats | None) -> Floats:
+    """Sums over subjects of the products of two numbers, (d, d).
+
+    Not by BLAS: the sums would depend on its number of threads.
+    """
+    weighted = values if frequency is None else values * frequency
+    square = np.empty((values.shape[0], values.shape[0]))
+    for i in range(values.shape[0]):
+        square[i, i:] = np.einsum("n,jn->j", values[i], weighted[i:])
+        square[i:, i] = square[i, i:]
+    return square

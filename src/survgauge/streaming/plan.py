@@ -20,7 +20,7 @@ from .columns import AT_TIME, RANKED
 from .counts import Outline
 from .layout import Layout
 from .mean_curves import FollowUp
-from .sums import is_sum
+from .sums import SamePrediction, is_sum
 
 #: Metrics that need the end of the whole follow-up before the first subject is scored.
 FORESIGHT = ("brier", "ibs", "ibll", "km_calibration", *AT_TIME)
@@ -64,6 +64,8 @@ class Plan:
     #: C-indices are computed on disk, not from columns in memory.
     external: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
+    #: Median and mean of Kaplan-Meier of the reference, as time errors read them.
+    points: dict[str, float] = field(default_factory=dict)
 
     @property
     def sums(self) -> list[Metric]:
@@ -82,7 +84,7 @@ class Plan:
 
     def baseline_prediction(self, n: int) -> Prediction:
         """Kaplan-Meier of the reference for everybody."""
-        return Prediction(reference_curves(self.problem.reference, n), None, None)
+        return SamePrediction(reference_curves(self.problem.reference, n), self.points)
 
 
 def check_settings(settings: dict[str, Any], y_train: Any) -> None:

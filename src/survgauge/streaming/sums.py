@@ -8,12 +8,14 @@ come the values, their analytic standard errors, and the paired comparisons of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Floats
+from ..curves import SurvivalCurves
 from ..errors import InputError, SurvgaugeError, UndefinedMetricError
 from ..inference import bootstrap_counts
 from ..losses import LOSSES
@@ -63,6 +65,23 @@ class Part:
     def nothing(cls, why: str) -> Part:
         """Return what there is of a metric that is undefined."""
         return cls(1.0, None, None, {}, {}, why)
+
+
+class SamePrediction(Prediction):
+    """One curve for everybody, whose median and mean are known."""
+
+    def __init__(self, curves: SurvivalCurves, points: dict[str, float]) -> None:
+        super().__init__(curves, None, None)
+        self.points = points
+
+
+def points_of(curves: SurvivalCurves, tau: float | None) -> dict[str, float]:
+    """Median and mean of a single curve as time errors read them; undefined ones are left out."""
+    found = {}
+    for name in ("median", "mean"):
+        with suppress(SurvgaugeError):
+            found[name] = float(time_error.predicted_times(curves, 1, name, tau)[0][0])
+    return found
 
 
 class SumCells:
@@ -260,14 +279,22 @@ def _time_errors(
         scored: Scored = {f"{prefix}_{method}": {} for method in methods}
         for model, prediction in predictions.items():
             if prediction.has("times"):
+                predicted = _predicted(prediction, LOSSES[loss].point)
+                strict = model != BASELINE
                 made = _model_errors(
-                    setting, surrogates, prediction.times, loss, methods, normalize,
-                    strict=model != BASELINE,
-                )  # fmt: skip
+                    setting, surrogates, predicted, loss, methods, normalize, strict
+                )
                 for method, part in made:
                     scored[f"{prefix}_{method}"][model] = part
         found |= scored
     return found
+
+
+def _predicted(prediction: Prediction, point: str) -> Any:
+    """What a time error reads: curves or times."""
+    if isinstance(prediction, SamePrediction) and point in prediction.points:
+        return np.full(len(prediction), prediction.points[point])
+    return prediction.times
 
 
 def _attempt(build: Callable[[], Any]) -> Any:
