@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._arrays import Bools, Floats, Ints
 
@@ -75,6 +76,8 @@ class PartialLikelihood:
     ties : {"efron", "breslow"}
         With frequencies, Efron's rule counts the sum of the events' frequencies as their number
         (to the nearest whole number), so that whole frequencies equal replicated rows.
+    order : ndarray of shape (n,), optional
+        Subjects by time, where they have been sorted already.
 
     Attributes
     ----------
@@ -86,9 +89,18 @@ class PartialLikelihood:
         Distinct event times.
     """
 
-    def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
-        self._order: Ints = time.argsort()
-        self._weight = weight[self._order]
+    def __init__(
+        self,
+        time: Floats,
+        event: Bools,
+        weight: Floats,
+        columns: Floats,
+        ties: str,
+        order: Ints | None = None,
+    ):
+        self._order: Ints = time.argsort() if order is None else order
+        # Equal weights are one number, read over and over.
+        self._weight = weight if weight.strides == (0,) else weight[self._order]
         self._standardise(columns)
         self._index_events(time[self._order], event[self._order])
         self._index_steps(ties)
@@ -102,7 +114,7 @@ class PartialLikelihood:
         shift = (x @ self._weight) / total
         x -= shift[:, None]
         self.mean: Floats = origin[:, 0] + shift
-        spread = np.sqrt((x**2 @ self._weight) / total)
+        spread = np.sqrt(np.einsum("ij,ij,j->i", x, x, self._weight) / total)
         self.used: Bools = spread > _NO_SPREAD * np.abs(self.mean)
         self.scale: Floats = spread[self.used]
         self._x = x if self.used.all() else x[self.used]
@@ -115,11 +127,11 @@ class PartialLikelihood:
         self._event_start: Ints = np.flatnonzero(np.diff(when, prepend=-np.inf) > 0)
         self.times: Floats = when[self._event_start]
         self._start: Ints = time.searchsorted(self.times)
-        begins = np.zeros(time.size, dtype=np.intp)
-        begins[self._start] = 1
+        begins = np.zeros(time.size, dtype=np.bool_)
+        begins[self._start] = True
         #: Number of event times up to each subject's own time.
-        self._lived: Ints = np.cumsum(begins)
-        self._at: Ints = self._lived[self._died] - 1
+        self._lived: NDArray[np.int32] = np.cumsum(begins, dtype=np.int32)
+        self._at: NDArray[np.int32] = self._lived[self._died] - np.int32(1)
         self._events: Floats = self._over_events(self._weight)
         self._event_sum = self._x[:, self._died] @ weight
 
@@ -152,7 +164,7 @@ class PartialLikelihood:
     def _over_steps(self, risk: Floats, s0: Floats) -> tuple[tuple[Floats, ...], float]:
         """a, b, c_0, c_1, c_2, and the sum of u log(S0 - s D0)."""
         if not self._tied:
-            a, zero = self._events / s0, np.zeros_like(s0)
+            a, zero = self._events / s0, np.broadcast_to(0.0, s0.shape)
             return (a, a, self._events, zero, zero), float(self._events @ np.log(s0))
         share, whole = self._share, s0[self._expand]
         left = whole - share * self._over_events(risk)[self._expand]
@@ -165,9 +177,11 @@ class PartialLikelihood:
     @np.errstate(all="ignore")
     def at(self, beta: Floats) -> Point:
         """Log-likelihood at beta: minus infinity where a risk set is numerically empty."""
-        score = beta @ self._x
-        shift = float(score.max())
-        risk = self._weight * np.exp(score - shift)
+        risk = beta @ self._x
+        shift = float(risk.max())
+        risk -= shift
+        np.exp(risk, out=risk)
+        risk *= self._weight
         s0 = self._over_risk_sets(risk)
         sums, logs = self._over_steps(risk, s0)
         value = float(beta @ self._event_sum) - logs - shift * float(self._events.sum())
@@ -180,7 +194,7 @@ class PartialLikelihood:
         a, b, c0, c1, c2 = point.sums
         weighted = self._x * point.risk
         means = self._over_risk_sets(weighted) / point.at_risk
-        event_means = np.zeros_like(means)
+        event_means = np.broadcast_to(0.0, means.shape)
         if self._tied:
             event_means = self._over_events(weighted) / point.at_risk
         weighted *= self._cumulative(a, a - b)
@@ -213,12 +227,19 @@ class PartialLikelihood:
         a, b, c0, c1, c2 = point.sums
         means, event_means = slopes.means, slopes.event_means
         steps = (means * c0 - event_means * c1) / point.at_risk
-        spared = (means * c1 - event_means * c2) / point.at_risk
-        lived = self._cumulative(a, a - b)
-        change = (point.risk / self._weight) * (self._cumulative(steps, spared) - self._x * lived)
+        spared = np.broadcast_to(0.0, means.shape)
+        if self._tied:
+            spared = (means * c1 - event_means * c2) / point.at_risk
         mean = (means * a - event_means * (a - b)) * (point.at_risk / self._events)
-        change[:, self._died] += self._x[:, self._died] - mean[:, self._at]
-        return self._unsorted(change)
+        lived, relative = self._cumulative(a, a - b), point.risk / self._weight
+        change = np.empty_like(self._x)
+        for k, x in enumerate(self._x):  # a few columns
+            row = self._cumulative(steps[k], spared[k])
+            row -= x * lived
+            row *= relative
+            row[self._died] += x[self._died] - mean[k, self._at]
+            change[k, self._order] = row
+        return change
 
     def hazard_influence(self, point: Point, slopes: Slopes, t: float) -> tuple[Floats, Floats]:
         """Derivatives of the sum of a up to t: by beta (p,), and by frequencies at fixed beta."""

@@ -77,7 +77,10 @@ def refuse_unknown(s: Floats, where: str) -> None:
 def log_log(s: Floats) -> tuple[Floats, int]:
     """log(-log S) with S moved into [1e-10, 1 - 1e-10], and how many had to be moved."""
     moved = int(((s < CERTAIN) | (s > 1 - CERTAIN)).sum())
-    return np.log(-np.log(np.clip(s, CERTAIN, 1 - CERTAIN))), moved
+    x = np.clip(s, CERTAIN, 1 - CERTAIN)
+    np.log(x, out=x)
+    np.negative(x, out=x)
+    return np.log(x, out=x), moved
 
 
 def present_rows(y: Outcomes, s: Floats) -> tuple[Outcomes, Floats]:

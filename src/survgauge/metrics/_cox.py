@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Bools, Floats
+from .._arrays import Bools, Floats, Ints
 from .._partial_likelihood import TIES, PartialLikelihood, maximise
 
 __all__ = ["TIES", "CoxRegression"]
@@ -23,8 +23,17 @@ class CoxRegression:
         False where the likelihood has no maximum that Newton's method finds.
     """
 
-    def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
-        self._likelihood = likelihood = PartialLikelihood(time, event, weight, columns, ties)
+    def __init__(
+        self,
+        time: Floats,
+        event: Bools,
+        weight: Floats,
+        columns: Floats,
+        ties: str,
+        order: Ints | None = None,
+    ):
+        likelihood = PartialLikelihood(time, event, weight, columns, ties, order)
+        self._likelihood = likelihood
         self._point, self.converged = maximise(likelihood, single=False)
         self._slopes = likelihood.slopes(self._point)
         inverse = np.linalg.pinv(self._slopes.information, hermitian=True)
@@ -34,7 +43,10 @@ class CoxRegression:
 
     def log_risk(self, columns: Floats) -> Floats:
         """Log hazard ratios of subjects with these columns, against the baseline of `hazard`."""
-        return self.beta @ (columns - self._likelihood.mean[:, None]) - self._point.shift
+        centre = float(self.beta @ self._likelihood.mean) + self._point.shift
+        risk: Floats = self.beta @ columns
+        risk -= centre
+        return risk
 
     def hazard(self, t: float) -> float:
         """Baseline cumulative hazard at `t`."""
@@ -43,7 +55,8 @@ class CoxRegression:
     def influence(self) -> Floats:
         """Derivative of `beta` with respect to each subject's frequency: (p, n)."""
         change = self._likelihood.gradient_influence(self._point, self._slopes)
-        return self._likelihood.unscaled(self._inverse @ change)
+        influence: Floats = self._likelihood.unscaled(self._inverse) @ change
+        return influence
 
     def hazard_influence(self, t: float, influence: Floats) -> tuple[Floats, Floats]:
         """Derivatives of `hazard(t)`: by beta (p,), and by each frequency (n,), in all."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _interpolation as kernel
-from .._arrays import Bools, Floats, look_up
+from .._arrays import Bools, Floats, dot, look_up
 from .._curve_checks import BLOCK_VALUES
 from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
@@ -24,6 +24,7 @@ _PIECES = 8
 _ROWS = 4096
 _SORTED_TIMES = 1_000_000
 _FEW_ROWS = 64
+_BREAKS = 65_536
 
 
 @dataclass(frozen=True)
@@ -174,13 +175,24 @@ class Gap:
 def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> Gap:
     """Integrate (lines - km)^2 exactly: between breaks it is the square of a line."""
     falls = km.times[np.diff(km.survival, prepend=1.0) != 0]
-    inner = np.concatenate((lines.nodes, falls))
-    breaks = np.unique(np.concatenate(([0.0], inner[inner < stop], [stop])))
-    steps = km.at(breaks[:-1])
-    start, end = lines.ends(breaks)
-    first, last = start - steps, end - steps
-    integral = float(np.diff(breaks) @ (first * first + first * last + last * last)) / 3.0
-    return Gap(breaks[:-1], start, steps, integral)
+    inner = np.concatenate(([0.0], lines.nodes, falls, [stop]))
+    del falls
+    inner[inner > stop] = stop
+    inner.sort()
+    breaks = inner[np.concatenate(([True], inner[1:] != inner[:-1]))]
+    del inner
+    mean, steps = np.empty(breaks.size - 1), np.empty(breaks.size - 1)
+    integral = 0.0
+    for begin in range(0, mean.size, _BREAKS):
+        part = breaks[begin : begin + _BREAKS + 1]
+        rows = slice(begin, begin + part.size - 1)
+        steps[rows] = km.at(part[:-1])
+        first, last = lines.ends(part)
+        mean[rows] = first
+        first -= steps[rows]
+        last -= steps[rows]
+        integral += dot(np.diff(part), first * first + first * last + last * last)
+    return Gap(breaks[:-1], mean, steps, integral / 3.0)
 
 
 def trapezoid_gap(lines: Lines, km: KaplanMeier) -> Gap:

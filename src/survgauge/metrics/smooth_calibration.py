@@ -30,6 +30,8 @@ _KNOTS = {
     4: (0.05, 0.35, 0.65, 0.95),
     5: (0.05, 0.275, 0.5, 0.725, 0.95),
 }
+#: Subjects whose spline columns are made together.
+_PART = 65_536
 _CURVE_POINTS = 100
 
 
@@ -162,8 +164,10 @@ def integrated_calibration_index(
     weight = rows.weight if rows.weighted else None
     gap = np.abs(smooth.gap)
     e50, e90 = weighted_quantile(gap, weight, [0.5, 0.9])
-    observed = np.full(len(y), np.nan)
-    observed[smooth.present] = smooth.observed
+    observed = smooth.observed
+    if observed.size < len(y):
+        observed = np.full(len(y), np.nan)
+        observed[smooth.present] = smooth.observed
     grid = np.linspace(1 - kept.max(), 1 - kept.min(), _CURVE_POINTS)
     convention, support = description(y, curves)
     convention |= {
@@ -194,19 +198,24 @@ class _Smooth:
         self, y: Outcomes, s: Floats, time: float, knots: int, ties: str, present: Any
     ) -> None:
         self.y, self.s, self.present = y, s, present
-        self.weight = y.weight
+        self.weight: Floats = y.weight if y.weighted else np.broadcast_to(1.0, len(y))
         x, self.moved = log_log(s)
         self.terms, self.knots = _choose_knots(x, y.weight if y.weighted else None, knots)
         self.basis = self._columns(x)
         if self.terms == "constant":
             # Without covariates the model is Nelson-Aalen: a column that changes nothing.
             self.basis = np.zeros((1, s.size))
-        self.fit = CoxRegression(y.time, y.event, y.weight, self.basis, ties)
+        del x
+        self.fit = CoxRegression(y.time, y.event, self.weight, self.basis, ties, y.order())
         self.converged = self.fit.converged
         self.hazard = self.fit.hazard(time)
-        self.relative = np.exp(self.fit.log_risk(self.basis))
-        self.observed = -np.expm1(-self.hazard * self.relative)
-        self.gap = self.observed - (1 - s)
+        self.relative = self.fit.log_risk(self.basis)
+        np.exp(self.relative, out=self.relative)
+        self.observed = self.relative * -self.hazard
+        np.expm1(self.observed, out=self.observed)
+        np.negative(self.observed, out=self.observed)
+        self.gap = self.observed - 1
+        self.gap += s
         self.ici = float(np.average(np.abs(self.gap), weights=self.weight))
         self.time = time
         self._changes: tuple[Floats, Floats] | None = None
@@ -236,10 +245,17 @@ class _Smooth:
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
         pull = np.sign(self.gap) * (1 - self.observed) * self.relative * self.weight / total
         centre = (self.basis @ self.weight) / total
-        by_beta = ((self.basis - centre[:, None]) * self.hazard) @ pull
+        by_beta = (self.basis @ pull - centre * pull.sum()) * self.hazard
+        change = np.abs(self.gap)
+        change -= self.ici
+        change /= total
+        change += pull.sum() * hazard
+        change += by_beta @ beta
+        change *= self.weight
+        if change.size == self.present.size:
+            return change
         out = np.zeros(self.present.size)
-        change = pull.sum() * hazard + by_beta @ beta + (np.abs(self.gap) - self.ici) / total
-        out[self.present] = self.weight * change
+        out[self.present] = change
         return out
 
     def resampled(self, counts: Floats) -> float:
@@ -251,8 +267,16 @@ class _Smooth:
         centre = (self.basis @ self.weight) / self.weight.sum()
         # With very few events a step may leave every bound; such a replicate counts as undefined.
         with np.errstate(over="ignore", invalid="ignore"):
-            relative = self.relative * np.exp(step @ (self.basis - centre[:, None]))
-            gap = np.abs(-np.expm1(-rise * relative) - (1 - self.s))
+            gap = step @ self.basis
+            gap -= step @ centre
+            np.exp(gap, out=gap)
+            gap *= self.relative
+            gap *= -rise
+            np.expm1(gap, out=gap)
+            # |observed - predicted|, with the sign turned round.
+            gap += 1.0
+            gap -= self.s
+            np.abs(gap, out=gap)
         return float(gap @ drawn / drawn.sum())
 
 
@@ -278,10 +302,14 @@ def restricted_cubic_spline(x: Floats, knots: Floats) -> Floats:
     array([[0.  , 1.  , 3.  ],
            [0.  , 0.25, 3.  ]])
     """
-    past = [np.maximum(x - knot, 0.0) ** 3 for knot in knots]
+    columns = np.empty((knots.size - 1, x.size))
+    columns[0] = x
     last, previous = knots[-1], knots[-2]
-    columns = [x]
-    for knot, cube in zip(knots[:-2], past[:-2], strict=True):
-        share = (last - knot) / (last - previous)
-        columns.append((cube - past[-2] * share + past[-1] * (share - 1)) / (last - knots[0]) ** 2)
-    return np.stack(columns)
+    for start in range(0, x.size, _PART):  # so that the powers fit the cache
+        part = slice(start, start + _PART)
+        past = [np.maximum(x[part] - knot, 0.0) ** 3 for knot in knots]
+        for column, knot, cube in zip(columns[1:], knots[:-2], past[:-2], strict=True):
+            share = (last - knot) / (last - previous)
+            bend = cube - past[-2] * share + past[-1] * (share - 1)
+            column[part] = bend / (last - knots[0]) ** 2
+    return columns
