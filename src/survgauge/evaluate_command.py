@@ -9,7 +9,7 @@ from typing import Any
 
 from ._writing import check_target, write_atomically
 from .errors import InputError
-from .files import read_outcomes, read_predictions
+from .files import PARQUET, is_column, read_outcomes, read_predictions
 
 
 def add_commands(commands: Any) -> None:
@@ -22,10 +22,14 @@ def add_commands(commands: Any) -> None:
         " censored). Prediction files have one column 'time' or 'risk' (higher: sooner), or"
         " curves: header = times, a row per subject.",
     )
-    command.add_argument("--test", required=True, metavar="FILE", help="test outcomes")
+    command.add_argument("--test", required=True, metavar="FILE", help="test outcomes (or folder)")
     command.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
     command.add_argument(
-        "--pred", action="append", required=True, metavar="NAME=FILE", help="repeat for each model"
+        "--pred",
+        action="append",
+        required=True,
+        metavar="NAME=FILE",
+        help="repeat for each model (a stream: NAME=COLUMN or folder)",
     )
     command.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
     command.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
@@ -48,6 +52,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
     command.add_argument("--title", help="heading of the report")
     command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
+    _add_stream_arguments(command)
     command.set_defaults(run=run)
     listing = commands.add_parser("metrics", help="list the metrics")
     listing.set_defaults(run=list_metrics)
@@ -55,9 +60,71 @@ def add_commands(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write JSON."""
+    _check_outputs(args)
+    result = _evaluate_stream(args) if _wants_stream(args) else _evaluate_files(args)
+    if args.html:
+        options = {} if args.title is None else {"title": args.title}
+        result.to_html(args.html, **options)
+    text = json.dumps(result.to_dict(), indent=2)
+    if args.json == "-":
+        print(text)
+        return 0
+    if args.json:
+        write_atomically(args.json, text + "\n")
+    print(result)
+    if args.html:
+        print(f"\nReport: {args.html}")
+    return 0
+
+
+def _add_stream_arguments(command: Any) -> None:
+    """Register what only streams take."""
+    group = command.add_argument_group(
+        "more data than memory",
+        "With a folder of Parquet files as --test, evaluation streams: --pred names a column of "
+        "the same files (times or lists; prefix* for wide columns; risk:COLUMN for scores) or "
+        "another folder with the same rows, and --train is required.",
+    )
+    group.add_argument("--engine", choices=("local", "dask"), help="where the work is done")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster")
+    group.add_argument("--memory", metavar="LIMIT", help="such as 2GB")
+    group.add_argument("--workers", type=int, metavar="N", help="threads (default: one a core)")
+    group.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=TIMES",
+        help="times of curves in lists: 0,10,20 or a CSV file with a column time",
+    )
+    group.add_argument("--weight-column", help="frequencies of the subjects")
+
+
+def _wants_stream(args: argparse.Namespace) -> bool:
+    """Whether the arguments ask for a stream: otherwise files are read whole, as ever."""
+    if args.engine or args.memory or args.workers or args.grid or args.weight_column:
+        return True
+    if not Path(args.test).is_file():
+        return Path(args.test).is_dir() or any(mark in args.test for mark in "*?[")
+    parquet = Path(args.test).suffix.lower() in PARQUET
+    return any(parquet and is_column(_target(item)) for item in args.pred) or any(
+        Path(_target(item)).is_dir() for item in args.pred
+    )
+
+
+def _target(item: str) -> str:
+    return item.partition("=")[2]
+
+
+def _evaluate_stream(args: argparse.Namespace) -> Any:
+    from .streaming.command import run_stream
+
+    return run_stream(args)
+
+
+def _evaluate_files(args: argparse.Namespace) -> Any:
+    """Read all files whole."""
     from .evaluation import evaluate
 
-    _check_outputs(args)
     columns = {"time": args.time_column, "event": args.event_column}
     test = read_outcomes(args.test, **columns)
     train = None if args.train is None else read_outcomes(args.train, **columns)
@@ -69,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
         if name in predictions:
             raise InputError(f"--pred: the name {name!r} is given twice")
         predictions[name] = read_predictions(path, interpolation=args.interpolation, tail=args.tail)
-    result = evaluate(
+    return evaluate(
         predictions,
         test,
         y_train=train,
@@ -86,19 +153,6 @@ def run(args: argparse.Namespace) -> int:
         tail=args.tail,
         normalize=args.normalize,
     )
-    if args.html:
-        options = {} if args.title is None else {"title": args.title}
-        result.to_html(args.html, **options)
-    text = json.dumps(result.to_dict(), indent=2)
-    if args.json == "-":
-        print(text)
-        return 0
-    if args.json:
-        write_atomically(args.json, text + "\n")
-    print(result)
-    if args.html:
-        print(f"\nReport: {args.html}")
-    return 0
 
 
 def _check_outputs(args: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from .errors import InputError, MissingExtraError
 from .outcomes import Outcomes
 from .predictions import RiskScores
 
+PARQUET = (".parquet", ".pq")
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 
 
@@ -27,7 +28,7 @@ class Table:
             raise InputError(f"{self.path}: is a folder, not a file")
         if not self.path.exists():
             raise InputError(f"{self.path}: no such file")
-        if self.path.suffix.lower() in (".parquet", ".pq"):
+        if self.path.suffix.lower() in PARQUET:
             self.names, self._columns = _read_parquet(self.path)
         else:
             self.names, self._columns = _read_csv(self.path)
@@ -121,6 +122,16 @@ def read_predictions(
         return SurvivalCurves([float(n) for n in table.names], survival, interpolation, tail)
     except InputError as error:
         raise InputError(f"{table.path}: {error}") from error
+
+
+def is_column(target: str) -> bool:
+    """Whether a word names a column: nothing that exists, or that looks like a file.
+
+    >>> is_column("cox_curve"), is_column("cox.csv")
+    (True, False)
+    """
+    looks = Path(target).suffix.lower() in (*PARQUET, ".csv") or "/" in target
+    return not Path(target).exists() and not looks
 
 
 def _is_number(text: Any) -> bool:

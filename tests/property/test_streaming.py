@@ -127,7 +127,7 @@ def test_moments_merge_to_those_of_all(numbers, place, shifted):
     one, other = Moments(2), Moments(2)
     for part, where in ((one, values[:, :place]), (other, values[:, place:])):
         if where.shape[1]:
-            part.update(where)
+            part.update(where.copy())
     one.merge(other)
     away = values - values.mean(axis=1, keepdims=True)
     assert one.count == values.shape[1]

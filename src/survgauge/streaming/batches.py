@@ -147,6 +147,11 @@ class Batch:
             raise InputError(
                 f"{self.label}: column {name!r} has curves of different lengths ({error})"
             ) from error
+        if array.dtype.kind in "US":
+            raise InputError(
+                f"{self.label}: column {name!r} must hold curves; it holds text. Dask turns lists "
+                "into text unless dask.config.set({'dataframe.convert-string': False})"
+            )
         if array.ndim != 2 or array.dtype.kind not in "fiu":
             raise InputError(
                 f"{self.label}: column {name!r} must hold curves, a row of numbers a subject; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def evaluate_stream(
     external = budget.external(plan, rows)
     plan = replace(plan, external=external is not None)
     told = _Told(progress, rows, "scoring")
-    work = _Work(plan, external)
+    work = partial(score_item, plan=plan, external=external)
     parts = in_turn(work, source.items(layout.columns()), count)
     total = merged(told.through(parts))
     if total is None:
@@ -207,6 +208,11 @@ class Ask:
         return [name for name in self.names if name in FORESIGHT]
 
     @property
+    def keep_outcomes(self) -> bool:
+        """Whether the first pass has to keep all outcomes."""
+        return "km_calibration" in self.names
+
+    @property
     def at_risk(self) -> float:
         """Subjects that must be at risk at the horizon."""
         return float(self.settings.get("min_at_risk", 10))
@@ -231,23 +237,36 @@ def first_pass(
             "first subject, and an iterator can be read only once: pass a list, a function that "
             "returns a new iterator, a file or a frame, or leave the metric out"
         )
-    keep = "km_calibration" in ask.names
     columns = layout.outcome_columns
-
-    def look(item: Item) -> Outline:
-        found, start = Outline(ask.at_risk, keep), item.start
-        for batch in item.batches(columns):
-            if len(batch):
-                found.update(layout.outcomes(batch), start)
-                start += len(batch)
-        return found
-
+    look = partial(outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes)
     told = _Told(progress, source.rows, "outcomes")
     outline = merged(told.through(in_turn(look, source.items(columns), workers)))
     if outline is None:
         raise InputError("the stream has no rows; at least one subject is needed")
     result: Outline = outline
     return result
+
+
+def outline_item(item: Item, layout: Layout, at_risk: float, keep: bool) -> Outline:
+    """Look at the outcomes of a piece of the stream."""
+    found, start = Outline(at_risk, keep), item.start
+    for batch in item.batches(layout.outcome_columns):
+        if len(batch):
+            found.update(layout.outcomes(batch), start)
+            start += len(batch)
+    return found
+
+
+def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
+    """Score a piece of the stream."""
+    part, start = Accumulator(plan), item.start
+    for batch in item.batches(plan.layout.columns()):
+        if len(batch):
+            part.update(batch, start)
+            start += len(batch)
+    if external is not None:
+        external.spill(part)
+    return part
 
 
 def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline | None) -> Plan:
@@ -282,23 +301,6 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         settings=ask.settings,
         points=points_of(reference_curves(reference, 1), problem.tau) if ask.baseline else {},
     )
-
-
-class _Work:
-    """Score one piece of the stream."""
-
-    def __init__(self, plan: Plan, external: Any = None) -> None:
-        self.plan, self.external = plan, external
-
-    def __call__(self, item: Item) -> Accumulator:
-        part, start = Accumulator(self.plan), item.start
-        for batch in item.batches(self.plan.layout.columns()):
-            if len(batch):
-                part.update(batch, start)
-                start += len(batch)
-        if self.external is not None:
-            self.external.spill(part)
-        return part
 
 
 class _Told:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, MissingExtraError
 from ..evaluation import Evaluation
-from .accumulator import Accumulator
 from .batches import Batch
-from .call import Ask, make_plan, reference_of
+from .call import Ask, make_plan, outline_item, reference_of, score_item
 from .counts import Outline
 from .layout import Layout
-from .plan import Plan
+from .parquet import ParquetItem, ParquetSource
+from .sources import Held
 
 
 def evaluate_dask(
@@ -30,6 +32,7 @@ def evaluate_dask(
     time_column: str = "time",
     event_column: str = "event",
     weight_column: str | None = None,
+    apart: Mapping[str, Any] | None = None,
     unit: str = "",
     client: Any = None,
     **settings: Any,
@@ -43,12 +46,13 @@ def evaluate_dask(
 
     Parameters
     ----------
-    frame : dask.dataframe.DataFrame, or list of delayed frames
-        The test set, with outcomes and predictions.
+    frame : dask.dataframe.DataFrame, list of delayed frames, or path to Parquet
+        The test set, with outcomes and predictions. Of Parquet every row group is a piece of work;
+        all workers must see the files.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
-    y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline, unit
-        As for `evaluate_stream`, as are the columns and `settings`.
+    y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline, apart
+        As for `evaluate_stream`, as are the columns, `unit` and `settings`.
 
     Returns
     -------
@@ -60,29 +64,24 @@ def evaluate_dask(
     layout = Layout.of(predictions, time_column, event_column, weight_column)
     reference = reference_of(y_train, time_column, event_column)
     cluster = Cluster(client)
-    parts = cluster.partitions(frame)
-    layout, sizes = _look(cluster, parts, layout)
-    starts = [sum(sizes[:k]) for k in range(len(sizes))]
+    pieces: FramePieces | FilePieces
+    if isinstance(frame, str | Path) or _are_paths(frame):
+        pieces = FilePieces(cluster, ParquetSource(frame, apart))
+    else:
+        pieces = FramePieces(cluster, cluster.partitions(frame))
+    layout = layout.resolved(pieces.first())
+    pieces.check(layout.columns())
     outline: Outline | None = None
     if ask.foresight():
-        keep = "km_calibration" in ask.names
-        jobs = [
-            cluster.delayed(outline_of)(part, layout, ask.at_risk, keep, start, k)
-            for k, (part, start) in enumerate(zip(parts, starts, strict=True))
-            if sizes[k]
-        ]
-        outline = cluster.run(tree(jobs, cluster.delayed(merge_two)))
+        outline = pieces.merged(outline_item, layout, ask.at_risk, ask.keep_outcomes)
     plan = make_plan(ask, layout, reference, outline)
-    sent = cluster.delayed(plan)
-    jobs = [
-        cluster.delayed(score_partition)(part, sent, start, k)
-        for k, (part, start) in enumerate(zip(parts, starts, strict=True))
-        if sizes[k]
-    ]
-    if not jobs:
-        raise InputError("the frame has no rows; at least one subject is needed")
-    total = cluster.run(tree(jobs, cluster.delayed(merge_two)))
-    return ask.finish(total, sum(sizes))
+    total = pieces.merged(score_item, cluster.delayed(plan))
+    return ask.finish(total, pieces.rows)
+
+
+def _are_paths(frame: Any) -> bool:
+    listed = isinstance(frame, list) and bool(frame)
+    return listed and all(isinstance(item, str | Path) for item in frame)
 
 
 class Cluster:
@@ -97,7 +96,7 @@ class Cluster:
 
     def delayed(self, what: Any) -> Any:
         """Return a function or a value that workers see."""
-        return self._dask.delayed(what)
+        return self._dask.delayed(what, pure=False)
 
     def partitions(self, frame: Any) -> list[Any]:
         """Return the delayed partitions of a frame."""
@@ -106,7 +105,7 @@ class Cluster:
         if isinstance(frame, list) and frame and all(hasattr(p, "compute") for p in frame):
             return list(frame)
         raise InputError(
-            "frame must be a Dask frame or a list of delayed frames; got "
+            "frame must be a Dask frame, a list of delayed frames or a path to Parquet; got "
             f"{type(frame).__name__}; for other data use evaluate_stream"
         )
 
@@ -115,6 +114,72 @@ class Cluster:
         if self._client is None:
             return self._dask.compute(job)[0]
         return self._client.compute(job).result()
+
+    def merged(self, jobs: list[Any]) -> Any:
+        """Merge the results of all jobs in a tree."""
+        if not jobs:
+            raise InputError("there are no rows; at least one subject is needed")
+        return self.run(tree(jobs, self.delayed(merge_two)))
+
+
+class FramePieces:
+    """Partitions of a Dask frame."""
+
+    def __init__(self, cluster: Cluster, parts: list[Any]) -> None:
+        self._cluster = cluster
+        sizes = cluster.delayed(list)([cluster.delayed(size_of)(part) for part in parts])
+        counts = cluster.run(sizes)
+        self.rows = sum(counts)
+        starts = [sum(counts[:k]) for k in range(len(counts))]
+        #: Partitions that have rows: number, first row, data.
+        self._parts = [
+            (k, start, part)
+            for k, (part, start, size) in enumerate(zip(parts, starts, counts, strict=True))
+            if size
+        ]
+
+    def first(self) -> Batch:
+        """Return some first rows."""
+        if not self._parts:
+            raise InputError("the frame has no rows; at least one subject is needed")
+        number, _, part = self._parts[0]
+        head = self._cluster.run(self._cluster.delayed(head_of)(part))
+        return Batch(head, f"partition {number}")
+
+    def check(self, columns: list[str]) -> None:
+        """Every partition is checked where it is scored."""
+
+    def merged(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Apply a function to every partition and merge the results."""
+        work = self._cluster.delayed(on_frame)
+        jobs = [work(part, start, k, function, *arguments) for k, start, part in self._parts]
+        return self._cluster.merged(jobs)
+
+
+class FilePieces:
+    """Row groups of Parquet files that every worker can open."""
+
+    def __init__(self, cluster: Cluster, source: ParquetSource) -> None:
+        self._cluster, self._source = cluster, source
+        self.rows = source.main.rows
+        self._sent = cluster.delayed(source)
+
+    def first(self) -> Batch:
+        """Return some first rows."""
+        return self._source.first()
+
+    def check(self, columns: list[str]) -> None:
+        """Refuse files that lack a column."""
+        self._source.check(columns)
+
+    def merged(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Apply a function to every row group and merge the results."""
+        work = self._cluster.delayed(on_rows)
+        jobs = [
+            work(self._sent, group.start, group.start + group.rows, function, *arguments)
+            for group in self._source.main.groups
+        ]
+        return self._cluster.merged(jobs)
 
 
 def tree(jobs: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
@@ -131,10 +196,8 @@ def tree(jobs: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
 
 def merge_two(one: Any, other: Any) -> Any:
     """Merge on a worker; inputs stay as they are, as Dask may need them again."""
-    import copy
-
     total = copy.deepcopy(one)
-    total.merge(other)
+    total.merge(copy.deepcopy(other))
     return total
 
 
@@ -149,27 +212,16 @@ def head_of(part: Any) -> Any:
     return batch.rows(0, min(8, len(batch)))._data
 
 
-def outline_of(
-    part: Any, layout: Layout, at_risk: float, keep: bool, start: int, number: int
-) -> Outline:
-    """Look at the outcomes of a partition."""
-    found = Outline(at_risk, keep)
-    found.update(layout.outcomes(Batch(part, f"partition {number}")), start)
-    return found
+def on_frame(
+    part: Any, start: int, number: int, function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Apply a function to a partition, on a worker."""
+    return function(Held(Batch(part, f"partition {number}"), start), *arguments)
 
 
-def score_partition(part: Any, plan: Plan, start: int, number: int) -> Accumulator:
-    """Score a partition."""
-    found = Accumulator(plan)
-    found.update(Batch(part, f"partition {number}"), start)
-    return found
-
-
-def _look(cluster: Cluster, parts: list[Any], layout: Layout) -> tuple[Layout, list[int]]:
-    """Sizes of all partitions, and what the first rows say about the columns."""
-    sizes = cluster.run(cluster.delayed(list)([cluster.delayed(size_of)(p) for p in parts]))
-    for part, size in zip(parts, sizes, strict=True):
-        if size:
-            head = cluster.run(cluster.delayed(head_of)(part))
-            return layout.resolved(Batch(head, "partition 0")), sizes
-    raise InputError("the frame has no rows; at least one subject is needed")
+def on_rows(
+    source: ParquetSource, start: int, stop: int, function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Apply a function to rows of files, on a worker."""
+    item = ParquetItem(source.main, source.apart, start, stop, source.size)
+    return function(item, *arguments)
