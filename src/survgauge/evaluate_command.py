@@ -106,9 +106,8 @@ def _wants_stream(args: argparse.Namespace) -> bool:
     if not Path(args.test).is_file():
         return Path(args.test).is_dir() or any(mark in args.test for mark in "*?[")
     parquet = Path(args.test).suffix.lower() in PARQUET
-    return any(parquet and is_column(_target(item)) for item in args.pred) or any(
-        Path(_target(item)).is_dir() for item in args.pred
-    )
+    targets = [target for target in map(_target, args.pred) if target]
+    return any(Path(t).is_dir() or (parquet and is_column(t)) for t in targets)
 
 
 def _target(item: str) -> str:
