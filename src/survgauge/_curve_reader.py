@@ -49,6 +49,7 @@ class Columns:
             self._share = share if share.any() else None
         self._past = np.flatnonzero(past)
         self._late, self._last, self._tail = t[past], grid[-1:], tail
+        self._lines = tail == "linear" and grid[-1] > 0 and bool(np.isfinite(self._late).all())
         self.size = t.size
 
     def read(self, survival: Curves, scratch: Scratch | None = None) -> Floats:
@@ -70,7 +71,7 @@ class Columns:
 
     def _extend(self, out: Floats, ends: Floats) -> None:
         """Fill in the times past the grid."""
-        if self._tail == "linear" and self._last[0] > 0:
+        if self._lines:
             # The short form of `tail_survival`, which also holds where a curve ends at 0 or 1.
             value = (1.0 - ends) * -(self._late / self._last)
             value += 1.0

@@ -217,13 +217,28 @@ class PartialLikelihood:
             total[..., self._died] -= spared[..., self._at]
         return total
 
+    def relative_risk(self, point: Point) -> Floats:
+        """exp(x beta - shift) of each subject, in the order in which they came."""
+        return self._unsorted(point.risk / self._weight)
+
+    def column_sums(self, values: Floats) -> Floats:
+        """Sums over subjects of (column - mean) values, (p,); 0 for columns left out."""
+        sums = np.zeros(self.used.size)
+        sums[self.used] = (self._x @ values[self._order]) * self.scale
+        return sums
+
     def _unsorted(self, values: Floats) -> Floats:
         out = np.empty_like(values)
         out[..., self._order] = values
         return out
 
-    def gradient_influence(self, point: Point, slopes: Slopes) -> Floats:
-        """Derivative of the gradient with respect to each subject's frequency: (p, n)."""
+    def gradient_influence(
+        self, point: Point, slopes: Slopes, along: Floats | None = None
+    ) -> Floats:
+        """Derivative of the gradient with respect to each subject's frequency: (p, n).
+
+        Given `along` (p,), only that combination of the rows: (n,).
+        """
         a, b, c0, c1, c2 = point.sums
         means, event_means = slopes.means, slopes.event_means
         steps = (means * c0 - event_means * c1) / point.at_risk
@@ -232,14 +247,18 @@ class PartialLikelihood:
             spared = (means * c1 - event_means * c2) / point.at_risk
         mean = (means * a - event_means * (a - b)) * (point.at_risk / self._events)
         lived, relative = self._cumulative(a, a - b), point.risk / self._weight
-        change = np.empty_like(self._x)
+        change = np.empty_like(self._x) if along is None else np.zeros(lived.size)
         for k, x in enumerate(self._x):  # a few columns
             row = self._cumulative(steps[k], spared[k])
             row -= x * lived
             row *= relative
             row[self._died] += x[self._died] - mean[k, self._at]
-            change[k, self._order] = row
-        return change
+            if along is None:
+                change[k, self._order] = row
+            else:
+                row *= along[k]
+                change += row
+        return change if along is None else self._unsorted(change)
 
     def hazard_influence(self, point: Point, slopes: Slopes, t: float) -> tuple[Floats, Floats]:
         """Derivatives of the sum of a up to t: by beta (p,), and by frequencies at fixed beta."""

@@ -113,6 +113,7 @@ def auc_design(
     controls: Controls = "later",
     censoring: Censoring = "fixed",
     control_weight: Column | None = None,
+    order: IntArray | None = None,
 ) -> AucDesign:
     """Sort the subjects by time once and find the cases and controls of every time.
 
@@ -137,17 +138,22 @@ def auc_design(
     control_weight : callable, optional
         ``control_weight(k)`` gives 1/G(times[k] | x_j) per subject, for censoring that depends on
         the subject.
+    order : (n,) array, optional
+        Subjects by time, where they have been sorted already.
 
     Returns
     -------
     AucDesign
         To be shared by all models on these subjects.
     """
-    order = np.argsort(time)
-    if (np.diff(time[order]) == 0).any():  # ten times the cost, so only where it matters
+    order = np.argsort(time) if order is None else order
+    sorted_time = time[order]
+    if (sorted_time[1:] == sorted_time[:-1]).any():  # ten times the cost, so only where it matters
         order = np.lexsort((~event, time))
-    sorted_time, sorted_event = time[order], event[order]
-    w = np.ones(time.size) if weight is None else weight[order].astype(np.float64)
+    sorted_event = event[order]
+    w: FloatArray = np.broadcast_to(1.0, time.size)
+    if weight is not None:
+        w = weight[order].astype(np.float64)
     unit = np.where(sorted_event, case_weight[order], 0.0)
     position = np.flatnonzero(unit > 0)
     cut = np.searchsorted(sorted_time, times, side="right")
@@ -354,8 +360,8 @@ class _Walk:
         self._design = design
         self._ranker = DenseRanker(n)
         self._column: Column | None = None
-        self._by_subject, self._by_time = np.empty(n), np.empty(n)
-        self._cumulative, self._share, self._psi = np.empty(n), np.empty(n), np.empty(n)
+        self._by_time, self._cumulative, self._psi = np.empty(n), np.empty(n), np.empty(n)
+        self._share = np.empty(int(design.n_cases.max(initial=0)))
         if callable(risk):
             self._column = risk
             self._case_subject = design.order[design.case_position]
@@ -368,11 +374,11 @@ class _Walk:
         m, cut = self._design.n_cases[k], self._design.cut[k]
         if self._column is None:
             return self._case_rank[:m], self._rank[cut:], self._distinct
-        np.copyto(self._by_subject, self._column(k))
+        by_subject = np.asarray(self._column(k), dtype=np.float64)
         # Those censored before t are in no pair: not sorting them saves their share.
         values = self._by_time[: m + self._design.order.size - cut]
-        np.take(self._by_subject, self._case_subject[:m], out=values[:m], mode="clip")
-        np.take(self._by_subject, self._design.order[cut:], out=values[m:], mode="clip")
+        np.take(by_subject, self._case_subject[:m], out=values[:m], mode="clip")
+        np.take(by_subject, self._design.order[cut:], out=values[m:], mode="clip")
         rank, distinct = self._ranker(values)
         return rank[:m], rank[m:], distinct
 

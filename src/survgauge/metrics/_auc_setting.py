@@ -62,6 +62,7 @@ class Setting:
             self.mass,
             controls="later_or_censored" if at_t else "later",
             censoring=kind,
+            order=self.y.order(),
         )
 
     @cached_property

@@ -32,7 +32,16 @@ class CoxRegression:
         ties: str,
         order: Ints | None = None,
     ):
-        likelihood = PartialLikelihood(time, event, weight, columns, ties, order)
+        self._fit(PartialLikelihood(time, event, weight, columns, ties, order))
+
+    @classmethod
+    def of(cls, likelihood: PartialLikelihood) -> CoxRegression:
+        """Fit a likelihood that has its columns already."""
+        fit = cls.__new__(cls)
+        fit._fit(likelihood)
+        return fit
+
+    def _fit(self, likelihood: PartialLikelihood) -> None:
         self._likelihood = likelihood
         self._point, self.converged = maximise(likelihood, single=False)
         self._slopes = likelihood.slopes(self._point)
@@ -48,6 +57,14 @@ class CoxRegression:
         risk -= centre
         return risk
 
+    def relative_risk(self) -> Floats:
+        """exp of `log_risk` of the subjects that the model was fitted to."""
+        return self._likelihood.relative_risk(self._point)
+
+    def column_sums(self, values: Floats) -> Floats:
+        """Sum of the columns' distances from their means times `values`: (p,); 0 if constant."""
+        return self._likelihood.column_sums(values)
+
     def hazard(self, t: float) -> float:
         """Baseline cumulative hazard at `t`."""
         return float(self._point.hazard_steps @ (self._likelihood.times <= t))
@@ -57,6 +74,16 @@ class CoxRegression:
         change = self._likelihood.gradient_influence(self._point, self._slopes)
         influence: Floats = self._likelihood.unscaled(self._inverse) @ change
         return influence
+
+    def influence_along(self, t: float, hazard: float, beta: Floats) -> Floats:
+        """Influence on hazard * `hazard(t)` + beta' `beta`, without those on each: (n,)."""
+        likelihood = self._likelihood
+        scaled, change = likelihood.hazard_influence(self._point, self._slopes, t)
+        along = hazard * scaled
+        along += beta[likelihood.used] / likelihood.scale
+        change *= hazard
+        change += likelihood.gradient_influence(self._point, self._slopes, along @ self._inverse)
+        return change
 
     def hazard_influence(self, t: float, influence: Floats) -> tuple[Floats, Floats]:
         """Derivatives of `hazard(t)`: by beta (p,), and by each frequency (n,), in all."""

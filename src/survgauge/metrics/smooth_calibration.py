@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Floats
+from .._partial_likelihood import PartialLikelihood
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
@@ -201,24 +203,36 @@ class _Smooth:
         self.weight: Floats = y.weight if y.weighted else np.broadcast_to(1.0, len(y))
         x, self.moved = log_log(s)
         self.terms, self.knots = _choose_knots(x, y.weight if y.weighted else None, knots)
-        self.basis = self._columns(x)
-        if self.terms == "constant":
-            # Without covariates the model is Nelson-Aalen: a column that changes nothing.
-            self.basis = np.zeros((1, s.size))
+        order = y.order()
+        likelihood = PartialLikelihood(y.time, y.event, self.weight, self._columns(x), ties, order)
         del x
-        self.fit = CoxRegression(y.time, y.event, self.weight, self.basis, ties, y.order())
+        self.fit = CoxRegression.of(likelihood)
         self.converged = self.fit.converged
         self.hazard = self.fit.hazard(time)
-        self.relative = self.fit.log_risk(self.basis)
-        np.exp(self.relative, out=self.relative)
-        self.observed = self.relative * -self.hazard
+        self.observed = self.fit.relative_risk()
+        self.observed *= -self.hazard
         np.expm1(self.observed, out=self.observed)
         np.negative(self.observed, out=self.observed)
-        self.gap = self.observed - 1
-        self.gap += s
         self.ici = float(np.average(np.abs(self.gap), weights=self.weight))
         self.time = time
         self._changes: tuple[Floats, Floats] | None = None
+
+    @property
+    def gap(self) -> Floats:
+        """Observed minus predicted probability of the event."""
+        gap = self.observed - 1
+        gap += self.s
+        return gap
+
+    @cached_property
+    def basis(self) -> Floats:
+        """Columns of the Cox model, which replicates need again: (p, n)."""
+        return self._columns(log_log(self.s)[0])
+
+    @cached_property
+    def relative(self) -> Floats:
+        """Hazard ratios against the baseline."""
+        return self.fit.relative_risk()
 
     def _columns(self, x: Floats) -> Floats:
         if self.terms == "spline":
@@ -240,17 +254,19 @@ class _Smooth:
 
     def psi(self) -> Floats:
         """First-order contributions to the mean distance."""
-        beta, hazard = self.changes()
-        total = self.weight.sum()
+        gap, total = self.gap, self.weight.sum()
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
-        pull = np.sign(self.gap) * (1 - self.observed) * self.relative * self.weight / total
-        centre = (self.basis @ self.weight) / total
-        by_beta = (self.basis @ pull - centre * pull.sum()) * self.hazard
-        change = np.abs(self.gap)
+        pull = self.fit.relative_risk()
+        pull *= 1 - self.observed
+        pull *= np.sign(gap)
+        pull *= self.weight / total
+        by_beta = self.fit.column_sums(pull) * self.hazard
+        change = np.abs(gap, out=gap)
         change -= self.ici
         change /= total
-        change += pull.sum() * hazard
-        change += by_beta @ beta
+        size = float(pull.sum())
+        del pull
+        change += self.fit.influence_along(self.time, size, by_beta)
         change *= self.weight
         if change.size == self.present.size:
             return change
