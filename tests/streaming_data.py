@@ -56,7 +56,7 @@ def in_memory(columns, y_train, **options):
 
 def cut(columns, cuts):
     """The same subjects in batches."""
-    n = len(columns["time"])
+    n = len(next(iter(columns.values())))
     bounds = [0, *sorted(set(cuts) & set(range(1, n))), n]
     return [
         {name: column[i:j] for name, column in columns.items()}

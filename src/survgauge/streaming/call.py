@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -145,13 +146,14 @@ def evaluate_stream(
     external = budget.external(plan, rows)
     plan = replace(plan, external=external is not None)
     told = _Told(progress, rows, "scoring")
-    work = partial(score_item, plan=plan, external=external)
-    parts = in_turn(work, source.items(layout.columns()), count)
-    total = merged(told.through(parts))
-    if total is None:
-        raise InputError("the stream has no rows; at least one subject is needed")
-    cells = None if external is None else external.cells(plan, total)
-    return ask.finish(total, rows, cells)
+    with nullcontext() if external is None else external:
+        work = partial(score_item, plan=plan, external=external)
+        parts = in_turn(work, source.items(layout.columns()), count)
+        total = merged(told.through(parts))
+        if total is None:
+            raise InputError("the stream has no rows; at least one subject is needed")
+        cells = None if external is None else external.cells(plan, total)
+        return ask.finish(total, rows, cells)
 
 
 class Ask:

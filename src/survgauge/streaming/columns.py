@@ -81,11 +81,11 @@ class Columns:
         if curves is not None:
             found["like"] = (curves.interpolation, curves.tail)
             if self.at_time and np.isfinite(time):
-                found["time"] = time
-                last = float(curves.times[-1])
-                if curves.tail == "nan" and time > last:
-                    found["time"] = last  # the curves say nothing at the time, and keep saying so
-                found["survival"] = curves.at(found["time"])
+                times, last = [time], float(curves.times[-1])
+                if curves.tail == "nan":  # where such curves end matters to AUC
+                    times = sorted({min(time, last), last})
+                found["times"] = np.array(times)
+                found["survival"] = np.stack([curves.at(t) for t in times], axis=1)
         return found
 
     def merge(self, other: Columns) -> None:
@@ -126,8 +126,8 @@ class Columns:
             rows = sum(len(y) for _, y, _ in ordered)
             times, values = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
             if "survival" in parts[0]:
-                times = np.array([parts[0]["time"]])
-                values = np.concatenate([p["survival"] for p in parts])[:, None]
+                times = parts[0]["times"]
+                values = np.concatenate([p["survival"] for p in parts])
             curves = SurvivalCurves._trusted(times, values, *parts[0]["like"])
         return KeptPrediction(curves, risk, self.undefined.get(model))
 

@@ -123,6 +123,12 @@ class External:
         self.block_rows = max(10_000, limit // 2 // 400)
         self.rows = rows
 
+    def __enter__(self) -> External:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._folder.cleanup()
+
     def spill(self, part: Any) -> None:
         """Take the columns of a part off its hands, and write them to disk."""
         columns, part.columns = part.columns, None

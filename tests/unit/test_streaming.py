@@ -1,0 +1,458 @@
+"""Streams: where batches may come from, what goes wrong with files, limits, one pass or two."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from streaming_data import COLUMNS, GRID, NAMES, cut, differences, draw, in_memory
+
+import survgauge as sg
+from survgauge.streaming import external
+from survgauge.streaming.memory import parse_size
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+FEW = ["mae_po", "ibs", "harrell", "d_calibration"]
+ONE_PASS = ["mae_po", "rmse_margin", "crps", "log_likelihood", "d_calibration", "harrell", "uno"]
+
+
+def table(columns, fixed=False):
+    """An Arrow table with curves as lists."""
+    arrays = {}
+    for name, column in columns.items():
+        if column.ndim == 2 and fixed:
+            flat = pa.array(np.ascontiguousarray(column).ravel())
+            arrays[name] = pa.FixedSizeListArray.from_arrays(flat, column.shape[1])
+        else:
+            arrays[name] = pa.array(list(column) if column.ndim == 2 else column)
+    return pa.table(arrays)
+
+
+def write(folder, columns, cuts=(90, 200), group=40, **options):
+    folder.mkdir(parents=True, exist_ok=True)
+    for k, part in enumerate(cut(columns, cuts)):
+        pq.write_table(table(part, **options), folder / f"{k}.parquet", row_group_size=group)
+    return folder
+
+
+def stream(batches, y_train, **options):
+    options = {"predictions": COLUMNS, "metrics": FEW, "n_boot": 12, **options}
+    return sg.evaluate_stream(batches, y_train=y_train, **options)
+
+
+@pytest.fixture(scope="module")
+def data():
+    columns, y_train = draw(300, 1)
+    return columns, y_train, in_memory(columns, y_train, metrics=FEW, n_boot=12).to_dict()
+
+
+def same(evaluation, expected):
+    assert differences(expected, evaluation.to_dict()) == []
+
+
+# -- where batches come from -------------------------------------------------------------------
+
+
+def frames(columns):
+    import pandas as pd
+
+    return [pd.DataFrame({k: list(v) if v.ndim == 2 else v for k, v in part.items()})
+            for part in cut(columns, [50, 51, 222])]  # fmt: skip
+
+
+def sources():
+    def duck(columns, path):
+        duckdb = pytest.importorskip("duckdb")
+        return duckdb.sql(f"select * from read_parquet('{write(path, columns)}/*.parquet')")
+
+    def lazy(columns, path):
+        polars = pytest.importorskip("polars")
+        return polars.scan_parquet(sorted(write(path, columns).glob("*")))
+
+    def eager(columns, path):
+        polars = pytest.importorskip("polars")
+        return polars.from_arrow(table(columns))
+
+    def zero_rows(columns, path):
+        write(path, columns)
+        empty = {name: column[:0] for name, column in columns.items()}
+        pq.write_table(table(columns).slice(0, 0), path / "00empty.parquet")
+        assert len(empty["time"]) == 0
+        return path
+
+    return {
+        "one mapping": lambda c, p: c,
+        "mappings": lambda c, p: cut(c, [7, 100, 299]),
+        "function": lambda c, p: lambda: iter(cut(c, [7, 100])),
+        "pandas": lambda c, p: frames(c)[0]._append(frames(c)[1:], ignore_index=True),
+        "pandas frames": lambda c, p: frames(c),
+        "arrow table": lambda c, p: table(c),
+        "arrow batches": lambda c, p: table(c).to_batches(33),
+        "folder": lambda c, p: str(write(p, c)),
+        "fixed-size lists": lambda c, p: write(p, c, fixed=True),
+        "float32": lambda c, p: write(p, c),
+        "glob": lambda c, p: str(write(p, c) / "*.parquet"),
+        "files": lambda c, p: sorted(write(p, c).glob("*")),
+        "file of no rows": zero_rows,
+        "duckdb": duck,
+        "polars": eager,
+        "polars, lazy": lazy,
+    }
+
+
+@pytest.mark.parametrize("kind", list(sources()))
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_any_source_gives_the_same(kind, data, tmp_path):
+    columns, y_train, expected = data
+    same(stream(sources()[kind](columns, tmp_path / "test"), y_train), expected)
+
+
+def test_wide_columns_and_folders_of_their_own(data, tmp_path):
+    columns, y_train, expected = data
+    plain = {name: columns[name] for name in ("time", "event", "lr", "risk")}
+    wide = {f"a_{t}": columns["a"][:, k] for k, t in enumerate(GRID)}
+    write(tmp_path / "test", plain | wide, group=37)
+    own = {str(t): columns["b"][:, k] for k, t in enumerate(GRID)}
+    write(tmp_path / "b", own, cuts=(13, 250), group=64)
+    names = tuple(f"b/{t}" for t in GRID)
+    specs = {**COLUMNS, "a": "a_*", "b": sg.CurveColumns(names, GRID)}
+    found = stream(tmp_path / "test", y_train, predictions=specs, apart={"b": tmp_path / "b"})
+    same(found, expected)
+
+
+def test_a_grid_may_lie_in_the_file(data, tmp_path):
+    columns, y_train, expected = data
+    whole = table(columns)
+    schema = whole.schema.with_metadata({"survgauge.times": str(GRID.tolist())})
+    pq.write_table(whole.cast(schema), tmp_path / "0.parquet")
+    same(stream(tmp_path, y_train, predictions={**COLUMNS, "a": "a", "b": "b"}), expected)
+    other = whole.schema.with_metadata({"survgauge.times": str((GRID + 1).tolist())})
+    pq.write_table(whole.cast(other), tmp_path / "1.parquet")
+    with pytest.raises(sg.InputError, match=r"1\.parquet.*grid of 'a' differs"):
+        stream(tmp_path, y_train, predictions={**COLUMNS, "a": "a"})
+
+
+def test_the_reference_may_be_a_stream(data, tmp_path):
+    columns, y_train, expected = data
+    train = {"time": y_train[0], "event": y_train[1]}
+    for reference in (str(write(tmp_path / "train", train, cuts=(30,))), cut(train, [80])):
+        found = stream(columns, reference).to_dict()
+        # Tied subjects of the reference are one row with a frequency.
+        wrong = [text for text in differences(expected, found) if "reference_subjects" not in text]
+        assert wrong == []
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_any_number_of_workers_gives_the_same_bits(workers, data, tmp_path):
+    columns, y_train, _ = data
+    folder = write(tmp_path, columns, group=17)
+    one = stream(folder, y_train, workers=1).to_dict()
+    assert stream(folder, y_train, workers=workers).to_dict() == one
+
+
+# -- one pass or two ---------------------------------------------------------------------------
+
+
+def test_an_iterator_is_read_once(data):
+    columns, y_train, _ = data
+    expected = in_memory(columns, y_train, metrics=ONE_PASS, min_at_risk=40)
+    options = {"metrics": ONE_PASS, "min_at_risk": 40}
+    found = stream(iter(cut(columns, [9, 40])), y_train, **options)
+    same(found, expected.to_dict())
+    with pytest.raises(sg.InputError, match="ibs has to know how long the follow-up is"):
+        stream(iter(cut(columns, [9])), y_train)
+
+
+@pytest.mark.parametrize("min_g", [0.05, 0.6])
+def test_one_pass_counts_subjects_past_the_horizon(min_g, data):
+    columns, y_train, _ = data
+    options = {"metrics": ["mae_po"], "min_g": min_g}
+    expected = in_memory(columns, y_train, **options).support
+    found = stream(iter([columns]), y_train, **options).support
+    assert expected["subjects_past_horizon"] > 0
+    assert differences(expected, found) == []
+
+
+# -- bootstrap ---------------------------------------------------------------------------------
+
+
+def test_bootstrap_intervals_do_not_depend_on_the_chunks(data):
+    columns, y_train, _ = data
+    options = {"metrics": ["mae_po", "ici", "km_calibration"], "bootstrap": True, "n_boot": 30}
+    one = stream(columns, y_train, **options)
+    other = stream(cut(columns, [1, 2, 3, 77, 200]), y_train, **options)
+    same(other, one.to_dict())
+    score = one.scores[0]
+    # By hand: every subject counts as often as it was drawn.
+    y = sg.Outcomes(columns["time"], columns["event"])
+    details = sg.time_error_details(y, sg.SurvivalCurves(GRID, columns["a"]), y_train=y_train)
+    from survgauge.inference import bootstrap_counts
+
+    for b in (0, 29):
+        counts = bootstrap_counts(300, b, 0)
+        mean = np.sum(counts * details.weight * details.loss) / np.sum(counts * details.weight)
+        assert score.replicates[b] == pytest.approx(mean, rel=1e-12)
+    analytic = stream(columns, y_train, metrics=["mae_po"]).scores[0].stderr
+    assert score.stderr == pytest.approx(analytic, rel=0.6)
+
+
+def test_many_subjects_have_no_bootstrap_of_km_calibration():
+    columns, y_train = draw(5_500, 3)
+    names = ["km_calibration", "mae_po"]
+    expected = in_memory(columns, y_train, metrics=names)
+    same(stream(cut(columns, [1000, 4000]), y_train, metrics=names), expected.to_dict())
+
+
+@pytest.mark.parametrize("tail", ["linear", "exponential", "hold", "nan"])
+@pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
+def test_tails_and_interpolations(tail, interpolation, monkeypatch):
+    import survgauge.evaluation.cells as cells
+    import survgauge.streaming.call as call
+
+    monkeypatch.setattr(cells, "BOOTSTRAP_LIMIT", 10)
+    monkeypatch.setattr(call, "BOOTSTRAP_LIMIT", 10)
+    columns, y_train = draw(120, 5)
+    names = [name for name in NAMES if not name.startswith(("rmse", "mae_i", "mse_i"))]
+    curves = {
+        name: sg.SurvivalCurves(GRID[:8], columns[name][:, :8], interpolation, tail)
+        for name in ("a", "b")
+    }
+    y = (columns["time"], columns["event"])
+    expected = sg.evaluate(curves, y, y_train=y_train, metrics=names, n_boot=12).to_dict()
+    specs = {name: sg.CurveColumns(name, GRID[:8], interpolation, tail) for name in curves}
+    short = {**columns, "a": columns["a"][:, :8], "b": columns["b"][:, :8]}
+    found = stream(cut(short, [30, 31]), y_train, predictions=specs, metrics=names).to_dict()
+    # Who of a chunk lacks something is numbered by chunk.
+    wrong = [text for text in differences(expected, found) if "message" not in text]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("convention", ["sksurv", "survivaleval", "hazardous", "torchsurv"])
+def test_conventions(convention, data):
+    columns, y_train, _ = data
+    names = ["brier", "ibs", "uno", "auc"]
+    expected = in_memory(columns, y_train, metrics=names, convention=convention).to_dict()
+    found = stream(cut(columns, [99]), y_train, metrics=names, convention=convention)
+    same(found, expected)
+
+
+# -- on disk -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [20, 100, 1000])
+def test_a_limit_of_memory_sends_c_indices_to_disk(rows, data, tmp_path, monkeypatch):
+    columns, y_train, _ = data
+    made = external.External.__init__
+    seen = []
+
+    def smaller(self, *args):
+        made(self, *args)
+        self.block_rows = rows
+        seen.append(self)
+
+    monkeypatch.setattr(external.External, "__init__", smaller)
+    names = ["harrell", "uno", "mae_po"]
+    expected = in_memory(columns, y_train, metrics=names).to_dict()
+    found = stream(write(tmp_path, columns), y_train, metrics=names, memory="10kB")
+    same(found, expected)
+    assert len(seen) == 1
+    with pytest.raises(sg.InputError, match="ici of 300 subjects need more than the limit"):
+        stream(tmp_path, y_train, metrics=["ici"], memory=10_000)
+
+
+def test_sizes():
+    assert parse_size("1.5 GiB") == 1536 * 2**20
+    assert parse_size(77) == 77
+    for wrong in ("", "two", "-1GB", 0, "GB", "1..2"):
+        with pytest.raises(sg.InputError, match="memory must be a size"):
+            parse_size(wrong)
+
+
+# -- what goes wrong ---------------------------------------------------------------------------
+
+
+def broken(folder, how):
+    path = sorted(folder.glob("*.parquet"))[1]
+    if how == "truncated":
+        path.write_bytes(path.read_bytes()[:-20])
+    elif how == "garbage":
+        path.write_bytes(b"not Parquet at all")
+    elif how == "empty":
+        path.write_bytes(b"")
+    else:
+        whole = pq.read_table(path)
+        if how == "column":
+            whole = whole.drop_columns(["lr"])
+        elif how == "type":
+            whole = whole.set_column(0, "time", pa.array(["x"] * len(whole)))
+        elif how == "null":
+            whole = whole.set_column(0, "time", pa.array([None] + [1.0] * (len(whole) - 1)))
+        elif how == "NaN":
+            whole = whole.set_column(0, "time", pa.array([np.nan] + [1.0] * (len(whole) - 1)))
+        elif how == "prediction":
+            place = whole.schema.get_field_index("lr")
+            whole = whole.set_column(place, "lr", pa.array([np.inf] * len(whole)))
+        elif how == "flag":
+            whole = whole.set_column(1, "event", pa.array([2] * len(whole)))
+        elif how == "rising":
+            place = whole.schema.get_field_index("a")
+            whole = whole.set_column(place, "a", pa.array([[0.1] * 11 + [0.9]] * len(whole)))
+        elif how == "grid":
+            place = whole.schema.get_field_index("a")
+            whole = whole.set_column(place, "a", pa.array([[0.5] * 7] * len(whole)))
+        elif how == "lengths":
+            place = whole.schema.get_field_index("a")
+            ragged = [[0.5] * (12 if k else 11) for k in range(len(whole))]
+            whole = whole.set_column(place, "a", pa.array(ragged))
+        pq.write_table(whole, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("truncated", "cannot be read as Parquet"),
+        ("garbage", "cannot be read as Parquet"),
+        ("empty", "cannot be read as Parquet"),
+        ("column", "no column 'lr'"),
+        ("type", "'time' must be numbers"),
+        ("null", "'time' has no value in row 1"),
+        ("NaN", "time must be finite"),
+        ("prediction", "must be finite"),
+        ("flag", "event must be 0/1"),
+        ("rising", "survival"),
+        ("grid", "have 7 values, their grid has 12 times"),
+        ("lengths", "curves of different lengths"),
+    ],
+)
+def test_errors_name_the_file(how, message, data, tmp_path):
+    columns, y_train, _ = data
+    path = broken(write(tmp_path, columns), how)
+    with pytest.raises(sg.InputError, match=message) as error:
+        stream(tmp_path, y_train)
+    assert str(path) in str(error.value)
+
+
+def test_a_flipped_bit_is_noticed_where_pages_have_checksums(data, tmp_path):
+    columns, y_train, _ = data
+    path = tmp_path / "0.parquet"
+    options = {"write_page_checksum": True, "compression": "none", "use_dictionary": False}
+    pq.write_table(table(columns), path, **options)
+    raw = bytearray(path.read_bytes())
+    raw[400] ^= 1  # inside the first column's page
+    path.write_bytes(raw)
+    with pytest.raises(sg.InputError, match=r"0\.parquet: cannot be read"):
+        stream(tmp_path, y_train)
+
+
+def test_rows_must_match_between_folders(data, tmp_path):
+    columns, y_train, _ = data
+    write(tmp_path / "test", columns)
+    write(tmp_path / "short", {"time": columns["lr"][:-1]})
+    with pytest.raises(sg.InputError, match=r"'m' must have one row per subject: .*300.*299"):
+        stream(
+            tmp_path / "test",
+            y_train,
+            predictions={"m": sg.TimeColumn("m/time")},
+            apart={"m": tmp_path / "short"},
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y_train": None}, "y_train must be given"),
+        ({"metrics": ["antolini"]}, "antolini compares every curve with every other"),
+        ({"metrics": ["mae_pp"]}, "metrics must be one of"),
+        ({"censoring": lambda t, side: t}, "censoring must be a KaplanMeier"),
+        ({"convention": "pycox"}, "divides ibs by the sum of weights"),
+        ({"by": [1]}, "by: groups are not supported"),
+        ({"predictions": {}}, "at least one model"),
+        ({"predictions": {"a": 3}}, "must be the name of a column"),
+        ({"predictions": {"a": "zz"}}, "no column 'zz'"),
+        ({"predictions": {"a": "zz*"}}, "no column begins with 'zz'"),
+        ({"predictions": {"a": "a"}}, "need their grid"),
+        ({"predictions": {"a": "t*"}}, "must go on with times"),
+        ({"confidence": 95}, "confidence must lie"),
+        ({"n_boot": -1}, "n_boot must be"),
+        ({"workers": 0}, "workers must be"),
+        ({"memory": "much"}, "memory must be"),
+        ({"unit": 3}, "unit must be"),
+        ({"time_column": "when"}, "no column 'when'"),
+    ],
+)
+def test_bad_arguments(change, message, data):
+    columns, y_train, _ = data
+    options = {"y_train": y_train, "predictions": COLUMNS, "metrics": FEW, **change}
+    with pytest.raises(sg.InputError, match=message):
+        sg.evaluate_stream(cut(columns, [50]), **options)
+
+
+@pytest.mark.parametrize("batches", [[], iter([]), {"time": [], "event": [], "lr": []}, 3, [3]])
+def test_nothing_to_evaluate(batches, data):
+    with pytest.raises(sg.InputError):
+        stream(batches, data[1], predictions={"m": "lr"}, metrics=["mae_po"])
+
+
+def test_folders_without_files(data, tmp_path):
+    with pytest.raises(sg.InputError, match="has no Parquet files"):
+        stream(tmp_path, data[1])
+    with pytest.raises(sg.InputError, match="no such file or folder"):
+        stream(tmp_path / "gone", data[1])
+
+
+def test_chunks_without_events_are_fine(data):
+    columns, y_train, _ = data
+    order = np.argsort(columns["event"], kind="stable")  # all censored first
+    columns = {name: column[order] for name, column in columns.items()}
+    names = [name for name in NAMES if name != "ici"]
+    expected = in_memory(columns, y_train, metrics=names, n_boot=12).to_dict()
+    same(stream(cut(columns, [40, 80, 290]), y_train, metrics=names), expected)
+
+
+def test_no_events_at_all_is_undefined_not_an_error(data):
+    columns, y_train, _ = data
+    columns = {**columns, "event": np.zeros(300, dtype=bool)}
+    names = ["mae_uncensored", "mae_ipcw_d", "harrell", "mae_po", "uno", "km_calibration"]
+    expected = in_memory(columns, y_train, metrics=names, n_boot=12).to_dict()
+    same(stream(cut(columns, [40, 80]), y_train, metrics=names), expected)
+
+
+def test_rows_must_not_come_twice_nor_be_missing(data):
+    from survgauge.streaming.accumulator import Accumulator
+    from survgauge.streaming.call import Ask, make_plan
+    from survgauge.streaming.layout import Layout
+
+    columns, y_train, _ = data
+    ask = Ask.of(["mae_po"], 0.95, 0, 10, False, True, "", {}, y_train)
+    layout = Layout.of({"m": sg.TimeColumn("lr")})
+    plan = make_plan(ask, layout, sg.Reference(y_train), None)
+    one, two = Accumulator(plan), Accumulator(plan)
+    one.update(cut(columns, [100])[0])
+    two.update(cut(columns, [100])[0])
+    with pytest.raises(sg.InputError, match="rows 0 to 99 came twice"):
+        one.merge(two)
+    late = Accumulator(plan)
+    late.update(cut(columns, [100])[1], start=100)
+    assert late.outline.rows == 200
+    with pytest.raises(sg.InputError, match="rows are missing"):
+        late.result()
+    one = Accumulator(plan)
+    one.update(cut(columns, [100])[0])
+    one.merge(late)
+    with pytest.raises(sg.InputError, match="rows are missing: 300 of 301"):
+        one.result(rows=301)
+    assert len(pickle.dumps(one)) < 60_000  # plan and reference included
+    expected = in_memory(columns, y_train, metrics=["mae_po"]).rows()[2]
+    assert one.result().rows()[0]["stderr"] == pytest.approx(expected["stderr"], rel=1e-12)
+
+
+def test_progress_is_told(data, tmp_path):
+    columns, y_train, _ = data
+    told = []
+    stream(write(tmp_path, columns), y_train, progress=lambda *args: told.append(args))
+    assert told[-1] == (300, 300, "scoring")
+    assert (300, 300, "outcomes") in told
