@@ -58,7 +58,7 @@ class _State:
         self.later = np.zeros(size, dtype=np.int32 if right is None else np.float64)
         kind = np.int32 if self.left is None else self.left.dtype
         self.earlier = np.zeros(0 if left is None else size, dtype=kind)
-        self.k = np.arange(size >> 1)
+        self.k = np.arange(size >> 1, dtype=np.int32)
 
     def split(self, bit: int, half: int) -> None:
         """Put the lower half before the upper one in every node, counting on the way."""
@@ -69,19 +69,23 @@ class _State:
         node = np.arange(0, upper.size, half)[:, None]
         later = _split(self.later, lower, upper, half)
         if self.right is None:
-            later[:, 1] += (node + half - lower_before).astype(np.int32)
+            np.subtract(node + half, lower_before, out=lower_before)
+            later[:, 1] += lower_before.astype(np.int32)
         else:
             right = _split(self.right, lower, upper, half)
             total = cumulative(right[:, 0].ravel())
             later[:, 1] += total[node + half] - total[lower_before]
             self.right = right.ravel()
         self.later = later.ravel()
+        del later, lower_before
         if self.left is not None:
             left = _split(self.left, lower, upper, half)
             total = cumulative(left[:, 1].ravel())
+            self.left = left.ravel()
+            del left
             earlier = _split(self.earlier, lower, upper, half)
             earlier[:, 0] += total[(lower - self.k).reshape(-1, half)] - total[node]
-            self.left, self.earlier = left.ravel(), earlier.ravel()
+            self.earlier = earlier.ravel()
         self.code = _split(self.code, lower, upper, half).ravel()
 
     def finish(self, leaf: int) -> None:

@@ -95,7 +95,8 @@ class CensoringWeights:
                     "censoring(t, side) must return probabilities in [0, 1]; "
                     f"got {values.min():g} to {values.max():g}"
                 )
-        return np.maximum(values, self.convention.g_floor)
+        floor = self.convention.g_floor
+        return np.maximum(values, floor) if floor > 0 else values
 
     @property
     def at_own_time(self) -> Floats:
