@@ -14,6 +14,7 @@ Counts = NDArray[Any]
 
 # In nodes of at most 2**4 elements, comparing every pair costs less than passes over all elements.
 _LEAF_BITS = 4
+_LEAF_ROWS = 1 << 16  # elements of leaves that are compared together
 
 
 def inversions(
@@ -89,22 +90,27 @@ class _State:
         self.code = _split(self.code, lower, upper, half).ravel()
 
     def finish(self, leaf: int) -> None:
-        """Compare all pairs inside the leaves."""
-        code, later, earlier = (
-            np.ascontiguousarray(array.reshape(-1, leaf).T)
-            for array in (self.code, self.later, self.earlier)
-        )
-        right = None if self.right is None else self.right.reshape(-1, leaf).T.copy()
-        left = None if self.left is None else self.left.reshape(-1, leaf).T.copy()
-        for a in range(leaf - 1):
-            greater = code[a] > code[a + 1 :]
-            if right is None:
-                later[a] += greater.view(np.uint8).sum(axis=0, dtype=np.uint8)
-            else:
-                later[a] += (greater * right[a + 1 :]).sum(axis=0)
+        """Compare all pairs inside the leaves, some leaves at a time."""
+        size = max(1, _LEAF_ROWS // leaf) * leaf
+        for start in range(0, self.code.size, size):
+            part = slice(start, start + size)
+            code, later, earlier = (
+                np.ascontiguousarray(array[part].reshape(-1, leaf).T)
+                for array in (self.code, self.later, self.earlier)
+            )
+            right = None if self.right is None else self.right[part].reshape(-1, leaf).T.copy()
+            left = None if self.left is None else self.left[part].reshape(-1, leaf).T.copy()
+            for a in range(leaf - 1):
+                greater = code[a] > code[a + 1 :]
+                if right is None:
+                    later[a] += greater.view(np.uint8).sum(axis=0, dtype=np.uint8)
+                else:
+                    later[a] += (greater * right[a + 1 :]).sum(axis=0)
+                if left is not None:
+                    earlier[a + 1 :] += greater * left[a]
+            self.later[part] = later.T.ravel()
             if left is not None:
-                earlier[a + 1 :] += greater * left[a]
-        self.later, self.earlier = later.T.ravel(), earlier.T.ravel()
+                self.earlier[part] = earlier.T.ravel()
 
 
 def cumulative(values: Counts) -> Counts:

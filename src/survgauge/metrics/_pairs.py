@@ -204,13 +204,22 @@ class _Layout:
         del moment
         self.order, self.level = order, level[order]
         self.rank = self.level
-        self.by_rank: Ints = np.empty(0, dtype=np.intp)
+        #: Positions that share their risk with others, by (risk, position), and their levels.
+        self.tied = self.tied_level = np.empty(0, dtype=np.intp)
         if self.tied_risks:
-            key = self.level.astype(np.int64) << 32 | np.arange(n)
-            key.sort()
-            self.by_rank = key & 0xFFFFFFFF
-            self.rank = np.empty(n, dtype=np.int32)
-            self.rank[self.by_rank] = np.arange(n, dtype=np.int32)
+            self._break_ties()
+
+    def _break_ties(self) -> None:
+        """Rank equal risks by position; only those who share theirs are sorted again."""
+        number = np.bincount(self.level).astype(np.int32)
+        first = np.cumsum(number, dtype=np.int32)
+        first -= number
+        tied = np.flatnonzero((number > 1)[self.level])
+        key = self.level[tied].astype(np.int64) << 32 | tied
+        key.sort()
+        self.tied, self.tied_level = key & 0xFFFFFFFF, key >> 32
+        self.rank = first[self.level]
+        self.rank[self.tied] += np.arange(key.size) - run_bounds(self.tied_level)[0]
 
     def partners(self, w: Counts | None) -> Counts:
         """Per position, the weight of those behind it: partners of an event there."""
@@ -236,32 +245,39 @@ class _Layout:
             return np.broadcast_to(np.int32(0), self.order.size)
         return back(values, self.order)
 
-    def _runs(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Bounds, in rank order, of equal risks and of equals in risk, time and event."""
-        level = self.level[self.by_rank]
+    def _runs(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """Bounds, among the tied, of equal risks and of equals in risk, time and event."""
+        by_level = run_bounds(self.tied_level)
         if not self.tied_times:  # nobody else in a block
-            alone = np.arange(level.size)
-            return *run_bounds(level), alone, alone + 1
-        block = self.block[self.by_rank]
-        return *run_bounds(level), *run_bounds(level.astype(np.int64) * block.size + block)
+            alone = np.arange(self.tied.size)
+            return by_level, (alone, alone + 1)
+        block = self.block[self.tied]
+        return by_level, run_bounds(self.tied_level * self.order.size + block)
 
     def ties_after(self, w: Counts | None) -> Counts | None:
         """Per position, the weight of later positions of the same risk in other blocks."""
         if not self.tied_risks:
             return None
-        _, level_end, _, run_end = self._runs()
+        (_, level_end), (_, run_end) = self._runs()
         if w is None:
-            return back(level_end - run_end, self.by_rank)
-        total = cumulative(w[self.by_rank])
-        return back(total[level_end] - total[run_end], self.by_rank)
+            return self._spread(level_end - run_end)
+        total = cumulative(w[self.tied])
+        return self._spread(total[level_end] - total[run_end])
 
     def ties_before(self, left: Counts) -> Counts | None:
         """Per position, the anchors' weight at earlier positions of the same risk."""
         if not self.tied_risks:
             return None
-        level_start, _, run_start, _ = self._runs()
-        total = cumulative(left[self.by_rank])
-        return back(total[run_start] - total[level_start], self.by_rank)
+        (level_start, _), (run_start, _) = self._runs()
+        total = cumulative(left[self.tied])
+        return self._spread(total[run_start] - total[level_start])
+
+    def _spread(self, values: Counts) -> Counts:
+        """Zero where nobody is tied."""
+        kind = np.int32 if values.dtype.kind == "i" else np.float64
+        spread = np.zeros(self.order.size, dtype=kind)
+        spread[self.tied] = values
+        return spread
 
 
 class SameTimePairs(NamedTuple):
