@@ -240,19 +240,22 @@ class PartialLikelihood:
         Given `along` (p,), only that combination of the rows: (n,).
         """
         a, b, c0, c1, c2 = point.sums
-        means, event_means = slopes.means, slopes.event_means
-        steps = (means * c0 - event_means * c1) / point.at_risk
-        spared = np.broadcast_to(0.0, means.shape)
-        if self._tied:
-            spared = (means * c1 - event_means * c2) / point.at_risk
-        mean = (means * a - event_means * (a - b)) * (point.at_risk / self._events)
         lived, relative = self._cumulative(a, a - b), point.risk / self._weight
         change = np.empty_like(self._x) if along is None else np.zeros(lived.size)
         for k, x in enumerate(self._x):  # a few columns
-            row = self._cumulative(steps[k], spared[k])
+            mean, event_mean = slopes.means[k], slopes.event_means[k]
+            steps, spared, at_event = mean * c0, c1, mean * a
+            if self._tied:
+                steps -= event_mean * c1
+                spared = (mean * c1 - event_mean * c2) / point.at_risk
+                at_event -= event_mean * (a - b)
+            steps /= point.at_risk
+            row = self._cumulative(steps, spared)
+            del steps, spared
             row -= x * lived
             row *= relative
-            row[self._died] += x[self._died] - mean[k, self._at]
+            at_event *= point.at_risk / self._events
+            row[self._died] += x[self._died] - at_event[self._at]
             if along is None:
                 change[k, self._order] = row
             else:
@@ -264,9 +267,14 @@ class PartialLikelihood:
         """Derivatives of the sum of a up to t: by beta (p,), and by frequencies at fixed beta."""
         a, _, c0, c1, _ = point.sums
         known = self.times <= t
-        by_beta = ((slopes.event_means * c1 - slopes.means * c0) / point.at_risk) @ known
-        steps, spared = np.where(known, (c0, c1), 0.0) / point.at_risk**2
-        change = -(point.risk / self._weight) * self._cumulative(steps, spared)
+        rate = known / point.at_risk
+        by_beta = -(slopes.means @ (c0 * rate))
+        if self._tied:
+            by_beta += slopes.event_means @ (c1 * rate)
+        rate /= point.at_risk
+        change = self._cumulative(c0 * rate, c1 * rate)
+        change *= point.risk / self._weight
+        np.negative(change, out=change)
         change[self._died] += np.where(known, a / self._events, 0.0)[self._at]
         return by_beta, self._unsorted(change)
 
