@@ -43,7 +43,9 @@ class SurvivalCurves:
         A grid shared by all subjects, or one grid a subject. A grid that does not start at 0 is
         preceded by the point (0, 1). Unsorted times are sorted together with their columns.
     survival : array-like of shape (n, m)
-        Probability of being event-free at `times`; rows are subjects.
+        Probability of being event-free at `times`; rows are subjects. A float32 or float64 matrix
+        (also one mapped from a file) is neither copied nor widened, unless columns have to be
+        sorted or rows mended: do not change it afterwards.
     interpolation : {"linear", "step", "pchip"}
         Between grid points: lines, right-continuous steps, or a monotone cubic.
     tail : {"linear", "exponential", "hold", "nan"}
@@ -78,7 +80,8 @@ class SurvivalCurves:
         grid = grid_of(times, values.shape)
         grid, values = sorted_together(grid, values)
         self.times: Floats = grid
-        self.survival: Curves = checked(values, repair)
+        self.survival: Curves = checked(values, repair).view()
+        self.survival.setflags(write=False)  # it may be the caller's memory
         self.interpolation = interpolation
         self.tail = tail
 

@@ -17,6 +17,7 @@ from ..outcomes import Outcomes
 from ..predictions import Prediction
 from .cells import evaluate_group
 from .census import Census
+from .condensed import CONTRIBUTIONS_LIMIT
 from .result import NAN, Evaluation, Score
 from .warnings import EvaluationWarning, check_groups, check_problem, check_tails
 
@@ -125,6 +126,8 @@ def evaluate(
         scores += run(part, members, group)
     if any(metric.name == "mae_po" for metric in chosen):
         warnings += check_tails(problem, parsed, confidence)
+    if len(y) > CONTRIBUTIONS_LIMIT:
+        problem.forget()
     support = support_of(problem, census, scores)
     if sizes:
         support["groups"] = sizes
@@ -140,7 +143,7 @@ def chosen_metrics(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Me
             names.remove("antolini")
             message = (
                 f"antolini is left out of the default metrics above {ANTOLINI_LIMIT} subjects "
-                f"(here {n}); name it in `metrics` to have it"
+                f"(here {n}); name it in `metrics` to have it, or take concordance_td(approximate=True)"
             )
             return [REGISTRY[m] for m in names], [EvaluationWarning("antolini-skipped", message)]
     else:
