@@ -143,7 +143,8 @@ def chosen_metrics(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Me
             names.remove("antolini")
             message = (
                 f"antolini is left out of the default metrics above {ANTOLINI_LIMIT} subjects "
-                f"(here {n}); name it in `metrics` to have it, or take concordance_td(approximate=True)"
+                f"(here {n}); name it in `metrics` to have it, or call "
+                "concordance_td(..., approximate=True)"
             )
             return [REGISTRY[m] for m in names], [EvaluationWarning("antolini-skipped", message)]
     else:
