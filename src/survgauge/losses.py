@@ -40,6 +40,11 @@ def _distance(t: Floats, p: Floats) -> Floats:
     return np.abs(gap, out=gap)
 
 
+def _squared(t: Floats, p: Floats) -> Floats:
+    gap = np.subtract(t, p)
+    return np.multiply(gap, gap, out=gap)
+
+
 def _one(p: Floats) -> Floats:
     return np.ones_like(p)
 
@@ -57,7 +62,7 @@ LOSSES: dict[str, Loss] = {
         Loss(
             "squared",
             "mean",
-            lambda t, p: np.square(t - p),
+            _squared,
             (("t2", _one), ("t", lambda p: -2 * p), ("1", np.square)),
             signed=False,
         ),
