@@ -156,9 +156,15 @@ class SurvivalCurves:
         if points.ndim == 0:
             return self.at_own(np.full(len(self), float(_times(points.reshape(1), "t")[0])))
         points = _times(numbers(points, "t"), "t")
-        out = np.empty((len(self), points.size))
-        for rows in self.blocks(points.size + self.survival.shape[1]):
-            out[rows] = self.at_block(rows, points)
+        out, read = np.empty((len(self), points.size)), self.reader(points)
+
+        def fill(blocks: Iterator[slice]) -> None:
+            scratch = Scratch()
+            for rows in blocks:
+                out[rows] = read(rows, scratch)
+
+        for _ in self.by_span(fill, points.size + self.survival.shape[1]):
+            pass
         return out
 
     def at_block(self, rows: slice, t: Floats) -> Floats:
@@ -268,6 +274,14 @@ class SurvivalCurves:
             self._median = self.quantile(0.5)
             self._median.setflags(write=False)
         return self._median
+
+    def held(self) -> SurvivalCurves:
+        """Return the same curves with tail "hold": nothing is read past the last grid time."""
+        held = self._trusted(self.times, self.survival, self.interpolation, "hold")
+        if self._median is not None:
+            held._median = np.where(self.reaches(0.5), self._median, self.last_time)
+            held._median.setflags(write=False)
+        return held
 
     def forget_median(self) -> None:
         """Drop the medians; they are computed again when asked for."""

@@ -192,3 +192,15 @@ def test_bad_arguments_of_methods():
         curves.at(-1.0)
     with pytest.raises(sg.InputError, match="one entry per subject"):
         curves.at_own([1.0, 2.0])
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_held_curves_read_nothing_past_their_last_time(known):
+    curves = sg.SurvivalCurves([0, 10], [[1, 0.2], [1, 0.5], [1, 0.8], [1, 1.0]], tail="linear")
+    if known:
+        curves.median()
+    held = curves.held()
+    assert held.tail == "hold"
+    np.testing.assert_array_equal(held.median(), [6.25, 10, 10, 10])
+    again = sg.SurvivalCurves(curves.times, curves.survival, tail="hold").median()
+    np.testing.assert_array_equal(held.median(), again)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
 from ..metrics.details import standard_error
@@ -172,9 +171,8 @@ def check_tails(
     given, held = {}, {}
     try:
         for name, c in curves.items():
-            stopped = SurvivalCurves._trusted(c.times, c.survival, c.interpolation, "hold")
             given[name] = REGISTRY["mae_po"].compute(problem, Prediction(c, None, None))
-            held[name] = REGISTRY["mae_po"].compute(problem, Prediction(stopped, None, None))
+            held[name] = REGISTRY["mae_po"].compute(problem, Prediction(c.held(), None, None))
     except (InputError, UndefinedMetricError):
         return []
 
