@@ -75,6 +75,16 @@ def evaluate(
     Evaluation
         `table`, `compare()`, `support`, `warnings`, `to_dict()`.
 
+    Notes
+    -----
+    Curves are read where they are, block by block: float32 and memory-mapped matrices are neither
+    copied nor widened. Blocks are shared between threads, as many as there are cores (one inside
+    the workers of joblib and Dask); the environment variable ``SURVGAUGE_THREADS`` sets another
+    number, and the result is the same to the last bit.
+
+    Above 100,000 subjects a score keeps its standard errors (also those of differences between
+    models), but no contributions of single subjects, and antolini leaves the default metrics.
+
     Examples
     --------
     >>> y_train = ([1, 3, 4, 6, 9, 11], [1, 1, 0, 1, 1, 0])

@@ -95,6 +95,9 @@ def _let_go(stage: int, problem: Problem, predictions: dict[str, Prediction]) ->
             prediction.forget()
 
 
+Cell = tuple[str, Metric, Measured | None]
+
+
 @dataclass(frozen=True)
 class _Plan:
     """How intervals come about, and whether cells keep contributions afterwards."""
@@ -114,7 +117,7 @@ def _evaluate_batch(
     plan: _Plan,
     remarks: list[EvaluationWarning],
 ) -> list[Score]:
-    cells: list[tuple[str, Metric, Measured | None]] = []
+    cells: list[Cell] = []
     for model, prediction in predictions.items():
         for metric in metrics:
             if prediction.has(metric.needs):
@@ -127,6 +130,8 @@ def _evaluate_batch(
         n = len(problem.y)
         drawn = [cell for cell in cells if plan.redrawn or _needs_bootstrap(*cell[1:], n)]
         replicates = _replicates(problem, predictions, drawn, plan)
+    if plan.many and confidence is None:  # nothing will be compared with the baseline
+        cells = _condensed(cells)
     baseline = _baselines(problem, metrics) if cells else {}
     against = {
         (model, metric.name): _against(measured, baseline.get(metric.name), confidence)
@@ -134,10 +139,8 @@ def _evaluate_batch(
     }
     losses = {name: _value(km) for name, km in baseline.items()}
     del baseline
-    if plan.many:
-        for metric in metrics:
-            slim = condensed({m: cell for m, which, cell in cells if which is metric})
-            cells = [(m, w, slim[m] if w is metric else c) for m, w, c in cells]
+    if plan.many and confidence is not None:
+        cells = _condensed(cells)
     scores = []
     for model, metric, measured in cells:
         known = replicates.get((model, metric.name))
@@ -152,6 +155,12 @@ def _evaluate_batch(
         beside = against[model, metric.name]
         scores.append(Score(model, metric, group, measured, stderr, low, high, known, km, beside))
     return scores
+
+
+def _condensed(cells: list[Cell]) -> list[Cell]:
+    """Let the contributions of a batch of one metric go."""
+    slim = condensed({model: cell for model, _, cell in cells})
+    return [(model, metric, slim[model]) for model, metric, _ in cells]
 
 
 def _value(measured: Measured | None) -> float:
