@@ -81,6 +81,7 @@ _HOMES = {
         "CurveColumns",
         "OutcomeCounts",
         "RiskColumn",
+        "StreamedMean",
         "TimeColumn",
         "evaluate_dask",
         "evaluate_stream",

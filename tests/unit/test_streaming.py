@@ -456,3 +456,35 @@ def test_progress_is_told(data, tmp_path):
     stream(write(tmp_path, columns), y_train, progress=lambda *args: told.append(args))
     assert told[-1] == (300, 300, "scoring")
     assert (300, 300, "outcomes") in told
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        (sg.coverage_details, {"level": 0.8}),
+        (sg.crps_details, {}),
+        (sg.time_error_details, {"loss": "relative", "method": "margin"}),
+        (sg.time_error_details, {"method": "ipcw_d"}),
+    ],
+)
+def test_a_metric_by_itself(metric, options, weighted, data):
+    columns, y_train, _ = data
+    if metric is sg.time_error_details:
+        options = {**options, "y_train": y_train}
+    time = columns["time"] + 0.5
+    weight = np.arange(300) % 3 + 1.0 if weighted else None
+    y, curves = sg.Outcomes(time, columns["event"], weight), sg.SurvivalCurves(GRID, columns["a"])
+    expected = metric(y, curves, **options)
+    parts = [sg.StreamedMean(metric, **options) for _ in range(2)]
+    for k in range(3):
+        parts[k % 2].update(y[k * 100 : (k + 1) * 100], curves[k * 100 : (k + 1) * 100])
+    total = pickle.loads(pickle.dumps(parts[0]))
+    total.merge(parts[1])
+    found = total.result()
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert found.stderr == pytest.approx(expected.stderr, rel=1e-10)
+    known = dict(expected.support)
+    if "share_from_censored" in known:
+        known["share_from_censored"] = None  # chunks differ in it, and it is no sum
+    assert differences(known, found.support) == []

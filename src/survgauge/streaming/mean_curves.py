@@ -14,6 +14,7 @@ from ..metrics._calibration_inputs import description
 from ..metrics._mean_curve import (
     Lines,
     RiskInfluence,
+    cross_products,
     gap_stderr,
     shared_mean,
     squared_gap,
@@ -87,22 +88,20 @@ class MeanCurves:
         self._spread(chunk, follow_up.influence)
 
     def _spread(self, chunk: Chunk, influence: RiskInfluence) -> None:
-        y, weight = chunk.y, chunk.y.weight
-        step = max(64, _ROWS // len(self.models))
-        for start in range(0, len(y), step):
-            rows = slice(start, min(start + step, len(y)))
-            units = [
-                influence.units(
-                    y.time[rows],
-                    y.event[rows],
-                    _curves(chunk.predictions[m]).at_block(rows, influence.points),
-                )
-                for m in self.models
-            ]
-            unit = np.concatenate(units, axis=1)
-            weighted = unit * weight[rows, None]
-            self.average += weighted.sum(axis=0)
-            self.square += weighted.T @ unit
+        y, size = chunk.y, influence.points.size
+        weight = y.weight if y.weighted else None
+        readers = [_curves(chunk.predictions[m]) for m in self.models]
+        for start in range(0, len(y), _ROWS):
+            rows = slice(start, min(start + _ROWS, len(y)))
+            own = y.time[rows], y.event[rows]
+            units = [influence.units(*own, c.at_block(rows, influence.points)) for c in readers]
+            for i, unit in enumerate(units):
+                weighted = unit if weight is None else unit * weight[rows, None]
+                here = slice(i * size, (i + 1) * size)
+                self.average[here] += weighted.sum(axis=0)
+                for j in range(i, len(units)):
+                    block = cross_products(weighted, units[j])
+                    self.square[here, j * size : (j + 1) * size] += block
 
     def merge(self, other: MeanCurves) -> None:
         """Add the chunks of another part."""
@@ -155,9 +154,11 @@ class MeanCurves:
     def covariance(self, a: str, b: str) -> Floats:
         """Joint spread of two models' gaps at the points."""
         size = self.average.size // len(self.models)
-        i, j = (slice(k * size, (k + 1) * size) for k in map(self.models.index, (a, b)))
+        first, second = sorted(map(self.models.index, (a, b)))
+        i, j = (slice(k * size, (k + 1) * size) for k in (first, second))
         means = np.outer(self.average[i], self.average[j]) / self.weight
-        return self.square[i, j] - means
+        found: Floats = self.square[i, j] - means
+        return found if first == self.models.index(a) else found.T
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .plan import Plan
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 #: What sorting and counting pairs needs besides the columns, in bytes a subject.
-PAIR_BYTES = 150
+PAIR_BYTES = 100
 _SMALLEST_BATCH = 4_096
 
 

@@ -31,6 +31,8 @@ _ADDED = frozenset(
 _LARGEST = frozenset(("largest_weight", "largest_surrogate"))
 #: A sum over subjects in scores of whole curves; a property of the grid in scores at given times.
 _PAST_CURVES = "times_past_curves"
+#: Put together from other numbers in the end.
+_BY_RULE = frozenset(("tail_share", PAST_KEY, "infinite_for"))
 _NAMED = 5
 
 
@@ -80,7 +82,9 @@ class SupportSum:
             return known + value
         if key in _LARGEST:
             return max((v for v in (known, value) if v is not None), default=None)
-        return known
+        same = known == value or (known != known and value != value)
+        # Parts must agree on what no rule adds up: where they do not, nothing is said.
+        return known if same or key in _BY_RULE else None
 
     def result(self, total: float = 0.0) -> dict[str, Any]:
         """Return the support of all, whose weighted losses sum to `total`."""
