@@ -218,12 +218,12 @@ def test_writing_follows_links_and_spares_pipes(tmp_path):
 def test_folders_dates_and_compressed_files_are_named(tmp_path, capsys):
     (tmp_path / "y.csv").write_bytes(b"\x1f\x8b\x08")
     assert main(["evaluate", "--test", str(tmp_path), "--pred", "a=b"]) == 2
-    assert "is a folder" in capsys.readouterr().err
+    assert "--train must be given where --test is a folder" in capsys.readouterr().err
     assert main(["evaluate", "--test", str(tmp_path / "y.csv"), "--pred", "a=b"]) == 2
     assert "unpack" in capsys.readouterr().err
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"time": pd.to_timedelta([1, 2], "D"), "event": [1, 0]})
     frame.to_parquet(tmp_path / "y.parquet")
-    assert main(["evaluate", "--test", str(tmp_path / "y.parquet"), "--pred", "a=b"]) == 2
+    assert main(["evaluate", "--test", str(tmp_path / "y.parquet"), "--pred", "a=b.csv"]) == 2
     assert "dates or durations" in capsys.readouterr().err

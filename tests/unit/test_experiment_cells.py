@@ -153,7 +153,11 @@ def test_stored_predictions_give_the_same_numbers_without_a_fit(tmp_path):
     for cell in cells(tmp_path)[:3]:
         first = execute(Task(cell, keep_predictions=True))
         again = execute(Task(cell, fit=False), first.predictions)
-        assert values(again) == values(first)
+        # A curve that all subjects share is scored once, unpacked ones are scored one by one.
+        for name, row in values(first).items():
+            for key, value in row.items():
+                expected = pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+                assert values(again)[name][key] == expected
         assert "fit" not in again.record["seconds"]
         assert execute(Task(cell, fit=False)).status == "missing"
 

@@ -25,7 +25,10 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
     if args.by:
         raise InputError("--by is not supported with folders; evaluate each group's files")
     if args.train is None:
-        raise InputError("--train must be given for a folder: the reference set of a stream")
+        raise InputError(
+            "--train must be given where --test is a folder or --pred names a column of it: a stream "
+            "needs its reference set"
+        )
     predictions, apart = _predictions(args)
     names = None if args.metrics is None else [m.strip() for m in args.metrics.split(",")]
     options: dict[str, Any] = {
