@@ -35,7 +35,7 @@ class Accumulator:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+        self._plan: Plan | None = plan
         self.rows = self.events = 0
         self.outline = Outline(float(plan.settings.get("min_at_risk", 10)), plan.keep_curves)
         #: Rows seen, as sorted intervals [start, stop).
@@ -50,6 +50,23 @@ class Accumulator:
         self.curves: list[tuple[int, dict[str, SurvivalCurves]]] = []
         #: Columns that were written to disk: number of the first row, path, what is undefined.
         self.spilled: list[tuple[int, str, dict[str, str]]] = []
+
+    @property
+    def plan(self) -> Plan:
+        """What is computed."""
+        if self._plan is None:
+            raise InputError("this part was detached from its plan; attach it first")
+        return self._plan
+
+    def detach(self) -> Accumulator:
+        """Leave the plan behind, with the reference set in it: parts travel light."""
+        self._plan = None
+        return self
+
+    def attach(self, plan: Plan) -> Accumulator:
+        """Give a detached part its plan back."""
+        self._plan = plan
+        return self
 
     # -- in ------------------------------------------------------------------------------------
 

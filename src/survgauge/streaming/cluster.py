@@ -10,12 +10,14 @@ from typing import Any
 
 from ..errors import InputError, MissingExtraError
 from ..evaluation import Evaluation
+from .accumulator import Accumulator
 from .batches import Batch
 from .call import Ask, make_plan, outline_item, reference_of, score_item
 from .counts import Outline
 from .layout import Layout
 from .parquet import ParquetItem, ParquetSource
-from .sources import Held
+from .plan import Plan
+from .sources import Held, Item
 
 
 def evaluate_dask(
@@ -75,8 +77,8 @@ def evaluate_dask(
     if ask.foresight():
         outline = pieces.merged(outline_item, layout, ask.at_risk, ask.keep_outcomes)
     plan = make_plan(ask, layout, reference, outline)
-    total = pieces.merged(score_item, cluster.delayed(plan))
-    return ask.finish(total, pieces.rows)
+    total: Accumulator = pieces.merged(score_detached, cluster.delayed(plan))
+    return ask.finish(total.attach(plan), pieces.rows)
 
 
 def _are_paths(frame: Any) -> bool:
@@ -199,6 +201,11 @@ def merge_two(one: Any, other: Any) -> Any:
     total = copy.deepcopy(one)
     total.merge(copy.deepcopy(other))
     return total
+
+
+def score_detached(item: Item, plan: Plan) -> Accumulator:
+    """Score a piece; the result leaves the plan, which is large, on the worker."""
+    return score_item(item, plan).detach()
 
 
 def size_of(part: Any) -> int:

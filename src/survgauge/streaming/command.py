@@ -26,8 +26,8 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
         raise InputError("--by is not supported with folders; evaluate each group's files")
     if args.train is None:
         raise InputError(
-            "--train must be given where --test is a folder or --pred names a column of it: a stream "
-            "needs its reference set"
+            "--train must be given where --test is a folder or --pred names a column of it: a "
+            "stream needs its reference set"
         )
     predictions, apart = _predictions(args)
     names = None if args.metrics is None else [m.strip() for m in args.metrics.split(",")]
