@@ -122,9 +122,10 @@ class PartialLikelihood:
 
     def _index_events(self, time: Floats, event: Bools) -> None:
         """Locate the event times in the sorted subjects."""
-        self._died: Ints = np.flatnonzero(event)
+        self._died: NDArray[np.int32] = np.flatnonzero(event).astype(np.int32)
         when, weight = time[self._died], self._weight[self._died]
-        self._event_start: Ints = np.flatnonzero(np.diff(when, prepend=-np.inf) > 0)
+        new = np.diff(when, prepend=-np.inf) > 0
+        self._event_start: NDArray[np.int32] = np.flatnonzero(new).astype(np.int32)
         self.times: Floats = when[self._event_start]
         self._start: Ints = time.searchsorted(self.times)
         begins = np.zeros(time.size, dtype=np.bool_)
@@ -219,7 +220,12 @@ class PartialLikelihood:
 
     def relative_risk(self, point: Point) -> Floats:
         """exp(x beta - shift) of each subject, in the order in which they came."""
-        return self._unsorted(point.risk / self._weight)
+        return self._unsorted(self._relative(point))
+
+    def _relative(self, point: Point) -> Floats:
+        """exp(x beta - shift) by time; not to be written to."""
+        alone = self._weight.strides == (0,) and self._weight[0] == 1.0
+        return point.risk if alone else point.risk / self._weight
 
     def column_sums(self, values: Floats) -> Floats:
         """Sums over subjects of (column - mean) values, (p,); 0 for columns left out."""
@@ -240,7 +246,7 @@ class PartialLikelihood:
         Given `along` (p,), only that combination of the rows: (n,).
         """
         a, b, c0, c1, c2 = point.sums
-        lived, relative = self._cumulative(a, a - b), point.risk / self._weight
+        lived, relative = self._cumulative(a, a - b), self._relative(point)
         change = np.empty_like(self._x) if along is None else np.zeros(lived.size)
         for k, x in enumerate(self._x):  # a few columns
             mean, event_mean = slopes.means[k], slopes.event_means[k]
@@ -273,7 +279,7 @@ class PartialLikelihood:
             by_beta += slopes.event_means @ (c1 * rate)
         rate /= point.at_risk
         change = self._cumulative(c0 * rate, c1 * rate)
-        change *= point.risk / self._weight
+        change *= self._relative(point)
         np.negative(change, out=change)
         change[self._died] += np.where(known, a / self._events, 0.0)[self._at]
         return by_beta, self._unsorted(change)

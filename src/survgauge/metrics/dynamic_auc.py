@@ -40,7 +40,8 @@ class _Columns:
             part = slice(k, k + _COLUMNS)
             if self._column is None:
                 values = self._source.at(self._times[part]).T
-                block = np.negative(values, out=np.empty(values.shape))
+                alone = len(values) == 1  # then it lies in one piece already
+                block = np.negative(values, out=values if alone else np.empty(values.shape))
             else:
                 values = self._source[:, self._column[part]].T
                 block = np.ascontiguousarray(values, dtype=np.float64)

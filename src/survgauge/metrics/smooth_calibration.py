@@ -166,6 +166,9 @@ def integrated_calibration_index(
     weight = rows.weight if rows.weighted else None
     gap = np.abs(smooth.gap)
     e50, e90 = weighted_quantile(gap, weight, [0.5, 0.9])
+    largest = float(gap.max())
+    del gap
+    psi = smooth.psi()
     observed = smooth.observed
     if observed.size < len(y):
         observed = np.full(len(y), np.nan)
@@ -187,8 +190,8 @@ def integrated_calibration_index(
         "censored_before_time": int((~rows.event & (rows.time < time)).sum()),
     }
     return ICIResult(
-        smooth.ici, float(e50), float(e90), float(gap.max()), 1 - s, observed, grid,
-        smooth.at(1 - grid), smooth.psi(), y.weight if y.weighted else None, convention, support,
+        smooth.ici, float(e50), float(e90), largest, 1 - s, observed, grid,
+        smooth.at(1 - grid), psi, y.weight if y.weighted else None, convention, support,
         smooth,
     )  # fmt: skip
 
