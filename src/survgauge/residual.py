@@ -91,16 +91,25 @@ class ResidualLaw:
         # So close to the end that the rest would be made of rounding errors.
         return (alive <= 0) | (c >= self._end * (1 - 1e-8))
 
-    def expected(self, loss: Loss, c: Floats, p: Floats, j: Ints) -> Floats:
-        """E[loss(T, p) given T > c]; where nothing lies past c, T = c."""
+    def expected(
+        self, loss: Loss, c: Floats, p: Floats, j: Ints, known: dict[str, Floats] | None = None
+    ) -> Floats:
+        """E[loss(T, p) given T > c]; where nothing lies past c, T = c.
+
+        `known` keeps what depends on c alone, for other predictions of the same subjects.
+        """
         if self._tail == "nan" and self._left > 0:
             return np.full(c.shape, np.nan)
-        alive = self._above("1", c, j)
+        known = {} if known is None else known
+        for name in ("1", *(name for name, _ in loss.terms)):
+            if name not in known:
+                known[name] = self._above(name, c, j)
+        alive = known["1"]
         split = np.maximum(c, p)
         beyond = np.maximum(j, look_up(self._atoms, p, "right")) if loss.signed else j
         total = np.zeros_like(c)
         for name, g in loss.terms:
-            part = alive if name == "1" else self._above(name, c, j)
+            part = known[name]
             if loss.signed:
                 part = 2 * self._above(name, split, beyond) - part
             total += g(p) * part

@@ -230,7 +230,8 @@ def _losses(
         loss = rule.of(target, times)
         if surrogates.law is not None:
             rows = setting.censored
-            loss[rows] = surrogates.law.expected(rule, setting.c, times[rows], setting.j)
+            known = surrogates.__dict__.setdefault("_past_c", {})
+            loss[rows] = surrogates.law.expected(rule, setting.c, times[rows], setting.j, known)
     if usable is not None and surrogates.law is not None:
         # The law lives past c, so only the prediction can be out of bounds.
         usable = np.where(setting.y.event, usable, rule.defined(np.ones_like(times), times))
