@@ -19,6 +19,7 @@ SPELLINGS = (
     (re.compile(r"\\(big|Big|bigg|Bigg)(?=[)\]]|\\[}r])"), r"\\\1r"),
     (re.compile(r"\\dots\b"), r"\\ldots"),
     (re.compile(r"\\iff\b"), r"\\Longleftrightarrow"),
+    (re.compile(r"\\([td]?frac)(\d)(\d)"), r"\\\1{\2}{\3}"),
     (re.compile(r"\\dfrac\b"), r"\\displaystyle\\frac"),
 )
 
