@@ -38,7 +38,10 @@ class Condensed:
 def condensed(cells: dict[str, Measured | None]) -> dict[str, Measured | None]:
     """Cells of one metric, model by model, without contributions but with all that needs them."""
     found: dict[str, Measured | None] = {}
-    psi = {model: None if cell is None else cell.psi for model, cell in cells.items()}
+    several = len(cells) > 1
+    psi = {
+        model: cell.psi if several and cell is not None else None for model, cell in cells.items()
+    }
     for model, cell in cells.items():
         if cell is None:
             found[model] = None

@@ -58,8 +58,10 @@ class TimeErrorDetails:
     @property
     def psi(self) -> Floats:
         """First-order contribution of a subject: (weight loss - value share) / normalizer."""
-        share = self.weight if self.share is None else self.share
-        return (self.weight * self.loss - self.value * share) / self.normalizer
+        psi = (self.weight if self.share is None else self.share) * -self.value
+        psi += self.weight * self.loss
+        psi /= self.normalizer
+        return psi
 
     @property
     def stderr(self) -> float:

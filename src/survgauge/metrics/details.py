@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Floats, dot
 
 
 def standard_error(psi: Floats, frequency: Floats | None = None) -> float:
@@ -20,7 +20,7 @@ def standard_error(psi: Floats, frequency: Floats | None = None) -> float:
     0.9129
     """
     if frequency is None:
-        n, square = float(psi.size), float(np.sum(psi * psi))
+        n, square = float(psi.size), dot(psi, psi)
     else:
         present = frequency > 0
         n, square = float(frequency.sum()), float(np.sum(psi[present] ** 2 / frequency[present]))
