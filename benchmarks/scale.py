@@ -23,6 +23,7 @@ WORKS = {
     "read only": None,
     "eight mae without baseline": [f"mae_{m}" for m in METHODS],
     "eight mae": [f"mae_{m}" for m in METHODS],
+    "mae mse rmse without baseline": [f"{k}_{m}" for k in ("mae", "mse", "rmse") for m in METHODS],
     "mae mse rmse": [f"{k}_{m}" for k in ("mae", "mse", "rmse") for m in METHODS],
     "harrell": ["harrell"],
     "harrell on disk": ["harrell"],
@@ -119,7 +120,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--train", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--works", default=",".join(list(WORKS)[:4]))
+    parser.add_argument("--works", default=",".join(list(WORKS)[:5]))
     parser.add_argument("--memory", help="limit of the work on disk")
     parser.add_argument("--folder", help="keep or reuse the data here")
     parser.add_argument("--one", help=argparse.SUPPRESS)

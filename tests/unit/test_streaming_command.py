@@ -1,0 +1,109 @@
+"""`survgauge evaluate` on folders of Parquet."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streaming_data import GRID, cut, differences, draw, in_memory
+
+from survgauge.cli import main
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+METRICS = ["mae_po", "harrell", "brier"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Outcomes with predictions beside them, and one model's in a folder of its own."""
+    columns, y_train = draw(300, 4)
+    (tmp_path / "test").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "wide").mkdir()
+    for k, part in enumerate(cut(columns, [120])):
+        lists = {n: list(c) if c.ndim == 2 else c for n, c in part.items()}
+        pq.write_table(pa.table(lists), tmp_path / "test" / f"{k}.parquet", row_group_size=50)
+    pq.write_table(pa.table({"risk": columns["risk"]}), tmp_path / "own" / "0.parquet")
+    wide = pa.table({str(t): columns["b"][:, k] for k, t in enumerate(GRID)})
+    pq.write_table(wide, tmp_path / "wide" / "0.parquet", row_group_size=33)
+    train = {"time": y_train[0], "event": y_train[1]}
+    pq.write_table(pa.table(train), tmp_path / "train.parquet")
+    lines = [f"{t},{int(e)}" for t, e in zip(*y_train, strict=True)]
+    (tmp_path / "train.csv").write_text("time,event\n" + "\n".join(lines))
+    grid = "\n".join(["time", *map(str, GRID)])
+    (tmp_path / "grid.csv").write_text(grid)
+    monkeypatch.chdir(tmp_path)
+    return columns, y_train
+
+
+COMMAND = ["evaluate", "--test", "test", "--train", "train.parquet", "--metrics", ",".join(METRICS)]
+MODELS = ["--pred", "a=a", "--grid", "a=grid.csv", "--pred", "b=wide"]
+MODELS += ["--pred", "lr=lr", "--pred", "risk=own"]
+
+
+def test_a_folder_gives_what_the_whole_gives(place, capsys):
+    columns, y_train = place
+    expected = in_memory(columns, y_train, metrics=METRICS).to_dict()
+    for more in ([], ["--workers", "1"], ["--memory", "100MB"], ["--train", "train.csv"]):
+        assert main([*COMMAND, *MODELS, "--json", "-", *more]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [t for t in differences(expected, found) if "reference_subjects" not in t] == []
+
+
+def test_a_single_file_streams_where_pred_names_a_column(place, capsys):
+    pq.write_table(pq.read_table("test"), "one.parquet")
+    words = ["evaluate", "--test", "one.parquet", "--train", "train.parquet", "--metrics", "mae_po"]
+    assert main([*words, "--pred", "lr=lr", "--html", "page.html"]) == 0
+    captured = capsys.readouterr()
+    assert "mae_po" in captured.out
+    assert captured.err == ""  # no bar where there is no terminal
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--pred", "x=gone"], "no column 'gone'"),
+        (["--pred", "x=gone.parquet"], "gone.parquet: no such file"),
+        (["--pred", "x=train.csv"], "predictions of a stream must be Parquet"),
+        (["--pred", "x=b"], "need their grid"),
+        (["--pred", "x=lr", "--grid", "x=a,b"], "--grid must be times"),
+        (["--pred", "x=lr", "--grid", "y=1,2"], "there is no --pred named 'y'"),
+        (["--pred", "x=lr", "--pred", "x=lr"], "given twice"),
+        (["--pred", "x=lr", "--by", "event"], "--by is not supported"),
+        (["--pred", "x=lr", "--memory", "lots"], "memory must be a size"),
+        (["--pred", "x=lr", "--scheduler", "tcp://x"], "--scheduler belongs to --engine dask"),
+        (["--pred", "x=lr", "--engine", "dask", "--memory", "1GB"], "belong to --engine local"),
+        (["--pred", "x=lr", "--metrics", "antolini"], "cannot be streamed"),
+        (["--pred", "x=train.parquet"], "predictions must have one column"),
+        (["--pred", "x=short.parquet"], "must have one row per subject"),
+        (["--pred", "x=lr", "--test", "empty"], "no Parquet files"),
+    ],
+)
+def test_bad_input_takes_one_line_and_status_2(change, message, place, capsys, tmp_path):
+    (tmp_path / "empty").mkdir()
+    pq.write_table(pa.table({"time": [1.0, 2.0]}), "short.parquet")
+    assert main([*COMMAND, *change]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_folder_needs_a_reference(place, capsys):
+    assert main(["evaluate", "--test", "test", "--pred", "lr=lr"]) == 2
+    assert "--train must be given" in capsys.readouterr().err
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    pytest.importorskip("rich")
+    import sys
+
+    from survgauge.streaming.command import progress_bar
+
+    with progress_bar() as silent:
+        assert silent is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress_bar() as tell:
+        tell(5, 10, "scoring")
+        tell(10, 10, "scoring")
