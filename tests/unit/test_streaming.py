@@ -413,6 +413,20 @@ def test_chunks_without_events_are_fine(data):
     same(stream(cut(columns, [40, 80, 290]), y_train, metrics=names), expected)
 
 
+def test_chunks_of_frequency_zero_are_fine(data):
+    columns, y_train, _ = data
+    weight = np.where((np.arange(300) < 40) | (np.arange(300) > 250), 0.0, 2.0)
+    found = stream(
+        cut({**columns, "weight": weight}, [40, 100, 260]), y_train, weight_column="weight"
+    )
+    kept = {name: column[40:251] for name, column in columns.items()}
+    kept["weight"] = weight[40:251]
+    expected = in_memory(kept, y_train, metrics=FEW)
+    for one, other in zip(expected.rows(), found.rows(), strict=True):
+        numbers = {k: one[k] for k in ("value", "low", "high", "stderr", "skill")}
+        np.testing.assert_allclose([other[k] for k in numbers], list(numbers.values()), rtol=1e-10)
+
+
 def test_no_events_at_all_is_undefined_not_an_error(data):
     columns, y_train, _ = data
     columns = {**columns, "event": np.zeros(300, dtype=bool)}

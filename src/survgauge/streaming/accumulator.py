@@ -96,6 +96,8 @@ class Accumulator:
     def _add(self, chunk: Chunk) -> None:
         plan, y = self.plan, chunk.y
         self._note(chunk)
+        if y.weighted and not y.weight.any():
+            return  # nobody is there
         problem = plan.of(y)
         models = chunk.predictions
         counts = draws(chunk, plan.n_boot, plan.seed)

@@ -138,10 +138,10 @@ def evaluate_stream(
     check = getattr(source, "check", None)
     if check is not None:
         check(layout.columns())
-    outline = None
+    outline, plan = None, make_plan(ask, layout, reference, None)  # settings are checked here
     if ask.foresight():
         outline = first_pass(source, layout, ask, count, progress)
-    plan = make_plan(ask, layout, reference, outline)
+        plan = make_plan(ask, layout, reference, outline)
     rows = outline.rows if outline is not None else source.rows
     external = budget.external(plan, rows)
     plan = replace(plan, external=external is not None)

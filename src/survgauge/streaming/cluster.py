@@ -73,10 +73,11 @@ def evaluate_dask(
         pieces = FramePieces(cluster, cluster.partitions(frame))
     layout = layout.resolved(pieces.first())
     pieces.check(layout.columns())
-    outline: Outline | None = None
+    plan = make_plan(ask, layout, reference, None)  # settings are checked here
     if ask.foresight():
-        outline = pieces.merged(outline_item, layout, ask.at_risk, ask.keep_outcomes)
-    plan = make_plan(ask, layout, reference, outline)
+        arguments = layout, ask.at_risk, ask.keep_outcomes
+        outline: Outline = pieces.merged(outline_item, *arguments)
+        plan = make_plan(ask, layout, reference, outline)
     total: Accumulator = pieces.merged(score_detached, cluster.delayed(plan))
     return ask.finish(total.attach(plan), pieces.rows)
 

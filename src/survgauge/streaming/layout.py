@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, vector
+from .._arrays import LARGEST, Floats, vector
 from .._curve_checks import grid_of
 from ..curves import INTERPOLATIONS, SurvivalCurves
 from ..errors import InputError, SurvgaugeError, UndefinedMetricError, one_of
@@ -207,8 +207,13 @@ class Layout:
     def outcomes(self, batch: Batch) -> Outcomes:
         """Read the outcomes of a batch."""
         try:
-            weight = None if self.weight is None else batch.vector(self.weight)
-            return Outcomes(batch.vector(self.time), batch.vector(self.event), weight)
+            y = Outcomes(batch.vector(self.time), batch.vector(self.event))
+            if self.weight is None:
+                return y
+            # Not by Outcomes: the frequencies of a batch may all be zero.
+            given = batch.vector(self.weight)
+            weight = vector(given, "weight", length=len(y), minimum=0.0, largest=LARGEST)
+            return Outcomes._trusted(y.time, y.event, weight.copy())
         except InputError as error:
             raise located(error, batch.label) from error
 

@@ -133,7 +133,10 @@ class Query:
             return
         if columns is not None:
             query = query.select(columns)
-        yield from query.collect().iter_slices(self._size)
+        if hasattr(query, "collect_batches"):  # older versions hold the columns in memory
+            yield from query.collect_batches(chunk_size=self._size, maintain_order=True)
+        else:
+            yield from query.collect().iter_slices(self._size)
 
 
 def _arrow(relation: Any) -> Any:
