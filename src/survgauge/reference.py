@@ -56,7 +56,10 @@ class Reference:
     def forget(self, *, tables: bool = True) -> None:
         """Drop what was computed; it comes back when asked for. `tables`: of G and counts too."""
         self._cache.clear()
-        for name in ("nodes", "survival", *(("table", "km", "censoring") if tables else ())):
+        kept = () if tables else ("table", "km", "censoring")
+        for name in {"event_rows", "nodes", "survival", "table", "km", "censoring"}.difference(
+            kept
+        ):
             self.__dict__.pop(name, None)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
@@ -96,10 +99,10 @@ class Reference:
         """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
         return float(self.survival[-1]) if self.table.events.any() else 1.0
 
-    @property
+    @cached_property
     def event_rows(self) -> Any:
         """Rows of `table` at which somebody had the event."""
-        rows = np.flatnonzero(self.table.events > 0)
+        rows = np.flatnonzero(self.table.events).astype(np.int32)  # counts: none is negative
         if rows.size == 0:
             raise UndefinedMetricError(
                 "y_train has no events, so nothing is known about event times; "

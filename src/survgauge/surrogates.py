@@ -63,9 +63,14 @@ class Setting:
         return self.censoring is None or isinstance(self.censoring, KaplanMeier)
 
     def part(self, rows: slice) -> Setting:
-        """Return the same question about some of the subjects."""
+        """Return the same question about some of the subjects, with what is known of them."""
         truth = None if self.true_time is None else self.true_time[rows]
-        return replace(self, y=self.y[rows], true_time=truth)
+        part = replace(self, y=self.y[rows], true_time=truth)
+        if "j" in self.__dict__:
+            start, stop = self.censored.searchsorted((rows.start, rows.stop))
+            found = self.censored[start:stop] - rows.start, self.c[start:stop], self.j[start:stop]
+            part.__dict__.update(zip(("censored", "c", "j"), found, strict=True))
+        return part
 
     @cached_property
     def censored(self) -> Ints:

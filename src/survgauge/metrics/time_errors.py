@@ -25,6 +25,8 @@ from ._time_error import (
     shared_support,
 )
 
+#: Methods that look every censored subject up among the reference event times.
+LOOKING_UP = ("margin", "ipcw_t", "po", "pop_po", "expected")
 #: Subjects looked at together where only the value is wanted.
 PART = 65_536
 
@@ -126,6 +128,8 @@ def mean_error(
         return error_of(*arguments, sample_weight).value
     average = average_weight(setting, sample_weight)
     rules = convention(setting, method, rule, predicted, normalize)
+    if method in LOOKING_UP:
+        _ = setting.j  # many look-ups together find each other's memory in the cache
     # Tables of the reference are built before several threads look at them.
     METHODS[method](setting.part(slice(0, 1)))
 
