@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from data import Data, make
+from machine import most_bytes
 from ours import Setup
 from peers.in_r import RWork
 from targets import OURS
@@ -22,8 +23,6 @@ from works import BY_NAME, Work
 LEAST_REPEATS, MOST_REPEATS = 3, 200
 #: Setting up may take this many times the budget before repeats end.
 PATIENCE = 5
-#: Peers that need more memory fail instead of taking the machine down.
-MOST_MEMORY = 0.45
 
 
 def least_seconds(setups: list[Setup], data: Data, budget: float) -> list[tuple[float, float]]:
@@ -74,14 +73,11 @@ def _status(key: str) -> int:
 
 def limit_memory() -> None:
     """Let an allocation fail before the machine runs out (Linux only)."""
-    info = Path("/proc/meminfo")
-    if not info.exists():
-        return
-    import resource
+    most = most_bytes()
+    if most is not None:
+        import resource
 
-    total = 1024 * int(info.read_text().split("MemTotal:")[1].split()[0])
-    most = int(MOST_MEMORY * total)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def number(value: Any) -> float | None:

@@ -11,6 +11,18 @@ from pathlib import Path
 from peers import DISTRIBUTIONS, MODULES, in_r
 
 
+#: Share of the memory that a process may use: more fails instead of taking the machine down.
+MOST_MEMORY = 0.45
+
+
+def most_bytes() -> int | None:
+    """Bytes that a process may use; None where the machine does not say what it has."""
+    info = Path("/proc/meminfo")
+    if not info.exists():
+        return None
+    return int(MOST_MEMORY * 1024 * int(info.read_text().split("MemTotal:")[1].split()[0]))
+
+
 def load() -> str:
     """Load of the machine over the last minute."""
     return f"{os.getloadavg()[0]:.1f}"

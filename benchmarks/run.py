@@ -22,7 +22,7 @@ from pathlib import Path
 
 import imports
 from growth import measured, slope
-from machine import facts_of_machine, load
+from machine import facts_of_machine, load, most_bytes
 from pages import write_pages
 from peers import MODULES, in_r, package_of
 from results import Results, WorkResult
@@ -81,6 +81,15 @@ def measure(work: Work, who: str, n: int, budget: float, limit: float) -> Cell:
     return measure_together([work], who, n, budget, limit)[work.name]
 
 
+def guess(cells: Cells, peer: str, n: int, seconds: float) -> Cell:
+    """Extrapolate, unless the memory would not do: it grows at least like the input."""
+    known = max(size for size, _ in measured(cells, peer))
+    needed, most = (cells[peer, known].megabytes or 0) * n / known, most_bytes()
+    if most is not None and needed > most / 2**20:
+        return Cell(why_not=f"would need about {needed / 1024:,.0f} GB of memory")
+    return Cell(seconds=seconds, extrapolated=True)
+
+
 def measure_peer(work: Work, peer: str, sizes: list[int], budget: float, limit: float) -> Cells:
     """Go up the sizes while the next one is expected within `limit` seconds; then extrapolate."""
     cells: Cells = {}
@@ -100,7 +109,7 @@ def measure_peer(work: Work, peer: str, sizes: list[int], budget: float, limit: 
             if between > known and expected(between) <= limit:
                 cells[peer, between] = measure(work, peer, between, budget, limit)
             if expected(n) > limit:
-                cells[peer, n] = Cell(seconds=expected(n), extrapolated=True)
+                cells[peer, n] = guess(cells, peer, n, expected(n))
             elif not cells[peer, between].why_not:
                 cells[peer, n] = measure(work, peer, n, budget, limit)
             else:

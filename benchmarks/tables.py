@@ -34,7 +34,7 @@ def seconds_of(cell: Cell | None) -> str:
         return ""
     if cell.seconds is None:
         why = cell.why_not or ""
-        if "MemoryError" in why or "cannot allocate" in why:
+        if any(words in why for words in ("MemoryError", "cannot allocate", "would need")):
             return "out of memory"
         return "failed" if why.startswith("failed") else "not measured"
     return f"{'~' if cell.extrapolated else ''}{human(cell.seconds)}"

@@ -193,6 +193,16 @@ def test_peers_are_extrapolated_where_they_would_take_too_long(monkeypatch):
     assert cells["p", 100_000].seconds == pytest.approx(10_000, rel=1e-2)
 
 
+def test_no_time_is_guessed_where_memory_would_not_do(monkeypatch):
+    monkeypatch.setattr(run, "most_bytes", lambda: 2**30)
+    cells = {("p", 100): Cell(seconds=1.0, megabytes=20.0)}
+    assert run.guess(cells, "p", 1000, 10.0) == Cell(seconds=10.0, extrapolated=True)
+    found = run.guess(cells, "p", 102_400, 1000.0)
+    assert found.seconds is None
+    assert found.why_not == "would need about 20 GB of memory"
+    assert tables.seconds_of(found) == "out of memory"
+
+
 def test_a_peer_that_fails_is_not_asked_again(monkeypatch):
     monkeypatch.setattr(run, "measure", power_law(1, fails_at=1000))
     cells = run.measure_peer(None, "p", [100, 1000, 10_000], 1.0, 50.0)
