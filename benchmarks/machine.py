@@ -10,7 +10,6 @@ from pathlib import Path
 
 from peers import DISTRIBUTIONS, MODULES, in_r
 
-
 #: Share of the memory that a process may use: more fails instead of taking the machine down.
 MOST_MEMORY = 0.45
 
