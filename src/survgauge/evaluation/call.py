@@ -138,6 +138,8 @@ def evaluate(
         warnings += check_tails(problem, parsed, confidence)
     if len(y) > CONTRIBUTIONS_LIMIT:
         problem.forget()
+        for prediction in parsed.values():
+            prediction.forget()
     support = support_of(problem, census, scores)
     if sizes:
         support["groups"] = sizes
