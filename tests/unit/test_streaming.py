@@ -397,6 +397,24 @@ def test_nothing_to_evaluate(batches, data):
         stream(batches, data[1], predictions={"m": "lr"}, metrics=["mae_po"])
 
 
+def test_batches_must_begin_anew(data):
+    columns, y_train, _ = data
+    once = iter(cut(columns, [50, 101]))
+    for again in (lambda: once, lambda: iter(())):
+        with pytest.raises(sg.InputError, match=r"begin anew|no rows"):
+            stream(again, y_train, metrics=["mae_po"])
+
+
+def test_a_reader_is_read_once(data):
+    columns, y_train, _ = data
+    whole = table(columns)
+    options = {"metrics": ["mae_po", "harrell"]}
+    expected = in_memory(columns, y_train, **options).to_dict()
+    same(stream(whole.to_reader(64), y_train, **options), expected)
+    # How many rows there are is not known, so columns go to disk.
+    same(stream(whole.to_reader(64), y_train, memory="1GB", **options), expected)
+
+
 def test_folders_without_files(data, tmp_path):
     with pytest.raises(sg.InputError, match="has no Parquet files"):
         stream(tmp_path, data[1])

@@ -82,11 +82,12 @@ class Accumulator:
             part = data
             if len(data) > size:
                 part = data.rows(first, min(first + size, len(data)))
+                part.label = f"{data.label}, from row {begin + first} on"
             y, predictions = self.plan.layout.read(part)
             try:
-                self._add(Chunk(y, predictions, begin + first, data.label))
+                self._add(Chunk(y, predictions, begin + first, part.label))
             except InputError as error:
-                raise located(error, data.label) from error
+                raise located(error, part.label) from error
 
     def _chunk_rows(self) -> int:
         specs = self.plan.layout.predictions.values()

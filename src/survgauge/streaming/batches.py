@@ -65,6 +65,12 @@ class Batch:
             raise InputError(f"{self.label}: column {name!r} has no value in row {row + 1}")
         return column
 
+    def head(self, name: str) -> Any:
+        """Return the first value of a column as plain data."""
+        column = self._data.column(name) if self._arrow else self._data[name]
+        first = column[:1]
+        return first.to_pylist() if self._arrow else np.asarray(first).tolist()
+
     def is_curves(self, name: str) -> bool:
         """Whether a column holds several numbers a row."""
         column = self._column(name)

@@ -116,12 +116,11 @@ class Blocks:
 class External:
     """C-indices of a stream on disk; see the module."""
 
-    def __init__(self, names: list[str], rows: int, limit: int) -> None:
+    def __init__(self, names: list[str], limit: int) -> None:
         self.names = names
         self._folder = tempfile.TemporaryDirectory(prefix="survgauge-")
         #: Rows that a block may have: what counting their pairs takes fits into half the limit.
         self.block_rows = max(10_000, limit // 2 // 400)
-        self.rows = rows
 
     def __enter__(self) -> External:
         return self
@@ -154,7 +153,7 @@ class External:
         undefined: dict[str, str] = {}
         for _, _, why in sorted(total.spilled, key=lambda s: s[0]):
             undefined = {**why, **undefined}
-        edges = time_edges(paths, self.rows, self.block_rows)
+        edges = time_edges(paths, total.rows, self.block_rows)
         weighted = total.outline.weighted
         blocks = Blocks(Path(self._folder.name), edges, models, weighted)
         for path in paths:

@@ -67,13 +67,13 @@ class Budget:
     def external(self, plan: Plan, rows: int | None) -> Any:
         """Return where C-indices are computed on disk, if their columns do not fit."""
         ranked = [name for name in plan.kept if name in RANKED]
-        if self.limit is None or rows is None or not plan.kept:
+        if self.limit is None or not plan.kept:
             return None
         models = len(plan.layout.predictions)
-        if rows * (9 + 16 * models + PAIR_BYTES) <= self.limit:
+        if rows is not None and rows * (9 + 16 * models + PAIR_BYTES) <= self.limit:
             return None
         rest = [name for name in plan.kept if name not in RANKED]
-        if rest:
+        if rest and rows is not None:
             raise InputError(
                 f"{', '.join(rest)} of {rows} subjects need more than the limit of memory: about "
                 f"{rows * (9 + 16 * models + PAIR_BYTES) / 1e9:.1f} GB; raise it or leave "
@@ -81,4 +81,4 @@ class Budget:
             )
         from .external import External
 
-        return External(ranked, rows, self.limit)
+        return External(ranked, self.limit)

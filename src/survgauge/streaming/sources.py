@@ -63,6 +63,7 @@ class Sequence:
         self.rows: int | None = None
         self._peeked: list[Any] = []
         self._iterator: Iterator[Any] | None = None
+        self._mark: tuple[int, str] | None = None
 
     def first(self) -> Batch:
         """Return the first batch that has rows."""
@@ -74,6 +75,7 @@ class Sequence:
                 self._peeked.append(data)
             batch = Batch(data, f"{self._label} {number}")
             if len(batch):
+                self._mark = _mark_of(batch)
                 return batch
         raise InputError("the stream has no rows; at least one subject is needed")
 
@@ -91,8 +93,20 @@ class Sequence:
         for number, data in enumerate(self._all()):
             batch = Batch(data, f"{self._label} {number}")
             if len(batch):
+                if start == 0 and self._mark not in (None, _mark_of(batch)):
+                    raise InputError(
+                        "batches must begin anew whenever they are asked for: the first batch was "
+                        "another one before; pass the iterator itself if it can be read only once"
+                    )
                 yield Held(batch, start)
                 start += len(batch)
+        if start == 0 and self._mark is not None:
+            raise InputError("batches must begin anew whenever they are asked for: none came")
+
+
+def _mark_of(batch: Batch) -> tuple[int, str]:
+    """Number of rows and the first value of each column, to know a batch again by."""
+    return len(batch), repr([batch.head(name) for name in batch.names[:8]])
 
 
 class Query:
@@ -161,6 +175,8 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
         return ParquetSource(list(data), apart or {})
     if apart:
         raise InputError("predictions in folders of their own need outcomes in Parquet files")
+    if hasattr(data, "to_delayed"):
+        raise InputError("batches is a Dask frame: use evaluate_dask")
     lazy = hasattr(data, "collect_schema") and not hasattr(data, "iter_slices")
     if lazy or hasattr(data, "fetch_record_batch"):
         return Query(data)
@@ -170,10 +186,9 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
         return Sequence(lambda: _slices(data), True, "batch")
     if callable(data):
         return Sequence(data, True, "batch")
-    if isinstance(data, Iterator):
-        return Sequence(lambda: data, False, "batch")
     if isinstance(data, Iterable):
-        return Sequence(lambda: data, True, "batch")
+        once = isinstance(data, Iterator) or iter(data) is data
+        return Sequence(lambda: data, not once, "batch")
     raise InputError(
         "batches must be a path to Parquet, a frame, a list of batches, a function that returns "
         f"an iterator, or a query; got {type(data).__name__}"
