@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,18 @@ def _arrow() -> Any:
 def _open(path: Path) -> Any:
     pa = _arrow()
     with naming(path):
+        found = path.stat()
+        known = _metadata(path, found.st_mtime_ns, found.st_size)
         try:
-            return pa.parquet.ParquetFile(path, page_checksum_verification=True)
-        except NotImplementedError:
-            return pa.parquet.ParquetFile(path)
+            return pa.parquet.ParquetFile(path, metadata=known, page_checksum_verification=True)
+        except TypeError:  # an older version, which does not look at checksums
+            return pa.parquet.ParquetFile(path, metadata=known)
+
+
+@lru_cache(maxsize=256)
+def _metadata(path: Path, changed: int, size: int) -> Any:
+    """Footer of a file, read once: each row group is a piece of work that opens the file anew."""
+    return _arrow().parquet.read_metadata(path)
 
 
 @dataclass(frozen=True)
