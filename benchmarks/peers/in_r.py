@@ -34,7 +34,8 @@ class RWork:
             done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-            said = [line for line in lines if not line.startswith(("Calls", "Execution"))]
+            chatter = ("Calls", "Execution", "Timing stopped")
+            said = [line for line in lines if not line.startswith(chatter)]
             raise RuntimeError(said[-1] if said else f"R ended with status {done.returncode}")
         return json.loads(done.stdout.strip().splitlines()[-1])
 
