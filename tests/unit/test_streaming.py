@@ -179,6 +179,20 @@ def test_one_pass_counts_subjects_past_the_horizon(min_g, data):
 # -- bootstrap ---------------------------------------------------------------------------------
 
 
+def test_bootstrap_of_frequencies(data):
+    columns, y_train, _ = data
+    weight = np.arange(300) % 3 * 1.0
+    options = {"weight_column": "weight", "metrics": ["mae_po"], "bootstrap": True, "n_boot": 20}
+    found = stream(cut({**columns, "weight": weight}, [77]), y_train, **options).scores[0]
+    from survgauge.inference import bootstrap_counts
+
+    curves = sg.SurvivalCurves(GRID, columns["a"])
+    for b in (0, 19):
+        counts = bootstrap_counts(300, b, 0, frequency=weight)
+        y = sg.Outcomes(columns["time"], columns["event"], counts)
+        assert found.replicates[b] == pytest.approx(sg.mae(y, curves, y_train=y_train), rel=1e-12)
+
+
 def test_bootstrap_intervals_do_not_depend_on_the_chunks(data):
     columns, y_train, _ = data
     options = {"metrics": ["mae_po", "ici", "km_calibration"], "bootstrap": True, "n_boot": 30}
@@ -480,6 +494,19 @@ def test_rows_must_not_come_twice_nor_be_missing(data):
     assert len(pickle.dumps(one)) < 60_000  # plan and reference included
     expected = in_memory(columns, y_train, metrics=["mae_po"]).rows()[2]
     assert one.result().rows()[0]["stderr"] == pytest.approx(expected["stderr"], rel=1e-12)
+
+
+def test_a_small_spread_around_a_large_mean_keeps_its_digits():
+    rng = np.random.default_rng(0)
+    time = 1e6 + rng.normal(0, 1, 40_000)
+    columns = {"time": time, "event": np.ones(40_000, dtype=bool), "lr": np.zeros(40_000)}
+    y_train = (time[:50], np.ones(50))
+    expected = sg.evaluate(columns["lr"], (time, columns["event"]), y_train=y_train,
+                           metrics=["mae_uncensored"]).rows()[0]  # fmt: skip
+    for cuts in ([], [7, 30_000]):
+        options = {"predictions": "lr", "metrics": ["mae_uncensored"]}
+        row = stream(cut(columns, cuts), y_train, **options).rows()[0]
+        assert row["stderr"] == pytest.approx(expected["stderr"], rel=1e-9)
 
 
 def test_progress_is_told(data, tmp_path):

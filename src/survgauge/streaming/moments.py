@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .._arrays import Floats
 
 _ROUNDING = 2e-15
 _DIGITS = 1e-3
+#: Subjects whose numbers fit the cache.
+_BLOCK = 16_384
 
 
 class Moments:
@@ -60,6 +64,29 @@ class Moments:
                 values[close] -= mean[close, None]
                 mean = np.where(close, 0.0, mean)
                 part.square = _products(values, frequency) - part.count * np.outer(mean, mean)
+        self.merge(part)
+
+    def update_by(self, fill: Callable[[slice, Floats], None], n: int) -> None:
+        """Add n subjects whose numbers `fill` writes, a block that fits the cache at a time."""
+        part = Moments(self.total.size)
+        room = np.empty((self.total.size, min(_BLOCK, n)))
+        shift: Floats | None = None
+        with np.errstate(invalid="ignore"):  # an infinite loss has no spread
+            for start in range(0, n, _BLOCK):
+                rows = slice(start, min(start + _BLOCK, n))
+                block = room[:, : rows.stop - start]
+                fill(rows, block)
+                if shift is None:  # near the mean, so that no digits cancel
+                    shift = block.sum(axis=1) / block.shape[1]
+                    shift[~np.isfinite(shift)] = 0.0
+                block -= shift[:, None]
+                part.total += block.sum(axis=1)
+                part.square += _products(block, None)
+            if shift is None:
+                return
+            part.count = float(n)
+            part.square -= np.outer(part.total, part.total) / n
+            part.total += n * shift
         self.merge(part)
 
     def merge(self, other: Moments) -> None:

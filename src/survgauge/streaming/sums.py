@@ -61,6 +61,14 @@ class Part:
     support: dict[str, Any]
     undefined: str | None = None
 
+    def write(self, rows: slice, out: Floats) -> None:
+        """Write a of some subjects."""
+        if self.loss is None:
+            out[:] = np.nan
+            return
+        weight = self.weight if isinstance(self.weight, float) else self.weight[rows]
+        np.multiply(weight, self.loss[rows], out=out)
+
     @classmethod
     def nothing(cls, why: str) -> Part:
         """Return what there is of a metric that is undefined."""
@@ -98,32 +106,38 @@ class SumCells:
 
     def update(self, parts: dict[str, Part], chunk: Chunk, counts: Floats | None, n: int) -> None:
         """Add a chunk; `counts` (n_boot, n) say how often its subjects are drawn."""
-        values = np.empty((len(self.models) + 1, n))
         shared: Floats | None = None
-        for k, model in enumerate(self.models):
+        for model in self.models:
             part = parts[model]
             if part.loss is None or part.s is None:
                 self.undefined.setdefault(model, str(part.undefined))
-                values[k] = np.nan
                 continue
             same = shared is None or shared is part.s or np.array_equal(shared, part.s)
             if not same:
                 raise RuntimeError("models of one metric must share what they are divided by")
             shared = part.s
-            with np.errstate(invalid="ignore"):
-                np.multiply(part.weight, part.loss, out=values[k])
             self.convention.setdefault(model, part.convention)
             self.support[model].add(part.support, chunk.start)
-        values[-1] = np.nan if shared is None else shared
-        if counts is not None:
-            with np.errstate(invalid="ignore"):
+        listed = [parts[model] for model in self.models]
+
+        def fill(rows: slice, out: Floats) -> None:
+            for k, part in enumerate(listed):
+                part.write(rows, out[k])
+            out[-1] = np.nan if shared is None else shared[rows]
+
+        if counts is None and not chunk.y.weighted:
+            self.moments.update_by(fill, n)
+            return
+        values = np.empty((len(self.models) + 1, n))
+        with np.errstate(invalid="ignore"):  # no weight, infinite loss
+            fill(slice(0, n), values)
+            if counts is not None:
                 self.replicates += np.einsum("bn,dn->bd", counts, values)
-        y = chunk.y
-        if not y.weighted:
+        if not chunk.y.weighted:
             self.moments.update(values)
             return
-        present = y.weight > 0
-        frequency = y.weight[present]
+        present = chunk.y.weight > 0
+        frequency = chunk.y.weight[present]
         self.moments.update(values[:, present] / frequency, frequency)
 
     def merge(self, other: SumCells) -> None:
