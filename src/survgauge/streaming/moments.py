@@ -10,8 +10,8 @@ from .._arrays import Floats
 
 _ROUNDING = 2e-15
 _DIGITS = 1e-3
-#: Subjects whose numbers fit the cache.
-_BLOCK = 16_384
+#: Subjects at a time: fewer would fit a smaller cache, but make threads wait for each other.
+_BLOCK = 65_536
 
 
 class Moments:
