@@ -106,7 +106,7 @@ def draw(results: Results, path: Path) -> None:
 
 
 def _panel(axis: Any, title: str, cells: Cells, everybody: tuple[str, ...]) -> None:
-    axis.set(xscale="log", yscale="log", xlim=(140, 1.6e8), ylim=(2e-5, 4e5))
+    axis.set(xscale="log", yscale="log", xlim=(140, 1.6e8), ylim=(2e-5, 2e5))
     axis.set_xticks([1e3, 1e4, 1e5, 1e6], ["1k", "10k", "100k", "1M"])
     axis.set_yticks(*zip(*TICKS, strict=True))
     axis.minorticks_off()
@@ -122,7 +122,7 @@ def _panel(axis: Any, title: str, cells: Cells, everybody: tuple[str, ...]) -> N
             continue
         ends[who] = _line(axis, who, solid, dashed)
     logs = [math.log10(seconds) for _, seconds in ends.values()]
-    heights = spread(logs, GAP, -4.4, 5.4)
+    heights = spread(logs, GAP, -4.4, 5.1)
     for (who, (n, seconds)), height in zip(ends.items(), heights, strict=True):
         ours = who == OURS
         at = (1.8e6, 10**height)
@@ -136,8 +136,8 @@ def _panel(axis: Any, title: str, cells: Cells, everybody: tuple[str, ...]) -> N
             color="#000000" if ours else "#333333",
             arrowprops={
                 "arrowstyle": "-",
-                "color": COLOURS[package_of(who)],
-                "linewidth": 0.6,
+                "color": "#b0b0b0",
+                "linewidth": 0.5,
                 "shrinkA": 1,
                 "shrinkB": 3,
                 "relpos": (0, 0.5),

@@ -13,10 +13,11 @@ from targets import Cell, Cells
 
 @dataclass(frozen=True)
 class WorkResult:
-    """Cells of one work, and the load of the machine when they were measured."""
+    """Cells of one work, the load of the machine and the commit when they were measured."""
 
     cells: Cells
     load: str = ""
+    commit: str = ""
 
 
 @dataclass
@@ -41,7 +42,8 @@ class Results:
         works = []
         for name, result in self.works.items():
             cells = [_line(who, n, cell) for (who, n), cell in result.cells.items()]
-            head = f'{{"work": {json.dumps(name)}, "load": {json.dumps(result.load)}, "cells": [\n'
+            about = {"work": name, "load": result.load, "commit": result.commit}
+            head = json.dumps(about).removesuffix("}") + ', "cells": [\n'
             works.append(head + ",\n".join(cells) + "\n]}")
         parts = {"machine": self.machine, "imported": self.imported}
         lines = [
@@ -58,7 +60,7 @@ class Results:
         works = {}
         for record in found["works"]:
             cells = {(row.pop("who"), row.pop("n")): Cell(**row) for row in record["cells"]}
-            works[record["work"]] = WorkResult(cells, record["load"])
+            works[record["work"]] = WorkResult(cells, record["load"], record.get("commit", ""))
         return cls(found["machine"], found["imported"], works)
 
 

@@ -231,7 +231,7 @@ def main() -> int:
         """What is measured is written at once: a run may be cut short."""
         known = results.works[work.name].cells if work.name in results.works else {}
         cells = {**known, **cells} if options.no_peers else cells
-        results.works[work.name] = WorkResult(cells, load())
+        results.works[work.name] = WorkResult(cells, load(), results.machine["commit"])
         print("\n".join(show_work(work, cells)), flush=True)
         if options.json:
             results.write(options.json)

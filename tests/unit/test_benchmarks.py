@@ -252,7 +252,7 @@ def measured():
         {"cores": "2"},
         ["import: quick"],
         {
-            "po": results.WorkResult({**ours, **peers}, "0.5"),
+            "po": results.WorkResult({**ours, **peers}, "0.5", "abc1234"),
             "metric crps": results.WorkResult(ours, "1.5"),
             "metric ibs": results.WorkResult(slow, "1.0"),
             "IBS, 100 times": results.WorkResult(
@@ -324,7 +324,7 @@ def test_pages_hold_every_table(measured):
     page = pages.docs_page(measured)
     for part in (tables.works_table, tables.registry_table, tables.promises_table):
         assert "\n".join(part(measured)) in page
-    assert "load between 0.0 and 1.5" in page
+    assert "load between 0.0 and 1.5; this package at commit abc1234" in page
     assert "| crps | 100 µs |" in pages.readme_part(measured).replace(tables.SPACE, " ")
 
 
