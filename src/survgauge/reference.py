@@ -73,6 +73,11 @@ class Reference:
         """Number of subjects, frequencies counted."""
         return float(self.y.weight.sum()) if self.y.weighted else float(len(self.y))
 
+    @property
+    def subjects(self) -> int | float:
+        """The same as a whole number, where it is one."""
+        return int(self.size) if self.size.is_integer() else self.size
+
     @cached_property
     def table(self) -> RiskTable:
         """Counts at the distinct observed times."""

@@ -145,7 +145,7 @@ class Status:
             support |= {
                 "lost_events": self.weights.lost_events,
                 "largest_weight": largest,
-                "reference_subjects": len(reference.y),
+                "reference_subjects": reference.subjects,
                 "last_reference_time": reference.last_time,
             }
         return support

@@ -297,7 +297,7 @@ def shared_support(setting: Setting, point: Point) -> dict[str, Any]:
         "subjects": len(y),
         "events": len(y) - int(setting.censored.size),
         "censored": int(setting.censored.size),
-        "reference_subjects": len(setting.reference.y),
+        "reference_subjects": setting.reference.subjects,
         "last_reference_time": last,
         "reference_survival_at_end": setting.reference.last_survival,
         "censored_past_reference": int(setting.past.size),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Accumulator:
 
     def __init__(self, plan: Plan) -> None:
         self._plan: Plan | None = plan
+        self.fingerprint = plan.fingerprint
         self.rows = self.events = 0
         self.outline = Outline(float(plan.settings.get("min_at_risk", 10)), plan.keep_curves)
         #: Rows seen, as sorted intervals [start, stop).
@@ -97,10 +99,22 @@ class Accumulator:
     def _add(self, chunk: Chunk) -> None:
         plan, y = self.plan, chunk.y
         self._note(chunk)
-        if y.weighted and not y.weight.any():
-            return  # nobody is there
-        problem = plan.of(y)
         models = chunk.predictions
+        present = not y.weighted or bool(y.weight.any())
+        if present:
+            self._score(chunk)
+        self._add_curves(chunk, present)
+        if plan.kept:
+            if self.columns is None:
+                ranks = any(name in RANKED for name in plan.kept)
+                at_time = any(name in AT_TIME for name in plan.kept)
+                self.columns = Columns(tuple(models), ranks, at_time)
+            self.columns.update(chunk, time_of_interest(plan.problem))
+
+    def _score(self, chunk: Chunk) -> None:
+        """Add to the sums."""
+        plan, y, models = self.plan, chunk.y, chunk.predictions
+        problem = plan.of(y)
         counts = draws(chunk, plan.n_boot, plan.seed)
         known = dict(models)
         if plan.baseline and plan.sums:
@@ -114,18 +128,11 @@ class Accumulator:
         for key, parts in scored.items():
             cells = self.sums.setdefault(key, SumCells(parts, 0 if key == HELD else plan.n_boot))
             cells.update(parts, chunk, None if key == HELD else counts, len(y))
-        self._add_curves(chunk)
-        if plan.kept:
-            if self.columns is None:
-                ranks = any(name in RANKED for name in plan.kept)
-                at_time = any(name in AT_TIME for name in plan.kept)
-                self.columns = Columns(tuple(models), ranks, at_time)
-            self.columns.update(chunk, time_of_interest(plan.problem))
 
-    def _add_curves(self, chunk: Chunk) -> None:
+    def _add_curves(self, chunk: Chunk, present: bool) -> None:
         plan = self.plan
         curves = tuple(name for name, p in chunk.predictions.items() if p.curves is not None)
-        if "d_calibration" in plan.metrics:
+        if "d_calibration" in plan.metrics and present:
             for name in curves:
                 self.bins.setdefault(name, BinCounts()).update(chunk.y, chunk.predictions[name])
         if "km_calibration" not in plan.metrics or not curves:
@@ -171,7 +178,12 @@ class Accumulator:
     # -- together ------------------------------------------------------------------------------
 
     def merge(self, other: Accumulator) -> None:
-        """Add the chunks of another part of the same stream."""
+        """Add the chunks of another part of the same stream, which stays as it is."""
+        if self.fingerprint != other.fingerprint:
+            raise InputError(
+                "parts answer different questions (columns, metrics, settings or reference sets "
+                "differ); only parts of one plan can be merged"
+            )
         self._mark(other.seen)
         self.rows += other.rows
         self.events += other.events
@@ -186,12 +198,12 @@ class Accumulator:
             _merge(self.bins, name, bins)
         if other.means is not None:
             if self.means is None:
-                self.means = other.means
+                self.means = deepcopy(other.means)
             else:
                 self.means.merge(other.means)
         if other.columns is not None:
             if self.columns is None:
-                self.columns = other.columns
+                self.columns = deepcopy(other.columns)
             else:
                 self.columns.merge(other.columns)
         self.curves += other.curves
@@ -221,7 +233,7 @@ def _merge(known: dict[str, Any], key: str, part: Any) -> None:
     if key in known:
         known[key].merge(part)
     else:
-        known[key] = part
+        known[key] = deepcopy(part)
 
 
 def _held(curves: SurvivalCurves) -> Prediction:

@@ -51,6 +51,8 @@ def assemble(
     """Put the evaluation together; `rows` is how many there should be."""
     plan = parts.plan
     _check_rows(parts, rows)
+    if rows is not None and plan.digest not in (None, parts.outline.digest):
+        raise InputError("the outcomes changed between the two passes over them; run it again")
     if plan.problem.reference is None:
         raise InputError("a stream needs a reference set")
     problem = make_problem(parts.outline, plan.problem.reference, plan.settings)

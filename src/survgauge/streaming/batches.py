@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from ..errors import InputError
 
 
+def _holds_lists(kind: Any) -> bool:
+    return str(kind).startswith(("list<", "large_list<", "fixed_size_list<", "list_view<"))
+
+
 class Batch:
     """Named columns of some rows; `label` says where they come from, for messages."""
 
@@ -32,6 +36,25 @@ class Batch:
                 f"{type(data).__name__}"
             )
         self._data = data
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise InputError(f"{label}: column {twice[0]!r} appears more than once")
+        if isinstance(data, Mapping):
+            self._check_lengths(data)
+
+    def _check_lengths(self, data: Mapping[Any, Any]) -> None:
+        lengths = {}
+        for name, column in data.items():
+            if not hasattr(column, "__len__"):
+                raise InputError(
+                    f"{self.label}: column {name!r} must hold one entry a subject; got {column!r}"
+                )
+            lengths[name] = len(column)
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} {size}" for name, size in list(lengths.items())[:8])
+            raise InputError(
+                f"{self.label}: columns must have the same number of rows; got {shown}"
+            )
 
     def __len__(self) -> int:
         if self._arrow:
@@ -75,7 +98,7 @@ class Batch:
         """Whether a column holds several numbers a row."""
         column = self._column(name)
         if self._arrow:
-            return "list" in str(column.type)
+            return _holds_lists(column.type)
         if getattr(column, "ndim", 1) == 2:
             return True
         return len(column) > 0 and np.ndim(np.asarray(column[:1])[0]) == 1
@@ -96,7 +119,7 @@ class Batch:
         column = self._column(name)
         if not self._arrow:
             array = np.asarray(column)
-        elif "list" in str(column.type):
+        elif _holds_lists(column.type):
             raise InputError(f"{self.label}: column {name!r} holds lists, not one number a row")
         else:
             array = column.to_numpy(zero_copy_only=False)
@@ -124,7 +147,7 @@ class Batch:
         column = self._column(name)
         if not self._arrow:
             return self._stacked(column, name)
-        if "list" not in str(column.type):
+        if not _holds_lists(column.type):
             raise InputError(
                 f"{self.label}: column {name!r} must hold curves as lists; got {column.type}"
             )

@@ -302,6 +302,7 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         keep_curves=keep_curves,
         settings=ask.settings,
         points=points_of(reference_curves(reference, 1), problem.tau) if ask.baseline else {},
+        digest=None if outline is None else outline.digest,
     )
 
 

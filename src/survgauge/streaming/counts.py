@@ -130,6 +130,8 @@ class Outline:
             np.empty(0),
         )
         self.last_time = float("-inf")
+        #: Changes with every outcome and its row; the same for any order and chunking.
+        self.digest = 0
         self._kept: list[tuple[int, Outcomes]] = []
 
     def update(self, y: Outcomes, start: int) -> None:
@@ -138,6 +140,7 @@ class Outline:
         self.events += int(y.event.sum())
         self.weighted |= y.weighted
         self.last_time = max(self.last_time, float(y.time.max()))
+        self.digest = (self.digest + _digest(y, start)) % _MODULUS
         self._raise((y.time, y.event, y.weight if y.weighted else None))
         if self.keep:
             self._kept.append((start, y))
@@ -148,6 +151,7 @@ class Outline:
         self.events += other.events
         self.weighted |= other.weighted
         self.last_time = max(self.last_time, other.last_time)
+        self.digest = (self.digest + other.digest) % _MODULUS
         self._raise(other._top)
         self._kept += other._kept
 
@@ -191,6 +195,20 @@ class Outline:
     def outcomes(self) -> Outcomes:
         """Return all outcomes, in order of their rows."""
         return joined(y for _, y in sorted(self._kept, key=lambda part: part[0]))
+
+
+_MODULUS = 1 << 64
+
+
+def _digest(y: Outcomes, start: int) -> int:
+    """Sum over rows of their bits times an odd number of the row, modulo 2^64."""
+    row = np.arange(start, start + len(y), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    bits = np.ascontiguousarray(y.time).view(np.uint64) * np.uint64(
+        0x9E3779B97F4A7C15
+    ) ^ y.event.astype(np.uint64)
+    if y.weighted:
+        bits = bits ^ np.ascontiguousarray(y.weight).view(np.uint64) * np.uint64(3)
+    return int((bits * row).sum(dtype=np.uint64))
 
 
 def joined(parts: Iterable[Outcomes]) -> Outcomes:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, Ints
-from ..errors import UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError
 from ..metrics._concordance import Question, as_close_as, make_question
 from ..metrics._inversions import back
 from ..metrics._pairs import pair_counts
@@ -118,7 +118,13 @@ class External:
 
     def __init__(self, names: list[str], limit: int) -> None:
         self.names = names
-        self._folder = tempfile.TemporaryDirectory(prefix="survgauge-")
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="survgauge-")
+        except OSError as error:
+            raise InputError(
+                f"memory: columns do not fit and there is no room on disk for them ({error}); set "
+                "TMPDIR to a folder that can be written"
+            ) from error
         #: Rows that a block may have: what counting their pairs takes fits into half the limit.
         self.block_rows = max(10_000, limit // 2 // 400)
 

@@ -108,7 +108,7 @@ class CurveColumns:
                     f"CurveColumns(..., times=[...]) or --grid, or write it into the file as "
                     f"metadata {GRID_KEY!r}"
                 )
-            spec = replace(spec, times=tuple(float(t) for t in json.loads(named)))
+            spec = replace(spec, times=_named_grid(named, batch))
         return spec
 
     def of(self, batch: Batch) -> Any:
@@ -133,10 +133,20 @@ class CurveColumns:
     def _same_grid(self, batch: Batch) -> None:
         """Refuse a file whose metadata say another grid."""
         named = batch.metadata(str(self.columns), GRID_KEY)
-        if named is not None and tuple(float(t) for t in json.loads(named)) != self.times:
+        if named is not None and _named_grid(named, batch) != self.times:
             raise InputError(
                 f"{batch.label}: the grid of {self.columns!r} differs from that of other files"
             )
+
+
+def _named_grid(named: bytes, batch: Batch) -> tuple[float, ...]:
+    """Grid in the metadata of a file."""
+    try:
+        return tuple(float(t) for t in json.loads(named))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{batch.label}: metadata {GRID_KEY!r} must be a JSON list of times; got {named!r}"
+        ) from error
 
 
 def _times_of(names: list[str], prefix: str, batch: Batch) -> tuple[float, ...]:

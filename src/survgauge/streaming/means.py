@@ -78,6 +78,9 @@ class StreamedMean:
 
     def merge(self, other: StreamedMean) -> None:
         """Add the subjects of another part."""
+        told = self.convention, other.convention
+        if self.metric != other.metric or (all(told) and told[0] != told[1]):
+            raise InputError("parts must have the same metric and options to be merged")
         self.moments.merge(other.moments)
         self.support.merge(other.support)
         self.convention = self.convention or other.convention

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 from ..errors import InputError, MissingExtraError
 from .batches import Batch
 
-_SUFFIXES = (".parquet", ".pq")
+_SUFFIXES = (".parquet", ".pq", ".parq")
 #: Rows decoded at once.
 BATCH_ROWS = 65_536
 #: Between the name of a model and a column of its own files.
@@ -21,26 +22,55 @@ SEPARATOR = "/"
 
 
 def parquet_files(where: Any) -> list[Path]:
-    """Files of a path, a folder (by name, hidden ones left out), a glob, or a list of these."""
+    """Files of a path, a folder (by name, hidden ones left out), a glob, or a list of these.
+
+    Numbers in names count as numbers: part2 comes before part10. The same file twice is refused.
+    """
+    found = _listed(where)
+    known: dict[Path, Path] = {}
+    for path in found:
+        other = known.setdefault(path.resolve(), path)
+        if other is not path:
+            raise InputError(f"{path}: the same file as {other}; its rows would count twice")
+    return found
+
+
+def _listed(where: Any) -> list[Path]:
     if isinstance(where, list | tuple):
-        return [path for item in where for path in parquet_files(item)]
+        return [path for item in where for path in _listed(item)]
     path = Path(where)
     if path.is_dir():
-        found = sorted(
-            p
-            for p in path.rglob("*")
-            if p.suffix.lower() in _SUFFIXES and not p.name.startswith((".", "_"))
-        )
+        found = sorted((p for p in path.rglob("*") if _is_part(p, path)), key=_natural)
         if not found:
             raise InputError(f"{path}: this folder has no Parquet files (*.parquet, *.pq)")
         return found
     if path.is_file():
         return [path]
     if any(mark in str(where) for mark in "*?["):
-        found = sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+        matched = Path(path.anchor or ".").glob(str(path.relative_to(path.anchor)))
+        found = sorted(matched, key=_natural)
         if found:
             return found
     raise InputError(f"{path}: no such file or folder")
+
+
+def _is_part(path: Path, folder: Path) -> bool:
+    """Whether a path below a folder is one of its files; hidden ones and their folders are not."""
+    if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+        return False
+    if path.is_symlink() and path.is_dir():
+        raise InputError(f"{path}: a link to a folder is not followed; name that folder itself")
+    return path.suffix.lower() in _SUFFIXES and path.is_file()
+
+
+def _natural(path: Path) -> list[tuple[int, int, str]]:
+    """Sort by this: runs of digits as numbers, the rest as text.
+
+    >>> sorted(["p10", "p9", "p1"], key=lambda name: _natural(Path(name)))
+    ['p1', 'p9', 'p10']
+    """
+    parts = re.findall(r"\d+|\D+", str(path))
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 @contextmanager
@@ -106,6 +136,9 @@ class Group:
 
 
 def _check_columns(path: Path, names: list[str], columns: list[str] | None) -> None:
+    twice = [name for name in columns or () if names.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}: column {twice[0]!r} appears {names.count(twice[0])} times")
     missing = [name for name in columns or () if name not in names]
     if missing:
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,6 +68,22 @@ class Plan:
     settings: dict[str, Any] = field(default_factory=dict)
     #: Median and mean of Kaplan-Meier of the reference, as time errors read them.
     points: dict[str, float] = field(default_factory=dict)
+    #: Of all outcomes, as the first pass read them; None without one.
+    digest: int | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs between questions whose parts must not be merged."""
+        problem, known = self.problem, self.problem.reference
+        asked = (
+            self.layout, self.metrics, self.seed, self.n_boot, self.baseline, problem.horizon,
+            problem.time, problem.tau, problem.convention, problem.options, self.settings,
+        )  # fmt: skip
+        text = hashlib.sha256(repr(asked).encode())
+        if known is not None:
+            for column in (known.y.time, known.y.event, known.y.weight):
+                text.update(np.ascontiguousarray(column).tobytes())
+        return text.hexdigest()
 
     @property
     def sums(self) -> list[Metric]:
