@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.streaming.accumulator import Accumulator
+from survgauge.streaming.batches import Batch
+from survgauge.streaming.call import Ask, make_plan, reference_of
+from survgauge.streaming.layout import Layout
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -93,3 +97,108 @@ def test_one_file_may_have_another_type_of_the_same_values(folder, name, kind):
     found = evaluate(folder).to_dict()["metrics"]
     for one, other in zip(expected, found, strict=True):
         assert one["value"] == pytest.approx(other["value"], rel=1e-12)
+
+
+def drawn(n=240, seed=5):
+    """Outcomes whose order matters, and predictions that know them."""
+    rng = np.random.default_rng(seed)
+    time = rng.exponential(10, n)
+    return time, rng.random(n) < 0.7, time * rng.uniform(0.8, 1.2, n)
+
+
+def test_numbers_in_names_of_files_count_as_numbers(tmp_path):
+    time, event, days = drawn()
+    for side in ("y", "p"):
+        (tmp_path / side).mkdir()
+    for k, rows in enumerate(np.array_split(np.arange(240), 12)):
+        outcomes = pa.table({"time": time[rows], "event": event[rows]})
+        pq.write_table(outcomes, tmp_path / "y" / f"part-{k:03d}.parquet")
+        pq.write_table(pa.table({"days": days[rows]}), tmp_path / "p" / f"cox{k}.parquet")
+    names = ["mae_po", "harrell"]
+    ev = sg.evaluate_stream(
+        tmp_path / "y", y_train=Y_TRAIN, apart={"cox": tmp_path / "p"},
+        predictions={"cox": "cox/days"}, metrics=names,
+    )  # fmt: skip
+    whole = sg.evaluate({"cox": days}, (time, event), y_train=Y_TRAIN, metrics=names)
+    assert [r["value"] for r in ev.rows()] == pytest.approx([r["value"] for r in whole.rows()])
+
+
+def test_hidden_folders_stay_hidden_and_no_row_counts_twice(folder):
+    before = evaluate(folder).rows()[0]["value"]
+    hidden = folder / ".ipynb_checkpoints"
+    hidden.mkdir()
+    copy = (folder / "part0.parquet").read_bytes()
+    (hidden / "part0.parquet").write_bytes(copy)
+    assert evaluate(folder).rows()[0]["value"] == before
+    with pytest.raises(sg.InputError, match="count twice"):
+        evaluate([folder, folder / "part0.parquet"])
+    (folder / "part9.parquet").symlink_to(folder / "part0.parquet")
+    with pytest.raises(sg.InputError, match="count twice"):
+        evaluate(folder)
+    (folder / "part9.parquet").unlink()
+    (folder / "more").symlink_to(hidden)
+    with pytest.raises(sg.InputError, match="link to a folder"):
+        evaluate(folder)
+
+
+def test_outcomes_that_change_between_passes_are_noticed():
+    time, event, days = drawn()
+    grid = np.linspace(0, 60, 13)
+    curves = np.exp(-np.outer(1 / days, grid))
+    passes = iter(range(9))
+
+    def batches():
+        later = time.copy()
+        if next(passes) > 1:  # neither the first look nor the first pass
+            later[150] = time[150] / 2
+        for rows in (slice(0, 100), slice(100, 240)):
+            yield {"time": later[rows], "event": event[rows], "cox": curves[rows]}
+
+    with pytest.raises(sg.InputError, match="changed between the two passes"):
+        sg.evaluate_stream(
+            batches, y_train=Y_TRAIN, predictions={"cox": sg.CurveColumns("cox", grid)},
+            metrics=["brier"],
+        )  # fmt: skip
+
+
+def test_columns_of_different_lengths_are_refused():
+    batch = {"time": [1.0, 2.0], "event": [1, 0], "days": [1.0, 2.0, 3.0]}
+    with pytest.raises(sg.InputError, match="same number of rows"):
+        sg.evaluate_stream([batch], y_train=Y_TRAIN, predictions={"lr": "days"}, metrics="mae_po")
+
+
+def test_parts_of_different_questions_do_not_merge():
+    curves = sg.SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
+    one, two = (sg.StreamedMean(sg.coverage_details, level=level) for level in (0.9, 0.5))
+    for part in (one, two):
+        part.update(([2, 4], [1, 1]), curves)
+    with pytest.raises(sg.InputError, match="same metric and options"):
+        one.merge(two)
+
+
+def test_merging_leaves_the_other_part_alone():
+    time, event, days = drawn()
+    layout = Layout.of({"lr": "days"}, "time", "event", None)
+    names = ("mae_po", "mae_margin")
+
+    def plan(chosen):
+        ask = Ask.of(chosen, 0.95, 0, 0, False, True, "", {}, Y_TRAIN)
+        data = Batch({"time": time, "event": event, "days": days})
+        return make_plan(ask, layout.resolved(data), reference_of(Y_TRAIN), None)
+
+    def part(shared, rows):
+        found = Accumulator(shared)
+        found.update({"time": time[rows], "event": event[rows], "days": days[rows]}, rows.start)
+        return found
+
+    shared = plan(names)
+    parts = [part(shared, slice(a, a + 80)) for a in (0, 80, 160)]
+    results = []
+    for _ in range(2):  # the second time from the same parts
+        total = Accumulator(shared)
+        for piece in parts:
+            total.merge(piece)
+        results.append([r["stderr"] for r in total.result().rows()])
+    assert results[0] == results[1]
+    with pytest.raises(sg.InputError, match="different questions"):
+        parts[0].merge(part(plan(("mae_po",)), slice(0, 80)))
