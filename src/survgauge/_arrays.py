@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -198,3 +199,14 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
 
     run_all(fill, range(0, values.size, _CHUNK))
     return found
+
+
+@cache
+def keep_pages() -> None:
+    """Free one large array, after which the C library keeps the pages of smaller ones.
+
+    glibc gives memory back to the system when more of it is free than twice the largest block that
+    was ever freed. Without this every large array would ask for its pages anew, which costs more
+    than most of what is computed with it.
+    """
+    np.empty(3_900_000)

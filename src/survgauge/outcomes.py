@@ -7,8 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import LARGEST, Bools, Floats, Ints, flags, frozen, subject_index, to_numpy, vector
+from ._arrays import (
+    LARGEST,
+    Bools,
+    Floats,
+    Ints,
+    flags,
+    frozen,
+    keep_pages,
+    subject_index,
+    to_numpy,
+    vector,
+)
 from .errors import InputError
+
+#: Above this many subjects it matters where memory comes from.
+_MANY = 200_000
 
 
 class Outcomes:
@@ -44,6 +58,8 @@ class Outcomes:
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
+        if times.size > _MANY:
+            keep_pages()
         events = flags(event, "event")
         if events.size != times.size:
             raise InputError(

@@ -8,8 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-import numpy as np
-
+from .._arrays import keep_pages
 from .._threads import thread_count
 from ..errors import InputError
 
@@ -34,7 +33,7 @@ def in_turn(
     >>> list(in_turn(lambda x: x + 1, iter([1, 2, 3]), 2))
     [2, 3, 4]
     """
-    _keep_pages()
+    keep_pages()
     if workers == 1:
         yield from map(work, pieces)
         return
@@ -50,16 +49,6 @@ def in_turn(
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def _keep_pages() -> None:
-    """Free one large array, after which the C library keeps the pages of smaller ones.
-
-    glibc gives memory back to the system when more of it is free than twice the largest block that
-    was ever freed. Without this every chunk would ask for its pages anew, a fifth of all time.
-    """
-    del_me = np.empty(3_900_000)
-    del del_me
 
 
 def merged(parts: Iterable[Any]) -> Any:
