@@ -65,8 +65,9 @@ def update(repeats: int) -> int:
         key = baseline.key_of(work, n)
         found = [measured_ratio(key) for _ in range(repeats)]
         values = [value for value, _ in found if value is not None]
-        if not values:
-            print(f"  {key}: not measured ({found[0][1]})", file=sys.stderr)
+        if len(values) < repeats:
+            reason = next(why for value, why in found if value is None)
+            print(f"  {key}: not measured ({reason})", file=sys.stderr)
             return 1
         ratios[key] = statistics.median(values)
         print(f"  {key}: {', '.join(f'{value:.3g}' for value in values)}", flush=True)
