@@ -57,7 +57,9 @@ def _remark(code: str, message: str, names: list[str], support: dict[str, Any]) 
         tag("strong", f"{shown}: ") if shown else None,
         message.removesuffix("; give tau").removesuffix(": give tau").rstrip("."),
         ". ",
-        tag("span", f"What to do: {advice}. ", class_="soft") if advice else None,
+        tag("span", f"What to do: {advice}. ", class_="soft")
+        if advice and advice not in message
+        else None,
         tag("code", code, class_="soft small", title=told and told.meaning.replace("`", "")),
         class_=weight,
     )

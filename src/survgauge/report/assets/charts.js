@@ -102,7 +102,7 @@ const Charts = (() => {
     return made;
   }
 
-  function key(parent, x, y, c, kind, solid) {
+  function key(parent, x, y, c, kind, solid, open) {
     if (kind === "bars") {
       node("rect", { x: x + 6, y: y - 5, width: 12, height: 10, style: `fill:${colour(c)}` }, parent);
       return;
@@ -110,7 +110,7 @@ const Charts = (() => {
     if (kind !== "points") {
       node("line", { x1: x, x2: x + 24, y1: y, y2: y, style: `stroke:${colour(c)};stroke-width:2`, "stroke-dasharray": solid ? "" : dash(c) }, parent);
     }
-    if (kind !== "line") shape(c, x + 12, y, 3.5, parent, true);
+    if (kind !== "line") shape(c, x + 12, y, 3.5, parent, !open);
   }
 
   function legend(svg, layers, width) {
@@ -126,7 +126,7 @@ const Charts = (() => {
       const label = shorten(layer.series, 200);
       const size = 34 + textWidth(label) + 14;
       if (x + size > width && x > 4) { x = 4; y += 18; }
-      key(svg, x, y, layer.color, layer.type, layer.solid);
+      key(svg, x, y, layer.color, layer.type, layer.solid, layer.open);
       node("text", { x: x + 30, y: y + 4, style: "fill:var(--ink)" }, svg, label);
       x += size;
     }
