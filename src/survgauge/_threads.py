@@ -72,16 +72,27 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[
     """
     listed = list(parts)
     threads = min(thread_count(), len(listed)) if len(listed) > 1 else 1
+    return drawn_in_order(work, listed, threads, ahead=2 * threads)
+
+
+def drawn_in_order(
+    work: Callable[[Part], Result], parts: Iterable[Part], threads: int, *, ahead: int
+) -> Iterator[Result]:
+    """Yield work(part) in order, drawing parts no faster than `ahead` results can wait.
+
+    >>> list(drawn_in_order(lambda x: x + 1, iter([1, 2, 3]), 2, ahead=2))
+    [2, 3, 4]
+    """
     if threads == 1:
-        yield from map(work, listed)
+        yield from map(work, parts)
         return
     with ThreadPoolExecutor(threads, "survgauge", initializer=_help) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
-            for part in listed:
+            for part in parts:
                 # With the caller's context, where NumPy keeps what to do on overflow.
                 waiting.append(pool.submit(copy_context().run, work, part))
-                if len(waiting) > 2 * threads:
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

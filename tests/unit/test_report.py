@@ -248,6 +248,14 @@ def test_infinite_losses_and_empty_tables_have_pages() -> None:
     assert [s["id"] for s in page.named("section")] == ["summary", "trust"]
 
 
+def test_a_saved_page_knows_the_horizon_of_the_errors_only(evaluation: Any) -> None:
+    saved = json.loads(json.dumps(evaluation.to_dict()))
+    assert "Within the first 400 days" in Outline(saved_evaluation_html(saved)).text
+    saved["metrics"] = [row for row in saved["metrics"] if row["metric"] == "uno"]
+    assert saved["metrics"][0]["convention"]["tau"] is not None
+    assert "Horizon tau" not in Outline(saved_evaluation_html(saved)).text
+
+
 def test_saved_data_of_another_version(evaluation: Any) -> None:
     saved = json.loads(json.dumps(evaluation.to_dict()))
     saved["metrics"].append({**saved["metrics"][0], "metric": "mae_of_tomorrow"})

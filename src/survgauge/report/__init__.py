@@ -47,12 +47,17 @@ def saved_evaluation_html(
     try:
         known = _known(data)
         figures = charts.from_table(known)
-        tau = next((r["convention"].get("tau") for r in known["metrics"] if r["convention"]), None)
-        return evaluation_page(known, figures, title=title, tau=tau)
+        return evaluation_page(known, figures, title=title, tau=_tau(known))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InputError(
             f"data must be what Evaluation.to_dict gives; {type(error).__name__}: {error}"
         ) from error
+
+
+def _tau(data: dict[str, Any]) -> float | None:
+    """Horizon of the time errors; other metrics have horizons of their own."""
+    errors = (r for r in data["metrics"] if r["metric"].startswith(("mae_", "mse_", "rmse_")))
+    return next((r["convention"].get("tau") for r in errors), None)
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:

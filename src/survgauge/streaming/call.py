@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -156,11 +156,9 @@ def evaluate_stream(
         return ask.finish(total, rows, cells)
 
 
+@dataclass(frozen=True)
 class Ask:
     """What the caller wants, checked."""
-
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
 
     names: tuple[str, ...]
     confidence: float | None

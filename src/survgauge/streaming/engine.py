@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
 from typing import Any, TypeVar
 
 from .._arrays import keep_pages
-from .._threads import thread_count
+from .._threads import drawn_in_order, thread_count
 from ..errors import InputError
 
 Piece = TypeVar("Piece")
@@ -34,21 +31,7 @@ def in_turn(
     [2, 3, 4]
     """
     keep_pages()
-    if workers == 1:
-        yield from map(work, pieces)
-        return
-    with ThreadPoolExecutor(workers, "survgauge") as pool:
-        waiting: deque[Future[Found]] = deque()
-        try:
-            for piece in pieces:
-                waiting.append(pool.submit(copy_context().run, work, piece))
-                if len(waiting) > workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    return drawn_in_order(work, pieces, workers, ahead=workers)
 
 
 def merged(parts: Iterable[Any]) -> Any:
