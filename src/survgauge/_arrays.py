@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._sorting import sorting_order
 from ._threads import run_all
 from .errors import InputError, name_some
 
@@ -166,7 +167,8 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-_CHUNK = 131_072
+#: Numbers multiplied and summed together, and look-ups made together.
+_CHUNK, _QUERIES = 32_768, 262_144
 
 
 def dot(a: Floats, b: Floats) -> float:
@@ -175,8 +177,8 @@ def dot(a: Floats, b: Floats) -> float:
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    starts = range(0, a.size, _CHUNK // 4)
-    return float(sum((a[k : k + _CHUNK // 4] * b[k : k + _CHUNK // 4]).sum() for k in starts))
+    starts = range(0, a.size, _CHUNK)
+    return float(sum((a[k : k + _CHUNK] * b[k : k + _CHUNK]).sum() for k in starts))
 
 
 def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
@@ -192,12 +194,12 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
     found = np.empty(values.size, dtype=np.intp)
 
     def fill(start: int) -> None:
-        chunk = values[start : start + _CHUNK]
-        order = chunk.argsort()
+        chunk = values[start : start + _QUERIES]
+        order = sorting_order(chunk)
         places: Ints = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
-        found[start : start + _CHUNK][order] = places
+        found[start : start + _QUERIES][order] = places
 
-    run_all(fill, range(0, values.size, _CHUNK))
+    run_all(fill, range(0, values.size, _QUERIES))
     return found
 
 

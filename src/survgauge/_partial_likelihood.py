@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Bools, Floats, Ints
+from ._sorting import sorting_order
 
 TIES = ("efron", "breslow")
 _MAX_STEPS = 60
@@ -98,7 +99,7 @@ class PartialLikelihood:
         ties: str,
         order: Ints | None = None,
     ):
-        self._order: Ints = time.argsort() if order is None else order
+        self._order: Ints = sorting_order(time) if order is None else order
         # Equal weights are one number, read over and over.
         self._weight = weight if weight.strides == (0,) else weight[self._order]
         self._standardise(columns)

@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._arrays import Floats, Ints, look_up, numbers, positive, probability, to_numpy
+from ._arrays import Bools, Floats, look_up, numbers, positive, probability, to_numpy
+from ._sorting import sorted_outcomes
 from .errors import InputError, one_of
 from .outcomes import Outcomes
 from .tails import check_tail, tail_area, tail_time
@@ -15,11 +17,18 @@ from .tails import check_tail, tail_area, tail_time
 AREAS = ("step", "trapezoid")
 
 
-class RiskTable:
-    """Distinct observed times with the number of events, censorings and subjects at risk."""
+#: Times worked on together: at a million subjects fresh memory costs more than arithmetic.
+PIECE = 32_768
 
-    def __init__(self, times: Floats, events: Floats, total: Floats | None) -> None:
-        self.times, self.events = times, events
+
+class RiskTable:
+    """Distinct observed times with the number of events, censorings and subjects at risk.
+
+    Where every time is one subject's, `events` are flags, and nothing else is kept.
+    """
+
+    def __init__(self, times: Floats, events: Floats | Bools, total: Floats | None) -> None:
+        self.times, self._events = times, events
         #: Subjects observed at each time; None: one each.
         self._total = total
 
@@ -27,18 +36,24 @@ class RiskTable:
     def of(cls, y: Outcomes) -> RiskTable:
         """Count in one sort; frequencies count as that many subjects."""
         y = y.present()
-        order = y.order()
-        time = y.time[order]
-        new = time[1:] != time[:-1]
-        if not y.weighted and new.all():  # nobody tied: each row counts itself
-            return cls(time, y.event[order].astype(np.float64), None)
-        first = np.flatnonzero(np.concatenate(([True], new)))
         if y.weighted:
-            weight = y.weight[order]
+            order = y.order()
+            time, weight = y.time[order], y.weight[order]
             died = np.where(y.event[order], weight, 0.0)
+            first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
             return cls(time[first], np.add.reduceat(died, first), np.add.reduceat(weight, first))
-        events = np.add.reduceat(y.event[order].astype(np.float64), first)
+        time, event = sorted_outcomes(y.time, y.event)
+        new = time[1:] != time[:-1]
+        if new.all():  # nobody tied: each row counts itself
+            return cls(time, event, None)
+        first = np.flatnonzero(np.concatenate(([True], new)))
+        events = np.add.reduceat(event.astype(np.float64), first)
         return cls(time[first], events, np.diff(first, append=time.size).astype(np.float64))
+
+    @property
+    def events(self) -> Floats:
+        """Number of events at each time."""
+        return self._events.astype(np.float64, copy=False)
 
     @property
     def censored(self) -> Floats:
@@ -57,11 +72,44 @@ class RiskTable:
     def _later(self) -> Floats:
         return np.cumsum(np.asarray(self._total)[::-1])[::-1]
 
-    def at_risk_in(self, rows: Ints) -> Floats:
-        """Number at risk at some of the times."""
+    @property
+    def event_rows(self) -> NDArray[np.int32]:
+        """Rows at which somebody had the event."""
+        return np.flatnonzero(self._events).astype(np.int32)  # counts: none is negative
+
+    def counts_in(self, rows: slice | NDArray[Any]) -> tuple[Floats, Floats]:
+        """Numbers at risk and of events at some of the times."""
+        events = self._events[rows].astype(np.float64, copy=False)
+        if self._total is not None:
+            return self.at_risk[rows], events
+        places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        return self.times.size - places.astype(np.float64), events
+
+    def jumps(self, censoring: bool) -> Bools:
+        """Where the estimate falls: at events, or where somebody was censored."""
         if self._total is None:
-            return self.times.size - rows.astype(np.float64)
-        return self.at_risk[rows]
+            return self._events != censoring
+        return self._events < self._total if censoring else self._events > 0
+
+    def survival(self, censoring: bool = False) -> Floats:
+        """1, then Kaplan-Meier at each time: the product of 1 - d/n.
+
+        With `censoring` that of the censoring time: events leave the risk set first, 1 - c/(n - d).
+        """
+        padded = np.ones(self.times.size + 1)
+        for start in range(0, self.times.size, PIECE):
+            part = slice(start, min(start + PIECE, self.times.size))
+            n, jumps = self.counts_in(part)
+            if censoring:
+                n = n - jumps
+                jumps = (1.0 if self._total is None else self._total[part]) - jumps
+            values = padded[start + 1 : part.stop + 1]
+            values.fill(0.0)
+            np.divide(jumps, n, out=values, where=jumps > 0)
+            np.subtract(1.0, values, out=values)
+            values[0] *= padded[start]
+            np.multiply.accumulate(values, out=values)
+        return padded
 
 
 class KaplanMeier:
@@ -87,11 +135,11 @@ class KaplanMeier:
     2.875
     """
 
-    def __init__(self, times: Floats, survival: Floats, jumps: Floats) -> None:
+    def __init__(self, times: Floats, padded: Floats, jumps: Bools) -> None:
         self.times = times
-        self._padded = np.concatenate(([1.0], survival))
-        self.survival: Floats = self._padded[1:]
-        self._jumps = jumps > 0
+        self._padded = padded  # 1 before the first time
+        self.survival: Floats = padded[1:]
+        self._jumps = jumps
 
     @classmethod
     def fit(cls, y: Any, estimator: str = "kaplan_meier") -> KaplanMeier:
@@ -101,7 +149,11 @@ class KaplanMeier:
         """
         one_of("estimator", estimator, ("kaplan_meier", "nelson_aalen"))
         table = RiskTable.of(Outcomes.of(y))
-        return cls.from_counts(table.times, table.events, table.at_risk, estimator)
+        if estimator == "kaplan_meier":
+            return cls.from_table(table)
+        with np.errstate(invalid="ignore"):
+            falling = np.exp(-np.add.accumulate(table.events / table.at_risk))
+        return cls(table.times, np.concatenate(([1.0], falling)), table.jumps(censoring=False))
 
     @classmethod
     def fit_censoring(cls, y: Any) -> KaplanMeier:
@@ -110,20 +162,12 @@ class KaplanMeier:
         Events come before censorings at equal times, so events leave the risk set first: the
         factor is 1 - c/(n - d). This is not Kaplan-Meier on flipped flags where times are tied.
         """
-        table = RiskTable.of(Outcomes.of(y))
-        return cls.from_counts(table.times, table.censored, table.at_risk - table.events)
+        return cls.from_table(RiskTable.of(Outcomes.of(y)), censoring=True)
 
     @classmethod
-    def from_counts(
-        cls, times: Floats, jumps: Floats, at_risk: Floats, estimator: str = "kaplan_meier"
-    ) -> KaplanMeier:
-        """Build from the number of jumps and of subjects at risk at each distinct time."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            hazard: Floats = np.where(jumps > 0, jumps / at_risk, 0.0)
-        if estimator == "nelson_aalen":
-            falling = np.exp(-np.add.accumulate(hazard))
-            return cls(times, falling, jumps)
-        return cls(times, np.multiply.accumulate(1.0 - hazard), jumps)
+    def from_table(cls, table: RiskTable, censoring: bool = False) -> KaplanMeier:
+        """Build from the counts at each distinct time, for events or for censoring."""
+        return cls(table.times, table.survival(censoring), table.jumps(censoring))
 
     def at(self, t: Any, side: str = "right") -> Floats:
         """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""

@@ -19,6 +19,7 @@ from ._arrays import (
     to_numpy,
     vector,
 )
+from ._sorting import sorting_order
 from .errors import InputError
 
 #: Above this many subjects it matters where memory comes from.
@@ -139,14 +140,14 @@ class Outcomes:
         return self._weight is not None
 
     def order(self, keep: bool = False) -> Ints:
-        """Rows by time, equal times in any order; `keep` the sorting for whoever asks next.
+        """Rows by time, equal times as they come; `keep` the sorting for whoever asks next.
 
         >>> Outcomes([5, 8, 3], [1, 0, 1]).order()
         array([2, 0, 1])
         """
         if self._order is not None:
             return self._order
-        order = self.time.argsort()
+        order = sorting_order(self.time)
         if keep:
             order.setflags(write=False)
             object.__setattr__(self, "_order", order)

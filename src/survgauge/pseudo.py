@@ -67,7 +67,7 @@ def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats, Floats]:
 def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t joins: from there on S' = (Q/P)(t-) n/(n+1) P."""
     j, n, _ = _steps_before(ref, t)
-    P, at_risk, died = ref.survival, *ref.at_events
+    P, at_risk, died = ref.survival, *ref.at_events()
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.append(0.0, np.cumsum(np.log1p(died / ((at_risk + 1) * (at_risk - died)))))
         gain = P * np.expm1(growth)
@@ -92,7 +92,7 @@ def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
     if ref.table.events.sum() <= 1 + 1e-9:
         return np.full(t.size, _without_the_only_event(ref, tail))
     j, n, _ = _steps_before(ref, t)
-    P, at_risk, died = ref.survival, *ref.at_events
+    P, at_risk, died = ref.survival, *ref.at_events()
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.maximum(at_risk - 1 - died, 0.0)
         loss = -np.expm1(-np.append(0.0, np.cumsum(np.log1p(died / (at_risk * room)))))

@@ -15,12 +15,9 @@ import numpy as np
 
 from ._arrays import Floats
 from .errors import InputError, UndefinedMetricError
-from .nonparametric import KaplanMeier, RiskTable
+from .nonparametric import PIECE, KaplanMeier, RiskTable
 from .outcomes import Outcomes
 from .tails import tail_area
-
-#: Event times worked on together.
-_PIECE = 32_768
 
 
 class Reference:
@@ -86,13 +83,12 @@ class Reference:
     @cached_property
     def km(self) -> KaplanMeier:
         """Kaplan-Meier of the event time."""
-        return KaplanMeier.from_counts(self.table.times, self.table.events, self.table.at_risk)
+        return KaplanMeier.from_table(self.table)
 
     @cached_property
     def censoring(self) -> KaplanMeier:
         """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
-        table = self.table
-        return KaplanMeier.from_counts(table.times, table.censored, table.at_risk - table.events)
+        return KaplanMeier.from_table(self.table, censoring=True)
 
     @property
     def last_time(self) -> float:
@@ -102,12 +98,12 @@ class Reference:
     @property
     def last_survival(self) -> float:
         """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
-        return float(self.survival[-1]) if self.table.events.any() else 1.0
+        return float(self.survival[-1]) if self.table.jumps(censoring=False).any() else 1.0
 
     @cached_property
     def event_rows(self) -> Any:
         """Rows of `table` at which somebody had the event."""
-        rows = np.flatnonzero(self.table.events).astype(np.int32)  # counts: none is negative
+        rows = self.table.event_rows
         if rows.size == 0:
             raise UndefinedMetricError(
                 "y_train has no events, so nothing is known about event times; "
@@ -134,19 +130,20 @@ class Reference:
         """Widths between neighbouring nodes."""
         return np.diff(self.nodes)
 
-    @property
-    def at_events(self) -> tuple[Floats, Floats]:
-        """Numbers at risk and of events at u_1, ..., u_K."""
-        rows = self.event_rows
-        return self.table.at_risk_in(rows), self.table.events[rows]
+    def at_events(self, part: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Numbers at risk and of events at u_1, ..., u_K, or at a part of them."""
+        return self.table.counts_in(self.event_rows[part])
 
     @cached_property
     def survival(self) -> Floats:
         """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
-        n, d = self.at_events
-        P = np.ones(d.size + 1)
-        np.subtract(1.0, np.divide(d, n, out=P[1:]), out=P[1:])
-        np.multiply.accumulate(P, out=P)
+        P = np.ones(self.event_rows.size + 1)
+        for start in range(1, P.size, PIECE):
+            values = P[start : start + PIECE]
+            n, d = self.at_events(slice(start - 1, start - 1 + values.size))
+            np.subtract(1.0, np.divide(d, n, out=d), out=values)
+            values[0] *= P[start - 1]
+            np.multiply.accumulate(values, out=values)
         return P
 
     def _areas(self, values: Floats, area: str, part: slice = slice(None)) -> Floats:
@@ -176,11 +173,33 @@ class Reference:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
         return float(self.rest(area)[0]) + self.tail(tail)
 
+    def later_mean(self, tail: str) -> Floats:
+        """Mean of T given T > u_j under the steps; NaN or infinite where nothing is left."""
+
+        def build() -> Floats:
+            mean = self.rest("step") + self.tail(tail)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                mean /= self.survival
+            mean += self.nodes[:-1]
+            return mean
+
+        return self.cached(("mean", tail), build)
+
+    def later_trapezoids(self, tail: str) -> Floats:
+        """Area from each observed time on, by trapezoids over all observed times, and the tail."""
+
+        def build() -> Floats:
+            survival = self.km.survival
+            pieces = np.diff(self.table.times) * (survival[1:] + survival[:-1]) / 2
+            return np.append(_reverse_cumsum(pieces), 0.0) + self.tail(tail)
+
+        return self.cached(("trapezoids", tail), build)
+
     def later_event_mean(self) -> Floats:
         """Mean of the event times later than u_j; NaN where there is none."""
 
         def build() -> Floats:
-            count = self.table.events[self.event_rows]
+            count = self.at_events()[1]
             total = np.append(_reverse_cumsum(count * self.event_times), 0.0)
             number = np.append(_reverse_cumsum(count), 0.0)
             return np.divide(total, number, out=np.full(total.size, np.nan), where=number > 0)
@@ -213,22 +232,22 @@ class PseudoMeans:
     @classmethod
     def joining(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
         """Others' at-risk numbers grow by one up to c: Q_k = product of 1 - d/(n+1)."""
-        P, (n, d), rest = ref.survival, ref.at_events, ref.rest(area)
+        P, rest = ref.survival, ref.rest(area)
         theta, by_index = ref.theta(area, tail), np.empty(P.size)
-        # Pieces that stay in the cache: at a million subjects fresh memory costs more than
-        # arithmetic. Sums go on where the piece before ended.
-        size = _PIECE if area == "step" else P.size
+        # Pieces that stay in the cache; sums go on where the piece before ended.
+        size = PIECE if area == "step" else P.size
         grown, before, previous = 0.0, 0.0, 0.0
         change = gain = end = np.empty(0)
         for start in range(0, P.size, size):
             part = slice(start, min(start + size, P.size))
-            excess, grown = _excess(n, d, part, grown)
+            excess, grown = _excess(ref, part, grown)
             with np.errstate(invalid="ignore"):
                 gain = P[part] * excess  # Q - P
-            if part.stop == P.size and n[-1] == d[-1]:
+            if part.stop == P.size and P[-1] == 0:
                 # Everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1).
                 nearly = gain[-2] if gain.size > 1 else previous
-                excess[-1], gain[-1] = 0.0, (P[-2] + nearly) / (n[-1] + 1)
+                left = ref.at_events(slice(-1, None))[0][0]
+                excess[-1], gain[-1] = 0.0, (P[-2] + nearly) / (left + 1)
             change = excess * rest[part]
             passed = np.concatenate(([before], ref._areas(gain, area, part)))
             np.cumsum(passed, out=passed)
@@ -255,7 +274,7 @@ class PseudoMeans:
                 "weight of censored subjects must be at least 1 for pseudo-observations in sample "
                 f"(one unit is left out); got {members.min():g}; pass y_train instead"
             )
-        P, n, d = ref.survival, *ref.at_events
+        P, n, d = ref.survival, *ref.at_events()
         with np.errstate(divide="ignore", invalid="ignore"):
             shrink = np.log1p(d / (n * np.maximum(n - 1 - d, 0.0)))
         loss = -np.expm1(-np.concatenate(([0.0], np.cumsum(shrink))))  # 1 - Q/P
@@ -294,16 +313,17 @@ class PseudoMeans:
         return self._past["theta"] + (ref.size + 1) * change
 
 
-def _excess(n: Floats, d: Floats, part: slice, grown: float) -> tuple[Floats, float]:
+def _excess(ref: Reference, part: slice, grown: float) -> tuple[Floats, float]:
     """Q/P - 1 at u_j for the j of `part`, from its logarithm so far; and that logarithm."""
     excess = np.zeros(part.stop - part.start)
     first = max(part.start, 1)  # at u_0 = 0 nothing has happened
     events = slice(first - 1, part.stop - 1)
-    step = n[events] - d[events]
-    if step.size:
+    if events.stop > events.start:
+        n, d = ref.at_events(events)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step *= n[events] + 1
-            np.divide(d[events], step, out=step)
+            step = n - d
+            step *= n + 1
+            np.divide(d, step, out=step)
             np.log1p(step, out=step)
             step[0] += grown
             np.cumsum(step, out=step)

@@ -52,7 +52,7 @@ class ResidualLaw:
             self._end_mass = self._left
         elif tail == "linear":
             self._end = min(self._last / (1 - self._left), stop)
-        elif tail == "exponential":
+        elif tail == "exponential" and self._last > 0:  # from time zero it falls at once
             self._end = stop
         if tail in ("linear", "exponential") and self._left > 0 and np.isfinite(stop):
             ends = np.float64(self._last), np.float64(self._left)

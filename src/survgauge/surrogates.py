@@ -70,6 +70,11 @@ class Setting:
             start, stop = self.censored.searchsorted((rows.start, rows.stop))
             found = self.censored[start:stop] - rows.start, self.c[start:stop], self.j[start:stop]
             part.__dict__.update(zip(("censored", "c", "j"), found, strict=True))
+        if "observable" in self.__dict__:
+            start, stop = np.array((rows.start, rows.stop)) - self.censored.searchsorted(
+                (rows.start, rows.stop)
+            )
+            part.__dict__["observable"] = self.observable[start:stop]
         return part
 
     @cached_property
@@ -188,9 +193,7 @@ def margin(s: Setting) -> Surrogates:
     ref = s.reference
     if s.area == "step":
         # Between event times the mean of T given T > c does not depend on c.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by_index = ref.nodes[:-1] + (ref.rest("step") + ref.tail(s.tail)) / ref.survival
-        guess = np.where(s.survival > 0, by_index[s.j], s.c)
+        guess = np.where(s.survival > 0, ref.later_mean(s.tail)[s.j], s.c)
     else:
         guess = _margin_trapezoid(s)
     if s.past.size:
@@ -204,8 +207,7 @@ def margin(s: Setting) -> Surrogates:
 def _margin_trapezoid(s: Setting) -> Floats:
     """Trapezoids over all observed times later than c, from the step value at c."""
     times, survival = s.reference.table.times, s.reference.km.survival
-    pieces = np.diff(times) * (survival[1:] + survival[:-1]) / 2
-    rest = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + s.reference.tail(s.tail)
+    rest = s.reference.later_trapezoids(s.tail)
     following = np.minimum(look_up(times, s.c, "right"), times.size - 1)
     first = np.maximum(times[following] - s.c, 0.0) * (s.survival + survival[following]) / 2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from survgauge import Outcomes, Reference, SurvivalCurves, evaluate, time_error
 from survgauge.errors import SurvgaugeError
 from survgauge.evaluation import cells
 from survgauge.metrics import time_errors
+from survgauge.metrics._time_error import PAST_KEY
 from survgauge.metrics.time_errors import time_error_details
 from survgauge.reference import PseudoMeans
 
@@ -39,18 +41,44 @@ def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_s
         "sample_weight": rng.integers(0, 3, n) + 0.5 if weighted else None,
     }
     for method in time_errors.CENSORED_METHODS:
+        arguments = (y, predicted), {"method": method, **options}
         try:
-            expected = time_error_details(y, predicted, method=method, **options).value
+            whole = time_error_details(*arguments[0], **arguments[1])
         except SurvgaugeError as error:
-            expected = error
+            whole = error
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(time_errors, "PART", 4)
-            if isinstance(expected, SurvgaugeError):
-                with pytest.raises(type(expected)):
-                    time_error(y, predicted, method=method, **options)
+            if isinstance(whole, SurvgaugeError):
+                for function in (time_error, time_error_details):
+                    with pytest.raises(type(whole), match=re.escape(str(whole))):
+                        function(*arguments[0], **arguments[1])
                 continue
-            found = time_error(y, predicted, method=method, **options)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=method)
+            value = time_error(*arguments[0], **arguments[1])
+            parts = time_error_details(*arguments[0], **arguments[1])
+        close = {"rtol": 1e-12, "atol": 1e-12, "err_msg": method}
+        np.testing.assert_allclose([value, parts.value], whole.value, **close)
+        np.testing.assert_allclose(parts.psi, whole.psi, **close)
+        np.testing.assert_allclose(parts.stderr, whole.stderr, **close)
+        assert parts.convention == whole.convention
+        assert list(parts.support) == list(whole.support)
+        share = PAST_KEY
+        np.testing.assert_allclose(
+            parts.support.pop(share, 0.0), whole.support.pop(share, 0.0), **close
+        )
+        assert parts.support == whole.support
+
+
+def test_the_value_alone_is_computed_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    y, predicted = _outcomes(rng, 40), rng.random(40)
+    scored: list[int] = []
+    combine = time_errors.combine
+    monkeypatch.setattr(time_errors, "PART", 8)
+    monkeypatch.setattr(
+        time_errors, "combine", lambda s, *a, **k: scored.append(len(s.y)) or combine(s, *a, **k)
+    )
+    time_error(y, predicted)
+    assert sorted(scored) == [1, 8, 8, 8, 8, 8]  # one subject to build the tables
 
 
 @settings(deadline=None)
@@ -62,7 +90,7 @@ def test_pseudo_means_do_not_depend_on_the_pieces(seed, tail):
         return
     whole = PseudoMeans.joining(Reference(y), "step", tail)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("survgauge.reference._PIECE", 3)
+        patch.setattr("survgauge.reference.PIECE", 3)
         pieces = PseudoMeans.joining(Reference(y), "step", tail)
     np.testing.assert_array_equal(pieces.by_index, whole.by_index)
     c = np.array([y.time.max() + 1.0])

@@ -59,6 +59,8 @@ def evaluate_group(
         if many and _stage(batch[0]) > stage:
             stage = _stage(batch[0])
             _let_go(stage, problem, predictions)
+        if any(metric.needs == "risk" or metric.name == "ici" for metric in batch):
+            problem.y.order(keep=True)  # one sort serves all that rank subjects by time
         scores += _evaluate_batch(problem, predictions, group, batch, plan, remarks)
     models, names = list(predictions), [metric.name for metric in metrics]
 

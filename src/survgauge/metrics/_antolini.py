@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._sorting import sorting_order
 from ._antolini_curves import Anchors, Curves, Evaluate, Function, Grid, Source
 from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, run_bounds
 from ._pairs import PairCounts, Role
@@ -234,7 +235,7 @@ def _through(laid: Laid, slab: Anchors, curves: Curves) -> None:
 
 def _rank_flat(laid: Laid, slab: Anchors, rows: Ints, value: Floats) -> None:
     """Pairs with curves that stay at one value over the slab: binary search decides all."""
-    order = np.argsort(value)
+    order = sorting_order(value)
     value, rows = value[order], rows[order]
     total = cumulative(laid.w[rows])
     level = np.searchsorted(value, slab.value - laid.tolerance, "left")
@@ -253,7 +254,7 @@ def _rank_flat(laid: Laid, slab: Anchors, rows: Ints, value: Floats) -> None:
 def _rank_bent(laid: Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floats) -> None:
     """Pairs with falling curves: evaluate only those whose range holds the anchor's value."""
     low, high, value = curves.ranges(rows, ends, slab, laid.tolerance)
-    by_value, by_high = np.argsort(value), np.argsort(high)
+    by_value, by_high = sorting_order(value), sorting_order(high)
     slab, value, rows = slab.take(by_value), value[by_value], rows[by_high]
     # Copies of one curve are decided together.
     heads = np.flatnonzero(curves.changes(rows))

@@ -39,6 +39,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from survgauge._sorting import sorting_order
 from survgauge.metrics._auc_censoring import (
     Censoring,
     CensoringTable,
@@ -146,7 +147,7 @@ def auc_design(
     AucDesign
         To be shared by all models on these subjects.
     """
-    order = np.argsort(time) if order is None else order
+    order = sorting_order(time) if order is None else order
     sorted_time = time[order]
     if (sorted_time[1:] == sorted_time[:-1]).any():  # ten times the cost, so only where it matters
         order = np.lexsort((~event, time))

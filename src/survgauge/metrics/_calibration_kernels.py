@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import kolmogorov, ndtr
 
 from .._arrays import Bools, Floats, Ints
+from .._sorting import sorting_order
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
 
@@ -76,8 +77,8 @@ def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     """Largest |F(u) - u|, weighted so that its limit is a Brownian bridge (Hall and Wellner)."""
     u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
     table = RiskTable.of(u)
-    km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
-    g = KaplanMeier.from_counts(table.times, table.censored, table.at_risk - table.events)
+    km = KaplanMeier.from_table(table)
+    g = KaplanMeier.from_table(table, censoring=True)
     before_g = np.concatenate(([1.0], g.survival[:-1]))
     # C(u) = integral of dv / ((1-v)^2 G(v-)); only the last u can be 1, where C is infinite.
     inside = table.times < 1
@@ -133,7 +134,7 @@ def risk_groups(s: Floats, weight: Floats | None, groups: int) -> list[Ints]:
     A block of tied predictions goes where its middle lies, so neither the order of the subjects nor
     the way frequencies are written changes the groups. Groups that would be empty are left out.
     """
-    order = np.argsort(-s)
+    order = sorting_order(-s)
     sorted_s = s[order]
     new = np.concatenate(([True], sorted_s[1:] != sorted_s[:-1]))
     w: Floats = np.ones(s.size) if weight is None else weight[order]
@@ -187,7 +188,7 @@ def weighted_quantile(values: Floats, weight: Floats | None, q: Any) -> Floats:
     """Quantiles with lines between order statistics (R's type 7), each repeated `weight` times."""
     if weight is None:
         return np.asarray(np.quantile(values, q))
-    order = np.argsort(values)
+    order = sorting_order(values)
     w, ordered = weight[order], values[order]
     # An order statistic holds its value over w places; where w < 1 it keeps a point of the scale.
     end = np.cumsum(w)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._threads import run_all
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -15,6 +18,8 @@ Counts = NDArray[Any]
 # In nodes of at most 2**4 elements, comparing every pair costs less than passes over all elements.
 _LEAF_BITS = 4
 _LEAF_ROWS = 1 << 16  # elements of leaves that are compared together
+# Nodes of at most 2**12 leaves fit the cache.
+_NODE_BITS = 12
 
 
 def inversions(
@@ -26,7 +31,8 @@ def inversions(
     `left` over earlier greater ones (None: not wanted). Ranks are split in halves again and again
     down to leaves of at most 16. Padded to equal leaves, every node holds as many elements of its
     upper as of its lower half, so that the k-th upper element of a node, at place p, has p - k
-    lower ones before it, and no search is needed.
+    lower ones before it, and no search is needed. Nodes that fit the cache are split to the end one
+    after the other.
     """
     n = rank.size
     depth = max(0, (max(n, 1) - 1).bit_length() - _LEAF_BITS)
@@ -35,38 +41,60 @@ def inversions(
     full[:n] = rank
     # Full leaves number themselves.
     codes = full if leaf == 1 << _LEAF_BITS else full // leaf << _LEAF_BITS | full % leaf
-    state = _State(codes, left, right)
-    for level in reversed(range(depth)):
+    state = _State.of(codes, left, right)
+    low = min(depth, _NODE_BITS)
+    for level in reversed(range(low, depth)):
         state.split(1 << (level + _LEAF_BITS), leaf << level)
-    state.finish(leaf)
+
     later = np.empty(1 << (depth + _LEAF_BITS), dtype=state.later.dtype)
-    later[state.code] = state.later
-    if left is None:
-        return later[codes[:n]], state.earlier
-    earlier = np.empty(later.size, dtype=state.earlier.dtype)
-    earlier[state.code] = state.earlier
-    return later[codes[:n]], earlier[codes[:n]]
+    earlier = np.empty(0 if left is None else later.size, dtype=state.earlier.dtype)
+
+    def split_to_the_end(start: int) -> None:
+        node = state.part(slice(start, start + (leaf << low)))
+        for level in reversed(range(low)):
+            node.split(1 << (level + _LEAF_BITS), leaf << level)
+        node.finish(leaf)
+        later[node.code] = node.later
+        if left is not None:
+            earlier[node.code] = node.earlier
+
+    run_all(split_to_the_end, range(0, full.size, leaf << low))
+    return later[codes[:n]], earlier if left is None else earlier[codes[:n]]
 
 
+@dataclass
 class _State:
     """Elements grouped by the halves of the ranks that they lie in, by position in each group."""
 
-    def __init__(self, code: NDArray[np.int32], left: Counts | None, right: Counts | None) -> None:
+    code: NDArray[np.int32]
+    left: Counts | None
+    right: Counts | None
+    later: Counts
+    earlier: Counts
+
+    @classmethod
+    def of(cls, code: NDArray[np.int32], left: Counts | None, right: Counts | None) -> _State:
+        """All elements in one group."""
         size = code.size
-        self.code = code
-        self.left = None if left is None else _padded(left, size)
-        self.right = None if right is None else _padded(right, size)
-        self.later = np.zeros(size, dtype=np.int32 if right is None else np.float64)
-        kind = np.int32 if self.left is None else self.left.dtype
-        self.earlier = np.zeros(0 if left is None else size, dtype=kind)
-        self.k = np.arange(size >> 1, dtype=np.int32)
+        left = None if left is None else _padded(left, size)
+        right = None if right is None else _padded(right, size)
+        later = np.zeros(size, dtype=np.int32 if right is None else np.float64)
+        earlier = np.zeros(0 if left is None else size, np.int32 if left is None else left.dtype)
+        return cls(code, left, right, later, earlier)
+
+    def part(self, rows: slice) -> _State:
+        """Some of the groups."""
+        left = None if self.left is None else self.left[rows]
+        right = None if self.right is None else self.right[rows]
+        return _State(self.code[rows], left, right, self.later[rows], self.earlier[rows])
 
     def split(self, bit: int, half: int) -> None:
         """Put the lower half before the upper one in every node, counting on the way."""
         is_upper = (self.code & bit) != 0
+        k = np.arange(self.code.size >> 1, dtype=np.int32)
         upper, lower = np.flatnonzero(is_upper), np.flatnonzero(~is_upper)
         # Sizes are counted over all nodes up to the element's own; `node` is where that begins.
-        lower_before = (upper - self.k).reshape(-1, half)
+        lower_before = (upper - k).reshape(-1, half)
         node = np.arange(0, upper.size, half)[:, None]
         later = _split(self.later, lower, upper, half)
         if self.right is None:
@@ -85,7 +113,7 @@ class _State:
             self.left = left.ravel()
             del left
             earlier = _split(self.earlier, lower, upper, half)
-            earlier[:, 0] += total[(lower - self.k).reshape(-1, half)] - total[node]
+            earlier[:, 0] += total[(lower - k).reshape(-1, half)] - total[node]
             self.earlier = earlier.ravel()
         self.code = _split(self.code, lower, upper, half).ravel()
 

@@ -11,6 +11,7 @@ from .. import _interpolation as kernel
 from .._arrays import Bools, Floats, dot, look_up
 from .._curve_checks import BLOCK_VALUES
 from .._curve_reader import Scratch
+from .._sorting import sorting_order
 from ..curves import SurvivalCurves
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
@@ -111,7 +112,7 @@ def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floa
     if curves.tail == "linear":
         with np.errstate(divide="ignore", invalid="ignore"):
             end = np.where(s < 1, last / (1.0 - s), np.inf)
-        order = np.argsort(end)
+        order = sorting_order(end)
         ends = end[order]
         # Curves that ended at zero have no tail; those that never fell have a flat one.
         w = np.where(ends > last, share[order], 0.0)
@@ -223,7 +224,7 @@ class RiskInfluence:
         """Tabulate what all subjects of the test set share."""
         ranks = np.arange(_INFLUENCE_POINTS, dtype=np.float64)
         points: Floats = (ranks + 0.5) * (stop / _INFLUENCE_POINTS)
-        km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+        km = KaplanMeier.from_table(table)
         n, d = table.at_risk, table.events
         with np.errstate(divide="ignore"):
             # Where everybody left has the event, Kaplan-Meier is zero from there on.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._sorting import sorting_order
 from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, inversions, run_bounds
 
 
@@ -187,12 +188,12 @@ class _Layout:
 
     def __init__(self, time: Floats, event: Bools, risk: Floats, order: Ints | None = None) -> None:
         n = time.size
-        by_risk = np.argsort(risk)
+        by_risk = sorting_order(risk)
         level = np.empty(n, dtype=np.int32)
         level[by_risk] = _steps(risk[by_risk])
         self.tied_risks = n > 0 and int(level[by_risk[-1]]) < n - 1
         del by_risk
-        order = np.argsort(time) if order is None else order
+        order = sorting_order(time) if order is None else order
         moment = _steps(time[order])
         self.tied_times = n > 0 and int(moment[-1]) < n - 1
         self.block = np.empty(0, dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -15,6 +16,8 @@ from ..losses import Loss
 from ..surrogates import Setting, Surrogates
 from .details import standard_error
 
+#: Subjects whose contributions are squared together.
+_PIECE = 32_768
 #: Key of the support, where there are such subjects.
 PAST_KEY = "share of the result from subjects censored past the reference"
 
@@ -58,15 +61,24 @@ class TimeErrorDetails:
     @property
     def psi(self) -> Floats:
         """First-order contribution of a subject: (weight loss - value share) / normalizer."""
-        psi = (self.weight if self.share is None else self.share) * -self.value
-        psi += self.weight * self.loss
+        return self._psi(slice(None))
+
+    def _psi(self, rows: slice) -> Floats:
+        psi = (self.weight if self.share is None else self.share)[rows] * -self.value
+        psi += self.weight[rows] * self.loss[rows]
         psi /= self.normalizer
         return psi
 
     @property
     def stderr(self) -> float:
         """Analytic standard error, reference set fixed."""
-        return standard_error(self.psi, self.frequency)
+        if self.frequency is not None:
+            return standard_error(self.psi, self.frequency)
+        n, square = self.loss.size, 0.0
+        for start in range(0, n, _PIECE):  # without an array of contributions
+            psi = self._psi(slice(start, start + _PIECE))
+            square += float((psi * psi).sum())
+        return math.sqrt(square * n / (n - 1)) if n > 1 else float("nan")
 
 
 def predicted_times(predicted: Any, n: int, point: str, tau: float | None) -> tuple[Floats, Any]:
@@ -147,9 +159,9 @@ def combine(
         weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
         if lost:
             excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
-    if surrogates.defined is not setting.everybody and not (part and all_finite(loss)):
-        loss = np.where(weight > 0, loss, 0.0)
-    share = _share(weight, average, usable if lost else None, convention["method"], normalize)
+    if surrogates.defined is not setting.everybody:
+        loss = np.where(surrogates.defined, loss, 0.0)
+    share = share_of(weight, average, usable if lost else None, convention["method"], normalize)
     support["notes"] = excluded
     value = normalizer = float("nan")
     if not part:
@@ -168,16 +180,7 @@ def combine(
         late = dot(weight[rows], loss[rows])
         support[PAST_KEY] = late / total if total > 0 else 0.0
     frequency = setting.y.weight if setting.y.weighted else None
-    return TimeErrorDetails(
-        value,
-        convention,
-        support,
-        loss,
-        weight,
-        normalizer,
-        share=share,
-        frequency=frequency,
-    )
+    return TimeErrorDetails(value, convention, support, loss, weight, normalizer, share, frequency)
 
 
 def _once(surrogates: Surrogates, name: str, find: Callable[[], Any]) -> float | None:
@@ -208,13 +211,13 @@ def refuse_empty(method: str, support: dict[str, Any]) -> NoReturn:
     )
 
 
-def _share(
+def share_of(
     weight: Floats, average: Floats | None, usable: Bools | None, method: str, normalize: str
 ) -> Floats | None:
     """How much each subject counts in the divisor; None: its weight."""
     if method != "ipcw_d" or normalize == "weights":
         return None
-    share = np.ones(weight.size) if average is None else average
+    share = np.broadcast_to(np.float64(1.0), weight.size) if average is None else average
     if usable is not None:
         share = np.where(usable, share, 0.0)
     return np.where(weight > 0, share, 0.0) if normalize == "events" else share

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, Ints, positive, to_numpy
+from .._sorting import sorting_order
 from ..errors import InputError
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
@@ -66,12 +67,12 @@ class Problem:
         check_options(options)
         preset = convention_of(convention)
         reference = None if y_train is None else Reference.of(y_train)
-        y.order(keep=True)  # one sort serves all metrics
         weights = CensoringWeights(y, reference, censoring, preset)
         horizon, reason = supported_until(weights, min_g, min_at_risk)
         if time is None:
             known = (reference or Reference(y)).y
-            time = _median(known.time[known.event], known.weight[known.event])
+            weight = known.weight[known.event] if known.weighted else None
+            time = _median(known.time[known.event], weight)
         else:
             time = positive(time, "time")
         tau = None if tau is None else positive(tau, "tau")
@@ -155,11 +156,13 @@ def check_options(options: dict[str, Any]) -> None:
         )
 
 
-def _median(times: Floats, weight: Floats) -> float:
+def _median(times: Floats, weight: Floats | None) -> float:
     """Median of times that stand for `weight` subjects each; NaN if there are none."""
     if times.size == 0:
         return float("nan")
-    order = np.argsort(times)
+    if weight is None:
+        return float(np.median(times))
+    order = sorting_order(times)
     reached = np.cumsum(weight[order])
     half = reached[-1] / 2
     middle = reached.searchsorted(half, "left"), reached.searchsorted(half, "right")
@@ -177,16 +180,16 @@ def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -
     if not (isinstance(min_at_risk, int | float | np.integer) and min_at_risk >= 1):
         raise InputError(f"min_at_risk must be a number of at least 1; got {min_at_risk!r}")
     y = weights.y.present()
-    by_time = y.order()
-    order = y.time[by_time]
+    ends = {"past-follow-up": weights.identified_until}
     if y.weighted:
+        by_time = y.order()
         at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
         enough = np.flatnonzero(at_risk >= min_at_risk)
-    else:
-        enough = np.arange(max(order.size - int(np.ceil(min_at_risk)) + 1, 0))
-    ends = {"past-follow-up": weights.identified_until}
-    if enough.size:
-        ends["thin-risk-set"] = float(order[enough[-1]])
+        if enough.size:
+            ends["thin-risk-set"] = float(y.time[by_time[enough[-1]]])
+    elif len(y) >= min_at_risk:
+        place = len(y) - int(np.ceil(min_at_risk))
+        ends["thin-risk-set"] = float(np.partition(y.time, place)[place])
     if weights.km is not None:
         # G(t-) falls below the floor just after the first time at which G does.
         low = np.flatnonzero(weights.km.survival < min_g)

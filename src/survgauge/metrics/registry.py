@@ -25,7 +25,7 @@ from .probability import (
 )
 from .problem import Problem
 from .smooth_calibration import integrated_calibration_index
-from .time_errors import CENSORED_METHODS, error_of
+from .time_errors import CENSORED_METHODS, errors_of
 
 
 class Measured(Protocol):
@@ -106,7 +106,7 @@ def _time_error(method: str, loss: str) -> Compute:
             (rule.point, tau), lambda: Point.of(*predicted_times(predicted, n, rule.point, tau))
         )
         normalize = problem.options.get("normalize", "n")
-        return error_of(setting, point, predicted, method, rule, normalize)
+        return errors_of(setting, point, predicted, (method,), rule, normalize)[method]
 
     return compute
 

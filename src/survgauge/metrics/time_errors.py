@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from .._arrays import dot
 from .._threads import in_order
 from ..adapters import as_curves, is_flat
 from ..curves import SurvivalCurves
 from ..errors import one_of
 from ..losses import LOSSES, Loss
 from ..surrogates import METHODS, Setting, make_setting
+from ._support_sum import SupportSum
 from ._time_error import (
     Point,
     TimeErrorDetails,
@@ -22,12 +24,14 @@ from ._time_error import (
     combine,
     convention,
     predicted_times,
+    refuse_empty,
+    share_of,
     shared_support,
 )
 
 #: Methods that look every censored subject up among the reference event times.
 LOOKING_UP = ("margin", "ipcw_t", "po", "pop_po", "expected")
-#: Subjects looked at together where only the value is wanted.
+#: Subjects looked at together.
 PART = 65_536
 
 NORMALIZERS = ("n", "weights", "events")
@@ -88,8 +92,7 @@ def time_errors(
         censoring=censoring,
         true_time=true_time,
     )
-    rule = LOSSES[loss]
-    return {name: error_of(*question, name, rule, normalize, sample_weight) for name in names}
+    return errors_of(*question, names, LOSSES[loss], normalize, sample_weight)
 
 
 def _question(
@@ -121,52 +124,90 @@ def mean_error(
     normalize: str = "n",
     sample_weight: Any = None,
 ) -> float:
-    """Value of `error_of` alone: subjects in parts that stay in the cache, on several threads."""
-    arguments = setting, point, predicted, method, rule, normalize
-    starts = range(0, len(setting.y), PART)
-    if len(starts) == 1 or rule.domain is not None or not setting.divisible:
-        return error_of(*arguments, sample_weight).value
-    average = average_weight(setting, sample_weight)
-    rules = convention(setting, method, rule, predicted, normalize)
-    if method in LOOKING_UP:
-        _ = setting.j  # many look-ups together find each other's memory in the cache
-    # Tables of the reference are built before several threads look at them.
-    METHODS[method](setting.part(slice(0, 1)))
-
-    def sums(start: int) -> tuple[float, float, bool]:
-        rows = slice(start, start + PART)
-        some, weight = setting.part(rows), None if average is None else average[rows]
-        surrogates = METHODS[method](some)
-        found = combine(
-            some, surrogates, rule, point.times[rows], weight, normalize, rules, {}, part=True
-        )
-        total = found.value * found.normalizer if found.normalizer > 0 else 0.0
-        return total, found.normalizer, bool(found.weight.any())
-
+    """Value of `errors_of` alone, in less memory."""
+    question = setting, point, predicted, (method,), rule, normalize, sample_weight
+    if not _divisible(setting, rule):
+        return errors_of(*question)[method].value
     total, normalizer, anybody = 0.0, 0.0, False
-    for part in in_order(sums, starts):
-        total, normalizer, anybody = total + part[0], normalizer + part[1], anybody or part[2]
+    for _, (part,) in _parts(*question):
+        total += dot(part.weight, part.loss)
+        normalizer += float((part.weight if part.share is None else part.share).sum())
+        anybody = anybody or bool(part.weight.any())
     if not (normalizer > 0 and anybody):  # refused there, with the reasons
-        return error_of(*arguments, sample_weight).value
+        return errors_of(*question)[method].value
     return total / normalizer
 
 
-def error_of(
+def errors_of(
     setting: Setting,
     point: Point,
     predicted: Any,
-    method: str,
+    methods: tuple[str, ...],
     rule: Loss,
     normalize: str = "n",
     sample_weight: Any = None,
-) -> TimeErrorDetails:
-    """One method on a setting and predicted times that other methods may share."""
+) -> dict[str, TimeErrorDetails]:
+    """Several methods on a setting and predicted times."""
     one_of("normalize", normalize, NORMALIZERS)
     average = average_weight(setting, sample_weight)
-    rules = convention(setting, method, rule, predicted, normalize)
+    rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
     counts = shared_support(setting, point)
-    surrogates = METHODS[method](setting)
-    return combine(setting, surrogates, rule, point.times, average, normalize, rules, counts)
+    if not _divisible(setting, rule):
+        made = ((m, METHODS[m](setting)) for m in methods)
+        arguments = rule, point.times, average, normalize
+        return {m: combine(setting, s, *arguments, rules[m], dict(counts)) for m, s in made}
+    n = len(setting.y)
+    filled = [(np.empty(n), np.empty(n), SupportSum()) for _ in methods]
+    question = setting, point, predicted, methods, rule, normalize, sample_weight
+    for rows, parts in _parts(*question):
+        for (loss, weight, support), part in zip(filled, parts, strict=True):
+            loss[rows], weight[rows] = part.loss, part.weight
+            support.add(part.support)
+    frequency, found = setting.y.weight if setting.y.weighted else None, {}
+    for method, (loss, weight, support) in zip(methods, filled, strict=True):
+        share = share_of(weight, average, None, method, normalize)
+        normalizer, total = float((weight if share is None else share).sum()), dot(weight, loss)
+        known = counts | support.result(total)
+        if not (normalizer > 0 and weight.any()):
+            refuse_empty(method, known)
+        found[method] = TimeErrorDetails(
+            total / normalizer, rules[method], known, loss, weight, normalizer, share, frequency
+        )
+    return found
+
+
+def _divisible(setting: Setting, rule: Loss) -> bool:
+    """Whether there are so many subjects, each by itself, that parts are better."""
+    return len(setting.y) > PART and rule.domain is None and setting.divisible
+
+
+def _parts(
+    setting: Setting,
+    point: Point,
+    predicted: Any,
+    methods: tuple[str, ...],
+    rule: Loss,
+    normalize: str,
+    sample_weight: Any,
+) -> Iterator[tuple[slice, list[TimeErrorDetails]]]:
+    """Subjects in parts that stay in the cache, on several threads."""
+    average = average_weight(setting, sample_weight)
+    rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
+    # Many look-ups together find each other's memory in the cache.
+    if any(method in LOOKING_UP for method in methods):
+        _ = setting.j
+    if "ipcw_d" in methods:
+        _ = setting.observable
+
+    def score(rows: slice) -> tuple[slice, list[TimeErrorDetails]]:
+        some, weight = setting.part(rows), None if average is None else average[rows]
+        made = ((m, METHODS[m](some)) for m in methods)
+        arguments = rule, point.times[rows], weight, normalize
+        return rows, [combine(some, s, *arguments, rules[m], {}, part=True) for m, s in made]
+
+    score(slice(0, 1))  # builds the reference's tables before several threads look at them
+    n = len(setting.y)
+    return in_order(score, [slice(start, min(start + PART, n)) for start in range(0, n, PART)])
 
 
 def time_error(

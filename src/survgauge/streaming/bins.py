@@ -8,11 +8,11 @@ import numpy as np
 
 from .._arrays import Floats
 from ..errors import UndefinedMetricError
+from ..metrics._support_sum import SupportSum
 from ..metrics.calibration import ASYMPTOTIC, CONSERVATIVE, bins_test, d_calibration
 from ..metrics.details import Details
 from ..outcomes import Outcomes
 from ..predictions import Prediction
-from .support import SupportSum
 
 
 class BinCounts:

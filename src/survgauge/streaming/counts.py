@@ -86,12 +86,12 @@ class OutcomeCounts:
     def kaplan_meier(self) -> KaplanMeier:
         """Kaplan-Meier of the event time."""
         table = self.table()
-        return KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+        return KaplanMeier.from_table(table)
 
     def censoring(self) -> KaplanMeier:
         """G, the distribution of the censoring time."""
         table = self.table()
-        return KaplanMeier.from_counts(table.times, table.censored, table.at_risk - table.events)
+        return KaplanMeier.from_table(table, censoring=True)
 
     def outcomes(self) -> Outcomes:
         """Return outcomes with frequencies that have these counts, events first at equal times."""

@@ -8,9 +8,11 @@ blocks every subject is read B times.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,12 @@ from ..errors import InputError, UndefinedMetricError
 from ..metrics._concordance import Question, as_close_as, make_question
 from ..metrics._inversions import back
 from ..metrics._pairs import pair_counts
+from ..metrics._support_sum import SupportSum
 from ..metrics._tally import Tally, tally_counts
 from ..metrics.details import Details
 from ..metrics.problem import Problem
 from ..outcomes import Outcomes
 from .moments import Moments
-from .support import SupportSum
 
 #: With fewer events a C below one half is no sign of anything (as in memory).
 _FEW_EVENTS = 10
@@ -125,6 +127,7 @@ class External:
                 f"memory: columns do not fit and there is no room on disk for them ({error}); set "
                 "TMPDIR to a folder that can be written"
             ) from error
+        self._numbers = count()
         #: Rows that a block may have: what counting their pairs takes fits into half the limit.
         self.block_rows = max(10_000, limit // 2 // 400)
 
@@ -134,26 +137,33 @@ class External:
     def __exit__(self, *error: object) -> None:
         self._folder.cleanup()
 
-    def spill(self, part: Any) -> None:
-        """Take the columns of a part off its hands, and write them to disk."""
+    def spill(self, whole: Any) -> None:
+        """Take the columns of a part (of each of its groups) off its hands, and write them."""
+        for _, part in whole.parts():
+            self._spill(part)
+
+    def _spill(self, part: Any) -> None:
         columns, part.columns = part.columns, None
         if columns is None:
             return
         number = columns.first_row()
-        path = Path(self._folder.name) / f"part{number:015d}.npz"
+        path = Path(self._folder.name) / f"part{next(self._numbers):09d}.npz"
         y, risks = columns.outcomes(), columns.risks()
         weight = {"weight": y.weight} if y.weighted else {}
         more = {f"risk{i}": risks[model] for i, model in enumerate(columns.models)}
         np.savez(path, time=y.time, event=y.event, **weight, **more)
         part.spilled = [(number, str(path), dict(columns.undefined))]
 
-    def cells(self, plan: Any, total: Any) -> dict[tuple[str, str], Any]:
-        """Return what computes each cell: {(model, metric): function}."""
+    def cells(self, plan: Any, whole: Any) -> dict[Any, dict[tuple[str, str], Any]]:
+        """Return what computes each cell of each group: {group: {(model, metric): function}}."""
         from .plan import make_problem
 
         if plan.problem.reference is None:
             return {}
-        problem = make_problem(total.outline, plan.problem.reference, plan.settings)
+        problem = make_problem(whole.outline, plan.problem.reference, plan.settings)
+        return {group: self._cells(plan, problem, part) for group, part in whole.parts()}
+
+    def _cells(self, plan: Any, problem: Problem, total: Any) -> dict[tuple[str, str], Any]:
         models = tuple(plan.layout.predictions)
         paths = [Path(path) for _, path, _ in sorted(total.spilled)]
         undefined: dict[str, str] = {}
@@ -161,7 +171,8 @@ class External:
             undefined = {**why, **undefined}
         edges = time_edges(paths, total.rows, self.block_rows)
         weighted = total.outline.weighted
-        blocks = Blocks(Path(self._folder.name), edges, models, weighted)
+        folder = Path(tempfile.mkdtemp(dir=self._folder.name))
+        blocks = Blocks(folder, edges, models, weighted)
         for path in paths:
             with np.load(path) as found:
                 y = Outcomes._trusted(
@@ -175,6 +186,7 @@ class External:
             found_all = _attempt(blocks, name, problem, tuple(m for m in models if m in known))
             for model in models:
                 cells[model, name] = _Cell(found_all, model, undefined.get(model))
+        shutil.rmtree(folder)
         return cells
 
 

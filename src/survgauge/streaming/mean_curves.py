@@ -123,7 +123,7 @@ class MeanCurves:
         if not stop > 0:
             raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
         lines, how = self._lines(model, stop)
-        km = KaplanMeier.from_counts(table.times, table.events, table.at_risk)
+        km = KaplanMeier.from_table(table)
         value = squared_gap(lines, km, stop).integral / stop
         gap = follow_up.influence.gap(lines, stop)
         curves = self.like[model]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, UndefinedMetricError
+from ..metrics._support_sum import SupportSum
 from ..metrics._time_error import PAST_KEY, TimeErrorDetails
 from ..metrics.details import Details
 from ..outcomes import Outcomes
 from .moments import Moments
-from .support import SupportSum
 
 
 class StreamedMean:

@@ -20,13 +20,13 @@ from ..errors import InputError, SurvgaugeError, UndefinedMetricError
 from ..inference import bootstrap_counts
 from ..losses import LOSSES
 from ..metrics import _time_error as time_error
+from ..metrics._support_sum import SupportSum
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric
 from ..predictions import Prediction
 from ..surrogates import METHODS, Setting, Surrogates, make_setting
 from .chunks import Chunk
 from .moments import Moments
-from .support import SupportSum
 
 #: Stands for Kaplan-Meier of the reference set among the models.
 BASELINE = ""
@@ -117,7 +117,7 @@ class SumCells:
                 raise RuntimeError("models of one metric must share what they are divided by")
             shared = part.s
             self.convention.setdefault(model, part.convention)
-            self.support[model].add(part.support, chunk.start)
+            self.support[model].add(_numbered(part.support, chunk), chunk.start)
         listed = [parts[model] for model in self.models]
 
         def fill(rows: slice, out: Floats) -> None:
@@ -349,6 +349,16 @@ def _model_errors(
         )
         share = details.weight if details.share is None else details.share
         yield method, Part(details.weight, details.loss, share, rules, details.support)
+
+
+def _numbered(support: dict[str, Any], chunk: Chunk) -> dict[str, Any]:
+    """Support in which subjects are numbered from the chunk's start on, also those of a group."""
+    if chunk.rows is None or "infinite_for" not in support:
+        return support
+    rows = chunk.rows
+    listed, more, count = str(support["infinite_for"]).partition(", ...")
+    named = ", ".join(str(rows[int(number)]) for number in listed.split(", "))
+    return {**support, "infinite_for": named + more + count}
 
 
 def draws(chunk: Chunk, n_boot: int, seed: int) -> Floats | None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..errors import name_some
-from ..metrics._time_error import PAST_KEY
+from ._time_error import PAST_KEY
 
 #: Numbers that add up over parts.
 _ADDED = frozenset(
