@@ -140,14 +140,12 @@ def check_measured(metric: Metric, measured: Measured, model: str) -> list[Evalu
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.0f}: G is small there")
-    if metric.name in _C_INDICES and measured.psi is not None:
-        stderr = standard_error(measured.psi, measured.frequency)
-        if measured.value + 2 * stderr < 0.5:
-            remark(
-                "c-below-half",
-                f"{measured.value:.3f} is significantly below 0.5: is the sign of the risk right "
-                "(higher must mean earlier)?",
-            )
+    if metric.name in _C_INDICES and measured.value + 2 * measured.stderr < 0.5:
+        remark(
+            "c-below-half",
+            f"{measured.value:.3f} is significantly below 0.5: is the sign of the risk right "
+            "(higher must mean earlier)?",
+        )
     return found
 
 
