@@ -12,7 +12,7 @@ from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
 from survgauge.streaming.accumulator import Accumulator
-from survgauge.streaming.call import Ask, first_pass, make_plan
+from survgauge.streaming.call import Ask, first_pass, make_plan, score_item
 from survgauge.streaming.counts import OutcomeCounts, Outline
 from survgauge.streaming.external import Blocks, concordance_by_blocks
 from survgauge.streaming.layout import Layout
@@ -77,6 +77,36 @@ def test_parts_merge_in_any_order(seed, places, random, bootstrap):
     stream = ask.finish(parts[0], 40)
     expected = streamed([columns], y_train, n_boot=12, bootstrap=bootstrap)
     assert differences(expected.to_dict(), stream.to_dict()) == []
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.integers(1, 40), st.integers(0, 1000), cuts, st.randoms(), st.booleans(), st.integers(1, 5)
+)
+def test_groups_give_what_they_give_in_memory(n, seed, places, random, weighted, groups):
+    columns, y_train = draw(n, seed, train=20)
+    rng = np.random.default_rng(seed)
+    columns["by"] = rng.integers(0, groups, n)
+    if weighted:
+        columns["weight"] = rng.integers(1, 4, n).astype(float)
+    names = [name for name in NAMES if name != "ici"]
+    whole = in_memory(columns, y_train, n_boot=60, metrics=names, by=columns["by"])
+    ask = Ask.of(names, 0.95, 0, 60, False, True, "", {}, y_train)
+    source = as_source(cut(columns, places))
+    layout = Layout.of(COLUMNS, weight="weight" if weighted else None, by="by")
+    layout = layout.resolved(source.first())
+    outline = first_pass(source, layout, ask, 1, None)
+    plan = make_plan(ask, layout, sg.Reference(y_train), outline)
+    parts = [score_item(item, plan).detach() for item in source.items(None)]
+    parts = [pickle.loads(pickle.dumps(part)) for part in parts]
+    while len(parts) > 1:  # any tree
+        one = parts.pop(random.randrange(len(parts)))
+        one.merge(parts.pop(random.randrange(len(parts))))
+        parts.append(one)
+    found = ask.finish(parts[0].attach(plan), n).to_dict()
+    # Subjects of a stream are numbered through all groups.
+    wrong = [t for t in differences(whole.to_dict(), found) if "infinite_for" not in t]
+    assert wrong == []
 
 
 @settings(max_examples=60, deadline=None)

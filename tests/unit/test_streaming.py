@@ -383,7 +383,7 @@ def test_rows_must_match_between_folders(data, tmp_path):
         ({"metrics": ["mae_pp"]}, "metrics must be one of"),
         ({"censoring": lambda t, side: t}, "censoring must be a KaplanMeier"),
         ({"convention": "pycox"}, "divides ibs by the sum of weights"),
-        ({"by": [1]}, "by: groups are not supported"),
+        ({"by": [1]}, "by must be the name of a column"),
         ({"predictions": {}}, "at least one model"),
         ({"predictions": {"a": 3}}, "must be the name of a column"),
         ({"predictions": {"a": "zz"}}, "no column 'zz'"),

@@ -71,7 +71,7 @@ def test_a_single_file_streams_where_pred_names_a_column(place, capsys):
         (["--pred", "x=lr", "--grid", "x=a,b"], "--grid must be times"),
         (["--pred", "x=lr", "--grid", "y=1,2"], "there is no --pred named 'y'"),
         (["--pred", "x=lr", "--pred", "x=lr"], "given twice"),
-        (["--pred", "x=lr", "--by", "event"], "--by is not supported"),
+        (["--pred", "x=lr", "--by", "sex"], "no column 'sex'"),
         (["--pred", "x=lr", "--memory", "lots"], "memory must be a size"),
         (["--pred", "x=lr", "--scheduler", "tcp://x"], "--scheduler belongs to --engine dask"),
         (["--pred", "x=lr", "--engine", "dask", "--memory", "1GB"], "belong to --engine local"),

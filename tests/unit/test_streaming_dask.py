@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,13 +25,21 @@ pd = pytest.importorskip("pandas")
 
 @pytest.fixture(scope="module")
 def cluster():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    # Port 0, any that is free: without an address all clusters of a machine want the same one, and
+    # that it is taken is a warning, which is an error here.
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
+        pytest.MonkeyPatch.context() as patch,
         dask.config.set({"distributed.worker.daemon": False}),
-        distributed.LocalCluster(processes=True, host="127.0.0.1", **options) as started,
-        distributed.Client(started, set_as_default=False) as client,
     ):
-        yield client
+        # Workers inherit the path and must find the classes of this file: if they cannot read what
+        # they are sent they die, and everybody waits for them.
+        patch.syspath_prepend(str(Path(__file__).parents[2]))
+        with (
+            distributed.LocalCluster(processes=True, host="127.0.0.1", **options) as started,
+            distributed.Client(started, set_as_default=False) as client,
+        ):
+            yield client
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +64,17 @@ def test_partitions_give_what_the_whole_gives(cluster, data):
     columns, y_train, expected = data
     frame = dd.from_pandas(wide(columns), npartitions=5)
     found = sg.evaluate_dask(frame, y_train=y_train, predictions=SPECS, client=cluster, **OPTIONS)
+    assert differences(expected, found.to_dict()) == []
+
+
+def test_groups(cluster, data):
+    columns, y_train, _ = data
+    labels = np.array(["north", "south"])[np.arange(400) % 5 % 2]
+    names = ["mae_po", "ibs", "harrell", "km_calibration"]
+    expected = in_memory(columns, y_train, n_boot=12, metrics=names, by=labels).to_dict()
+    frame = dd.from_pandas(wide(columns).assign(site=labels), npartitions=5)
+    options = {**OPTIONS, "metrics": names, "by": "site", "predictions": SPECS}
+    found = sg.evaluate_dask(frame, y_train=y_train, client=cluster, **options)
     assert differences(expected, found.to_dict()) == []
 
 

@@ -85,9 +85,11 @@ class Accumulator:
             if len(data) > size:
                 part = data.rows(first, min(first + size, len(data)))
                 part.label = f"{data.label}, from row {begin + first} on"
-            y, predictions = self.plan.layout.read(part)
+            layout, at = self.plan.layout, begin + first
+            y, predictions = layout.read(part)
+            labels = layout.labels(part, at)
             try:
-                self._add(Chunk(y, predictions, begin + first, part.label))
+                self._add(Chunk(y, predictions, at, part.label, labels))
             except InputError as error:
                 raise located(error, part.label) from error
 
@@ -115,7 +117,7 @@ class Accumulator:
         """Add to the sums."""
         plan, y, models = self.plan, chunk.y, chunk.predictions
         problem = plan.of(y)
-        counts = draws(chunk, plan.n_boot, plan.seed)
+        counts = draws(chunk, plan.n_boot, plan.seed) if chunk.counts is None else chunk.counts
         known = dict(models)
         if plan.baseline and plan.sums:
             known[BASELINE] = plan.baseline_prediction(len(y))
@@ -148,7 +150,8 @@ class Accumulator:
     def _note(self, chunk: Chunk) -> None:
         """Count the subjects."""
         y = chunk.y
-        self._mark([(chunk.start, chunk.start + len(y))])
+        if chunk.rows is None:  # of a group, who counts all subjects does
+            self._mark([(chunk.start, chunk.start + len(y))])
         self.rows += len(y)
         self.events += int(y.event.sum())
         self.outline.update(y, chunk.start)
@@ -209,6 +212,16 @@ class Accumulator:
         self.curves += other.curves
         self.spilled += other.spilled
 
+    def copy(self) -> Accumulator:
+        """Return a part of its own with the same plan."""
+        plan, self._plan = self._plan, None  # not copied: the reference set is in it
+        try:
+            twin = deepcopy(self)
+        finally:
+            self._plan = plan
+        twin._plan = plan
+        return twin
+
     # -- out -----------------------------------------------------------------------------------
 
     def result(self, confidence: float | None = 0.95, unit: str = "", **more: Any) -> Any:
@@ -216,6 +229,14 @@ class Accumulator:
         from .assemble import assemble
 
         return assemble(self, confidence, unit, **more)
+
+    def parts(self) -> list[tuple[Any, Accumulator]]:
+        """Groups with their labels; without groups it is all of one that has no label."""
+        return [(None, self)]
+
+    def all_sums(self, key: str) -> SumCells | None:
+        """Sums over all subjects; None where nobody was scored."""
+        return self.sums.get(key)
 
     def whole_curves(self) -> dict[str, Prediction]:
         """Return the curves that were kept, in order of their rows."""

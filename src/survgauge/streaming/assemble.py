@@ -16,6 +16,7 @@ from ..evaluation.result import NAN, Evaluation, Score
 from ..evaluation.warnings import (
     TAIL_SHARE,
     EvaluationWarning,
+    check_groups,
     check_measured,
     check_problem,
     tails_that_decide,
@@ -46,9 +47,12 @@ def assemble(
     *,
     n_boot: int = 100,
     rows: int | None = None,
-    external: dict[Cell, Any] | None = None,
+    external: dict[Any, dict[Cell, Any]] | None = None,
 ) -> Evaluation:
-    """Put the evaluation together; `rows` is how many there should be."""
+    """Put the evaluation together; `rows` is how many there should be.
+
+    `external` has, for each group, what computes the cells whose columns are on disk.
+    """
     plan = parts.plan
     _check_rows(parts, rows)
     if rows is not None and plan.digest not in (None, parts.outline.digest):
@@ -57,14 +61,25 @@ def assemble(
         raise InputError("a stream needs a reference set")
     problem = make_problem(parts.outline, plan.problem.reference, plan.settings)
     census = _census(parts, problem)
-    work = _Work(parts, problem, confidence, n_boot)
-    scores, remarks = work.all_cells(external or {})
     warnings = check_problem(problem, census)
-    warnings += remarks
+    sizes = {
+        str(group): {"subjects": part.rows, "events": part.events}
+        for group, part in parts.parts()
+        if group is not None
+    }
+    warnings += check_groups(sizes)
+    scores: list[Score] = []
+    for group, part in parts.parts():
+        work = _Work(part, problem, confidence, n_boot, group)
+        found, remarks = work.all_cells((external or {}).get(group, {}))
+        scores += found
+        warnings += remarks
     if "mae_po" in plan.metrics and plan.tails and confidence is not None:
-        warnings += work.tails(confidence)
+        warnings += _tails(parts, confidence)
     models = tuple(plan.layout.predictions)
     support = support_of(problem, census, scores)
+    if sizes:
+        support["groups"] = sizes
     y: Any = None
     if parts.columns is not None:
         y = parts.columns.outcomes()
@@ -96,13 +111,18 @@ def _census(parts: Accumulator, problem: Problem) -> Census:
 
 
 class _Work:
-    """All cells, one after the other."""
+    """All cells of a group (or of all subjects), one after the other."""
 
     def __init__(
-        self, parts: Accumulator, problem: Problem, confidence: float | None, n_boot: int
+        self,
+        parts: Accumulator,
+        problem: Problem,
+        confidence: float | None,
+        n_boot: int,
+        group: Any = None,
     ) -> None:
         self.parts, self.problem, self.confidence = parts, problem, confidence
-        self.n_boot = n_boot
+        self.n_boot, self.group = n_boot, group
         self.plan: Plan = parts.plan
         self.scores: dict[Cell, Score] = {}
         self.remarks: list[EvaluationWarning] = []
@@ -121,6 +141,7 @@ class _Work:
         remarks = [w for w in self.remarks if w.model is not None]
         remarks.sort(key=lambda w: order.index((str(w.model), str(w.metric))))
         remarks += [w for w in self.remarks if w.model is None]
+        remarks = [replace(remark, group=self.group) for remark in remarks]
         return [self.scores[cell] for cell in order if cell in self.scores], remarks
 
     def _offers(self, model: str, needs: str) -> bool:
@@ -146,7 +167,8 @@ class _Work:
         except UndefinedMetricError as error:
             warning = EvaluationWarning("undefined-metric", str(error), model, metric.name)
             self.remarks.append(warning)
-            self.scores[model, metric.name] = Score(model, metric, None, None, *self._base(metric))
+            empty = Score(model, metric, self.group, None, *self._base(metric))
+            self.scores[model, metric.name] = empty
             return
         self.remarks += check_measured(metric, measured, model)
         stderr = low = high = NAN
@@ -166,7 +188,7 @@ class _Work:
             )
             low, high = interval.low, interval.high
         self.scores[model, metric.name] = Score(
-            model, metric, None, measured, stderr, low, high, replicates, base, against
+            model, metric, self.group, measured, stderr, low, high, replicates, base, against
         )
 
     def _base(self, metric: Metric) -> tuple[Any, ...]:
@@ -213,7 +235,7 @@ class _Work:
         scores = evaluate_group(
             replace(self.problem, y=y, follow_up=None),
             predictions,
-            None,
+            self.group,
             metrics=metrics,
             confidence=self.confidence,
             seed=self.plan.seed,
@@ -227,22 +249,22 @@ class _Work:
             if remark not in self.remarks:
                 self.remarks.append(remark)
 
-    def tails(self, confidence: float) -> list[EvaluationWarning]:
-        """Pairs of models whose comparison in days is decided by the curves' tails."""
-        from .accumulator import HELD
 
-        parts = self.parts
-        if HELD not in parts.sums:
-            return []
-        if max(parts.shares.values()) / parts.rows <= TAIL_SHARE / 2:
-            return []
-        held, given = parts.sums[HELD], parts.sums["mae_po"]
-        try:
-            usual = {model: given.measured(model) for model in held.models}
-            stopped = {model: held.measured(model) for model in held.models}
-        except UndefinedMetricError:
-            return []
-        return tails_that_decide(usual, stopped, lambda a, b: a.stderr_against(b), confidence)
+def _tails(parts: Accumulator, confidence: float) -> list[EvaluationWarning]:
+    """Pairs of models whose comparison in days is decided by the curves' tails."""
+    from .accumulator import HELD
+
+    held, given = parts.all_sums(HELD), parts.all_sums("mae_po")
+    if held is None or given is None:
+        return []
+    if max(parts.shares.values()) / parts.rows <= TAIL_SHARE / 2:
+        return []
+    try:
+        usual = {model: given.measured(model) for model in held.models}
+        stopped = {model: held.measured(model) for model in held.models}
+    except UndefinedMetricError:
+        return []
+    return tails_that_decide(usual, stopped, lambda a, b: a.stderr_against(b), confidence)
 
 
 def _outcomes(plan: Plan, parts: Accumulator) -> Outcomes:

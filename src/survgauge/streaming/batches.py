@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Ints
 from ..errors import InputError
 
 
@@ -74,7 +75,7 @@ class Batch:
             part = data.iloc[start:stop]
         return Batch(part, self.label)
 
-    def _column(self, name: str) -> Any:
+    def _found(self, name: str) -> Any:
         if name not in self.names:
             shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
             raise InputError(f"{self.label}: no column {name!r}; columns are {shown}")
@@ -83,6 +84,10 @@ class Batch:
             column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
             if hasattr(column, "num_chunks"):
                 column = column.chunk(0)
+        return column
+
+    def _column(self, name: str) -> Any:
+        column = self._found(name)
         if self._arrow and column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"{self.label}: column {name!r} has no value in row {row + 1}")
@@ -131,6 +136,31 @@ class Batch:
         if array.dtype.kind not in "fiub":
             array = self._numbers(array, name)
         return array
+
+    def codes(self, name: str) -> tuple[Ints, list[Any]]:
+        """Return labels as (codes, values): values[codes[i]] is that of row i, -1 is a gap."""
+        column = self._found(name)
+        if self._arrow:
+            if _holds_lists(column.type):
+                raise InputError(f"{self.label}: column {name!r} holds lists, not one label a row")
+            coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+            indices = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+            return indices.astype(np.intp), coded.dictionary.to_pylist()
+        if hasattr(column, "factorize"):  # of a pandas frame
+            codes, values = column.factorize()
+            return np.asarray(codes, dtype=np.intp), list(values)
+        array = column if isinstance(column, np.ndarray) else np.array(list(column), dtype=object)
+        if array.ndim != 1:
+            raise InputError(f"{self.label}: column {name!r} holds lists, not one label a row")
+        if array.dtype != object:
+            values, codes = np.unique(array, return_inverse=True)
+            return codes, values.tolist()
+        known: dict[Any, int] = {}
+        try:
+            numbers = [known.setdefault(label, len(known)) for label in array.tolist()]
+        except TypeError as error:
+            raise InputError(f"{self.label}: column {name!r} must hold labels; {error}") from error
+        return np.array(numbers, dtype=np.intp), list(known)
 
     def _numbers(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """Read Python objects as numbers; text is refused."""

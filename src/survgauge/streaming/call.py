@@ -22,11 +22,13 @@ from .accumulator import Accumulator
 from .assemble import few_replicates
 from .counts import OutcomeCounts, Outline
 from .engine import checked_workers, in_turn, merged
+from .groups import GroupedAccumulator, GroupedOutline, last_time_of
 from .layout import Layout
 from .mean_curves import FollowUp
 from .memory import Budget
 from .plan import (
     FORESIGHT,
+    GroupPlan,
     Plan,
     check_conventions,
     check_settings,
@@ -55,6 +57,7 @@ def evaluate_stream(
     time_column: str = "time",
     event_column: str = "event",
     weight_column: str | None = None,
+    by: str | None = None,
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
     workers: int | None = None,
@@ -92,6 +95,9 @@ def evaluate_stream(
         Whether losses are compared with Kaplan-Meier of the reference set (the column `skill`).
     time_column, event_column, weight_column : str
         Columns of the outcomes; weights are frequencies.
+    by : str, optional
+        Column with the group of each subject (text, whole numbers, flags, categories). Groups are
+        evaluated each by itself against the same reference and horizon.
     apart : mapping of name to path, optional
         Parquet files with a model's predictions, row by row those of the outcomes' files. Their
         columns are called ``name/column`` in `predictions`.
@@ -130,7 +136,7 @@ def evaluate_stream(
     )
     count = checked_workers(workers)
     budget = Budget.of(memory)
-    layout = Layout.of(predictions, time_column, event_column, weight_column)
+    layout = Layout.of(predictions, time_column, event_column, weight_column, by)
     reference = reference_of(y_train, time_column, event_column)
     source = as_source(batches, apart=apart)
     layout = layout.resolved(source.first())
@@ -184,8 +190,6 @@ class Ask:
     ) -> Ask:
         """Check the arguments that all engines share."""
         check_settings(settings, y_train)
-        if settings.pop("by", None) is not None:
-            raise InputError("by: groups are not supported in a stream; filter the batches instead")
         if confidence is not None:
             probability(confidence, "confidence")
         if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
@@ -249,17 +253,25 @@ def first_pass(
 
 def outline_item(item: Item, layout: Layout, at_risk: float, keep: bool) -> Outline:
     """Look at the outcomes of a piece of the stream."""
-    found, start = Outline(at_risk, keep), item.start
+    start = item.start
+    found = Outline(at_risk, keep)
+    if layout.by is not None:
+        found = GroupedOutline(at_risk, keep, layout.by)
     for batch in item.batches(layout.outcome_columns):
         if len(batch):
-            found.update(layout.outcomes(batch), start)
+            labels = layout.labels(batch, start)
+            if isinstance(found, GroupedOutline) and labels is not None:
+                found.update_groups(layout.outcomes(batch), start, labels)
+            else:
+                found.update(layout.outcomes(batch), start)
             start += len(batch)
     return found
 
 
 def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
     """Score a piece of the stream."""
-    part, start = Accumulator(plan), item.start
+    start = item.start
+    part = Accumulator(plan) if plan.layout.by is None else GroupedAccumulator(plan)
     for batch in item.batches(plan.layout.columns()):
         if len(batch):
             part.update(batch, start)
@@ -272,6 +284,7 @@ def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
 def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline | None) -> Plan:
     """Decide what every chunk is asked."""
     threshold = reference_horizon(reference, ask.settings)
+    groups: dict[Any, GroupPlan] | None = None
     if outline is None:
         known = Outline(ask.at_risk)
         known.update(reference.y, 0)  # stands in; no metric of this plan looks at the horizon
@@ -282,6 +295,8 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         threshold = problem.horizon
         follow_up = FollowUp.of(outline.outcomes()) if outline.keep else None
         keep_curves = outline.keep and outline.rows <= BOOTSTRAP_LIMIT
+        if isinstance(outline, GroupedOutline):
+            groups = {label: _group_plan(label, own) for label, own in outline.groups.items()}
     check_conventions(problem, ask.names)
     curves = sum(1 for spec in layout.predictions.values() if hasattr(spec, "tail"))
     tails = (
@@ -301,6 +316,16 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         settings=ask.settings,
         points=points_of(reference_curves(reference, 1), problem.tau) if ask.baseline else {},
         digest=None if outline is None else outline.digest,
+        groups=groups,
+    )
+
+
+def _group_plan(label: Any, outline: Outline) -> GroupPlan:
+    """Read off the first pass what scoring a group has to know."""
+    return GroupPlan(
+        last_time_of(label, outline),
+        FollowUp.of(outline.outcomes()) if outline.keep else None,
+        outline.keep and outline.rows <= BOOTSTRAP_LIMIT,
     )
 
 

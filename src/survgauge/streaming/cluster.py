@@ -34,6 +34,7 @@ def evaluate_dask(
     time_column: str = "time",
     event_column: str = "event",
     weight_column: str | None = None,
+    by: str | None = None,
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
     client: Any = None,
@@ -54,7 +55,7 @@ def evaluate_dask(
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
     y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline, apart
-        As for `evaluate_stream`, as are the columns, `unit` and `settings`.
+        As for `evaluate_stream`, as are the columns, `by`, `unit` and `settings`.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def evaluate_dask(
     ask = Ask.of(
         metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
     )
-    layout = Layout.of(predictions, time_column, event_column, weight_column)
+    layout = Layout.of(predictions, time_column, event_column, weight_column, by)
     reference = reference_of(y_train, time_column, event_column)
     cluster = Cluster(client)
     pieces: FramePieces | FilePieces

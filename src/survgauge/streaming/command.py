@@ -14,6 +14,7 @@ from ..evaluation import Evaluation
 from ..files import PARQUET, Table, is_column, read_outcomes
 from .call import Progress, evaluate_stream
 from .cluster import evaluate_dask
+from .labels import LabelColumn
 from .layout import CurveColumns, RiskColumn, TimeColumn
 from .parquet import SEPARATOR, Rows
 
@@ -22,8 +23,6 @@ _RISK = "risk:"
 
 def run_stream(args: argparse.Namespace) -> Evaluation:
     """Evaluate as a stream."""
-    if args.by:
-        raise InputError("--by is not supported with folders; evaluate each group's files")
     if args.train is None:
         raise InputError(
             "--train must be given where --test is a folder or --pred names a column of it: a "
@@ -42,6 +41,8 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
         "time_column": args.time_column,
         "event_column": args.event_column,
         "weight_column": args.weight_column,
+        # As text, like the labels of files that are read whole.
+        "by": None if args.by is None else LabelColumn(args.by, text=True),
         "time": args.time,
         "tau": args.tau,
         "convention": args.convention,

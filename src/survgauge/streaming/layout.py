@@ -17,6 +17,7 @@ from ..outcomes import Outcomes
 from ..predictions import Prediction, RiskScores
 from ..tails import check_tail
 from .batches import Batch
+from .labels import LabelColumn, Labels
 
 #: Schema or field metadata with a grid, as a JSON list of times.
 GRID_KEY = "survgauge.times"
@@ -170,10 +171,16 @@ class Layout:
     time: str = "time"
     event: str = "event"
     weight: str | None = None
+    by: LabelColumn | None = None
 
     @classmethod
     def of(
-        cls, predictions: Any, time: str = "time", event: str = "event", weight: str | None = None
+        cls,
+        predictions: Any,
+        time: str = "time",
+        event: str = "event",
+        weight: str | None = None,
+        by: Any = None,
     ) -> Layout:
         """Check what the caller says about columns; a single name is called "model"."""
         if not isinstance(predictions, Mapping):
@@ -190,12 +197,13 @@ class Layout:
             specs[str(name)] = spec
         if len(specs) < len(predictions):
             raise InputError(f"predictions must have distinct names; got {list(predictions)}")
-        return cls(specs, time, event, weight)
+        return cls(specs, time, event, weight, LabelColumn.of(by))
 
     @property
     def outcome_columns(self) -> list[str]:
-        """Columns of the outcomes."""
-        return [self.time, self.event, *([] if self.weight is None else [self.weight])]
+        """Columns of the outcomes, and of the groups."""
+        more = [self.weight, None if self.by is None else self.by.column]
+        return [self.time, self.event, *(name for name in more if name is not None)]
 
     def columns(self) -> list[str]:
         """All columns to read (after `resolved`)."""
@@ -226,6 +234,10 @@ class Layout:
             return Outcomes._trusted(y.time, y.event, weight.copy())
         except InputError as error:
             raise located(error, batch.label) from error
+
+    def labels(self, batch: Batch, start: int) -> Labels | None:
+        """Read the groups of a batch whose rows begin at `start`; None where there are none."""
+        return None if self.by is None else self.by.read(batch, start)
 
     def read(self, batch: Batch) -> tuple[Outcomes, dict[str, Prediction]]:
         """Read outcomes and predictions of a batch."""

@@ -47,6 +47,15 @@ def chosen_names(metrics: Any) -> list[str]:
 
 
 @dataclass(frozen=True)
+class GroupPlan:
+    """What a first pass found about one group: where its follow-up ends, its outcomes if needed."""
+
+    last_time: float
+    follow_up: FollowUp | None
+    keep_curves: bool
+
+
+@dataclass(frozen=True)
 class Plan:
     """The question: metrics, reference, horizon; small enough to be sent to every worker."""
 
@@ -70,6 +79,28 @@ class Plan:
     points: dict[str, float] = field(default_factory=dict)
     #: Of all outcomes, as the first pass read them; None without one.
     digest: int | None = None
+    #: Found by the first pass; None without one, or without groups.
+    groups: dict[Any, GroupPlan] | None = None
+    _by_label: dict[Any, Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def for_group(self, label: Any) -> Plan:
+        """Return the same question for a group: only the end of its follow-up is its own."""
+        if label not in self._by_label:
+            plan = replace(self, digest=None, groups=None)
+            if self.groups is not None:
+                if label not in self.groups:
+                    raise InputError(
+                        f"by: label {label!r} was not there in the first pass; did the data change?"
+                    )
+                own = self.groups[label]
+                problem = replace(self.problem, follow_up=own.last_time)
+                plan = replace(
+                    plan, problem=problem, follow_up=own.follow_up, keep_curves=own.keep_curves
+                )
+            # Not hashed anew: the reference set is large.
+            plan.__dict__["fingerprint"] = f"{self.fingerprint} {label!r}"
+            self._by_label[label] = plan
+        return self._by_label[label]
 
     @cached_property
     def fingerprint(self) -> str:

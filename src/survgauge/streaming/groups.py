@@ -1,0 +1,121 @@
+"""Groups of subjects in a stream: an accumulator each, against the same reference and horizon."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from ..errors import InputError, SurvgaugeError
+from ..outcomes import Outcomes
+from .accumulator import Accumulator
+from .chunks import Chunk
+from .counts import Outline
+from .labels import LabelColumn, Labels, check_groups_of
+from .plan import Plan
+from .sums import SumCells, draws
+
+
+def last_time_of(label: Any, outline: Outline) -> float:
+    """Last time of a group; one without anybody in it is refused."""
+    try:
+        return float(outline.top().time.max())
+    except InputError:
+        raise InputError(
+            f"by: group {label!r} has only subjects of weight zero; leave them out"
+        ) from None
+
+
+class GroupedOutline(Outline):
+    """What a first pass finds about all subjects, and about those of each group."""
+
+    def __init__(self, at_risk: float, keep: bool, by: LabelColumn | None) -> None:
+        super().__init__(at_risk, False)
+        self._by, self._keep_groups = by, keep
+        self.groups: dict[Any, Outline] = {}
+
+    def update_groups(self, y: Outcomes, start: int, labels: Labels) -> None:
+        """Add the outcomes from row `start` on."""
+        self.update(y, start)
+        for label, rows in labels.rows():
+            if label not in self.groups:
+                self.groups[label] = Outline(self.at_risk, self._keep_groups)
+            self.groups[label].update(y[rows], start)
+        check_groups_of(self.groups, self._by)
+
+    def merge(self, other: Outline) -> None:
+        """Add what another part found."""
+        if not isinstance(other, GroupedOutline):
+            raise SurvgaugeError("only parts of one first pass can be merged")
+        super().merge(other)
+        for label, outline in other.groups.items():
+            if label in self.groups:
+                self.groups[label].merge(outline)
+            else:
+                self.groups[label] = deepcopy(outline)
+        check_groups_of(self.groups, self._by)
+
+
+class GroupedAccumulator(Accumulator):
+    """A stream whose subjects come in groups: counts of all, and an accumulator for each group."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.groups: dict[Any, Accumulator] = {}
+
+    def detach(self) -> GroupedAccumulator:
+        """Leave the plan behind, that of the groups too."""
+        for part in self.groups.values():
+            part.detach()
+        self._plan = None
+        return self
+
+    def attach(self, plan: Plan) -> GroupedAccumulator:
+        """Give a detached part its plan back."""
+        self._plan = plan
+        for label, part in self.groups.items():
+            part.attach(plan.for_group(label))
+        return self
+
+    def _add(self, chunk: Chunk) -> None:
+        plan, labels = self.plan, chunk.labels
+        if labels is None:
+            raise SurvgaugeError("this chunk has no labels")
+        self._note(chunk)
+        chunk = replace(chunk, counts=draws(chunk, plan.n_boot, plan.seed))
+        for label, rows in labels.rows():
+            if label not in self.groups:
+                self.groups[label] = Accumulator(plan.for_group(label))
+            self.groups[label]._add(chunk.group(rows))
+        check_groups_of(self.groups, plan.layout.by)
+
+    def merge(self, other: Accumulator) -> None:
+        """Add the chunks of another part of the same stream, which stays as it is."""
+        super().merge(other)
+        for label, part in dict(other.parts()).items():
+            if label in self.groups:
+                self.groups[label].merge(part)
+            else:
+                self.groups[label] = part.copy()
+        check_groups_of(self.groups, None if self._plan is None else self._plan.layout.by)
+
+    def result(self, confidence: float | None = 0.95, unit: str = "", **more: Any) -> Any:
+        """Return the `Evaluation` of all subjects seen, group by group."""
+        for label, part in self.parts():
+            last_time_of(label, part.outline)
+        return super().result(confidence, unit, **more)
+
+    def parts(self) -> list[tuple[Any, Accumulator]]:
+        """Groups by label, in order."""
+        return sorted(self.groups.items(), key=lambda item: item[0])
+
+    def all_sums(self, key: str) -> SumCells | None:
+        """Sums over the subjects of all groups."""
+        total: SumCells | None = None
+        for _, part in self.parts():
+            if key in part.sums:
+                if total is None:
+                    total = deepcopy(part.sums[key])
+                else:
+                    total.merge(part.sums[key])
+        return total

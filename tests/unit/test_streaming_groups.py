@@ -1,0 +1,269 @@
+"""Groups in streams: what `evaluate(by=...)` gives, from any source; labels that make no groups."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
+
+import survgauge as sg
+from survgauge.cli import main
+from survgauge.streaming import external
+from survgauge.streaming.labels import MOST_GROUPS
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+FEW = ["mae_po", "ibs", "log_likelihood", "harrell", "d_calibration", "km_calibration", "brier"]
+
+
+def other_than(expected, found):
+    """Differences, but for subjects by number: those of a stream count through all groups."""
+    return [t for t in differences(expected, found) if "infinite_for" not in t]
+
+
+def stream(batches, y_train, **options):
+    options = {"predictions": COLUMNS, "metrics": FEW, "n_boot": 12, "by": "site", **options}
+    return sg.evaluate_stream(batches, y_train=y_train, **options)
+
+
+@pytest.fixture(scope="module")
+def data():
+    columns, y_train = draw(300, 1)
+    columns["site"] = np.array(["north", "south", "öst"])[np.arange(300) * 7 % 11 % 3]
+    expected = in_memory(columns, y_train, metrics=FEW, n_boot=12, by=columns["site"]).to_dict()
+    return columns, y_train, expected
+
+
+def table(columns):
+    return pa.table({k: list(v) if v.ndim == 2 else v for k, v in columns.items()})
+
+
+def with_labels(columns, convert):
+    whole = table(columns)
+    return whole.set_column(whole.schema.get_field_index("site"), "site", convert(whole["site"]))
+
+
+def frame(columns, kind):
+    import pandas as pd
+
+    plain = {k: list(v) if v.ndim == 2 else v for k, v in columns.items()}
+    return pd.DataFrame(plain).astype({"site": kind})
+
+
+def polars(columns):
+    pl = pytest.importorskip("polars")
+    return pl.from_arrow(table(columns)).with_columns(pl.col("site").cast(pl.Categorical))
+
+
+SOURCES = {
+    "arrays": lambda c: cut(c, [7, 100, 299]),
+    "lists": lambda c: [{**p, "site": p["site"].tolist()} for p in cut(c, [150])],
+    "objects": lambda c: [{**p, "site": p["site"].astype(object)} for p in cut(c, [33])],
+    "pandas text": lambda c: frame(c, object),
+    "pandas string": lambda c: frame(c, "string"),
+    "pandas categories": lambda c: frame(c, "category"),
+    "polars categories": polars,
+    "arrow": table,
+    "arrow batches": lambda c: table(c).to_batches(64),
+    "arrow large text": lambda c: with_labels(c, lambda x: x.cast(pa.large_string())),
+    "arrow dictionary": lambda c: with_labels(c, lambda x: x.dictionary_encode()),
+}
+
+
+@pytest.mark.parametrize("kind", list(SOURCES))
+def test_any_source_gives_the_groups_of_the_whole(kind, data):
+    columns, y_train, expected = data
+    assert other_than(expected, stream(SOURCES[kind](columns), y_train).to_dict()) == []
+
+
+@pytest.mark.parametrize(
+    "labels", [np.arange(300) % 4, np.arange(300) % 3 == 0, np.arange(300) % 2 / 2, np.ones(300)]
+)
+def test_numbers_and_flags_are_labels_too(labels, data):
+    columns, y_train, _ = data
+    names = ["mae_margin", "uno", "auc"]
+    expected = in_memory(columns, y_train, metrics=names, by=labels)
+    found = stream(cut({**columns, "site": labels}, [120]), y_train, metrics=names)
+    assert [type(s.group) for s in found.scores] == [type(s.group) for s in expected.scores]
+    assert other_than(expected.to_dict(), found.to_dict()) == []
+
+
+def test_subjects_are_numbered_through_all_groups(data):
+    columns, y_train, _ = data
+    found = stream(cut(columns, [90]), y_train, metrics=["log_likelihood"])
+    plain = stream(cut(columns, [90]), y_train, metrics=["log_likelihood"], by=None)
+    listed = [
+        int(row)
+        for cells in found.support["metrics"]["a"].values()
+        for row in cells["log_likelihood"].get("infinite_for", "").split(", ")
+        if row
+    ]
+    known = plain.support["metrics"]["a"]["log_likelihood"]["infinite_for"]
+    assert sorted(listed) == [int(row) for row in known.split(", ")]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_files_and_threads(workers, data, tmp_path):
+    columns, y_train, expected = data
+    for k, part in enumerate(cut(columns, [90, 200])):
+        pq.write_table(table(part), tmp_path / f"{k}.parquet", row_group_size=40)
+    found = stream(tmp_path, y_train, workers=workers).to_dict()
+    assert other_than(expected, found) == []
+    assert found == stream(tmp_path, y_train, workers=2).to_dict()
+
+
+def test_an_iterator_is_read_once(data):
+    columns, y_train, _ = data
+    names = ["mae_po", "crps", "harrell", "d_calibration"]
+    expected = in_memory(columns, y_train, metrics=names, by=columns["site"]).to_dict()
+    found = stream(iter(cut(columns, [9, 40])), y_train, metrics=names).to_dict()
+    assert other_than(expected, found) == []
+
+
+def test_a_group_may_begin_late(data):
+    columns, y_train, _ = data
+    order = np.argsort(columns["site"], kind="stable")
+    columns = {name: column[order] for name, column in columns.items()}
+    options = {"metrics": FEW, "n_boot": 12, "by": columns["site"]}
+    expected = in_memory(columns, y_train, **options).to_dict()
+    found = stream(cut(columns, [50, 100, 150, 200]), y_train).to_dict()
+    assert other_than(expected, found) == []
+
+
+@pytest.mark.parametrize("rows", [20, 1000])
+def test_c_indices_of_groups_on_disk(rows, data, monkeypatch):
+    columns, y_train, _ = data
+    made = external.External.__init__
+
+    def smaller(self, *args):
+        made(self, *args)
+        self.block_rows = rows
+
+    monkeypatch.setattr(external.External, "__init__", smaller)
+    names = ["harrell", "uno", "mae_po"]
+    expected = in_memory(columns, y_train, metrics=names, by=columns["site"]).to_dict()
+    batches = table(columns).to_reader(64)  # of unknown length: to disk
+    assert (
+        other_than(expected, stream(batches, y_train, metrics=names, memory="1GB").to_dict()) == []
+    )
+
+
+def test_bootstrap_draws_do_not_depend_on_the_chunks(data):
+    columns, y_train, _ = data
+    options = {"metrics": ["mae_po"], "bootstrap": True, "n_boot": 30}
+    one = stream([columns], y_train, **options)
+    other = stream(cut(columns, [1, 2, 77, 200]), y_train, **options)
+    assert differences(one.to_dict(), other.to_dict()) == []
+    # Together the groups draw what all subjects draw.
+    every = stream([columns], y_train, by=None, **options).scores[0]
+    sizes = [s.measured.cells.replicates[:, -1] for s in one.scores if s.model == "a"]
+    np.testing.assert_allclose(sum(sizes), every.measured.cells.replicates[:, -1])
+
+
+def test_the_command_line_gives_what_it_gives_of_a_file(data, tmp_path, capsys, monkeypatch):
+    columns, y_train, _ = data
+    monkeypatch.chdir(tmp_path)
+    plain = {name: columns[name] for name in ("time", "event", "lr")}
+    plain["site"] = np.arange(300) % 12  # as text "10" comes before "2"
+    (tmp_path / "test").mkdir()
+    pq.write_table(pa.table(plain), "test/0.parquet", row_group_size=70)
+    pq.write_table(pa.table({"time": columns["lr"]}), "lr.parquet")
+    pq.write_table(pa.table({"time": y_train[0], "event": y_train[1]}), "train.parquet")
+    words = ["evaluate", "--train", "train.parquet", "--metrics", "mae_po,harrell", "--by", "site"]
+    found = []
+    for more in (["--test", "test/0.parquet", "--pred", "lr=lr.parquet"],
+                 ["--test", "test", "--pred", "lr=lr"]):  # fmt: skip
+        assert main([*words, *more, "--json", "-"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert len(found[0]["metrics"]) == 24
+    assert [t for t in differences(*found) if "reference_subjects" not in t] == []
+
+
+# -- what goes wrong ---------------------------------------------------------------------------
+
+
+def changed(columns, row, value):
+    labels = columns["site"].astype(object)
+    labels[row] = value
+    return {**columns, "site": labels}
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"),
+    [
+        (lambda c: cut(changed(c, 210, None), [200]),
+         r"batch 1: column 'site' must have a label for every subject; .* row\(s\) 210 of the"),
+        (lambda c: table(changed(c, [5, 130], None)).to_batches(100), r"row\(s\) 5 of the"),
+        (lambda c: cut(changed(c, 210, float("nan")), [200]), r"row\(s\) 210 of the"),
+        (lambda c: frame(changed(c, 250, None), "category"), r"row\(s\) 250 of the"),
+        (lambda c: cut(changed(c, 3, 7), [200]), "labels of one kind in all batches"),
+        (lambda c: [{**p, "site": np.arange(len(p["time"])) if k else p["site"]}
+                    for k, p in enumerate(cut(c, [200]))], "got text and whole numbers"),
+        (lambda c: [{**c, "site": [b"a"] * 300}], "must hold labels of groups.*got bytes"),
+        (lambda c: [{**c, "site": [["a"]] * 300}], "holds lists"),
+        (lambda c: [{**c, "site": [{}] * 300}], "must hold labels; unhashable"),
+        (lambda c: [{**c, "site": c["a"]}], "holds lists"),
+        (lambda c: table({**c, "site": c["a"]}), "holds lists"),
+        (lambda c: [{**c, "site": np.array(["2020-01-01"] * 300, dtype="M8[D]")}], "got date"),
+        (lambda c: [{k: v for k, v in c.items() if k != "site"}], "no column 'site'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("metrics", [["mae_po"], ["ibs"]])
+def test_bad_labels(batches, message, metrics, data):
+    columns, y_train, _ = data
+    with pytest.raises(sg.InputError, match=message):
+        stream(batches(columns), y_train, metrics=metrics)
+
+
+def test_too_many_groups(data):
+    _, y_train, _ = data
+    n = MOST_GROUPS + 1
+    columns = {"time": np.arange(1.0, n + 1), "event": np.ones(n), "lr": np.ones(n)}
+    columns["site"] = np.arange(n)
+    options = {"predictions": "lr", "metrics": ["mae_po"], "baseline": False}
+    for cuts in ([], [n // 2]):
+        with pytest.raises(sg.InputError, match="'site' has more than 1000 labels"):
+            stream(cut(columns, cuts), y_train, **options)
+    fewer = {name: column[:-1] for name, column in columns.items()}
+    assert len(stream([fewer], y_train, **options).scores) == MOST_GROUPS
+
+
+@pytest.mark.parametrize("metrics", [["mae_po"], ["ibs"], ["harrell"]])
+def test_a_group_of_nobody(metrics, data):
+    columns, y_train, _ = data
+    weight = (columns["site"] != "south").astype(float)
+    with pytest.raises(sg.InputError, match="group 'south' has only subjects of weight zero"):
+        stream([{**columns, "weight": weight}], y_train, metrics=metrics, weight_column="weight")
+
+
+def test_labels_must_be_a_column(data):
+    columns, y_train, _ = data
+    with pytest.raises(sg.InputError, match="by must be the name of a column"):
+        stream([columns], y_train, by=columns["site"])
+
+
+def test_labels_that_change_between_passes(data):
+    columns, y_train, _ = data
+    passes = iter(range(9))
+
+    def batches():
+        labels = columns["site"].copy()
+        if next(passes) > 1:  # neither the first look nor the first pass
+            labels[100:] = "west"
+        return iter([{**columns, "site": labels}])
+
+    with pytest.raises(sg.InputError, match="'west' was not there in the first pass"):
+        stream(batches, y_train)
+
+
+def test_all_metrics_and_a_report(tmp_path):
+    columns, y_train = draw(200, 6)
+    columns["site"] = np.arange(200) % 2
+    expected = in_memory(columns, y_train, n_boot=12, by=columns["site"])
+    found = stream(cut(columns, [77]), y_train, metrics=NAMES)
+    assert other_than(expected.to_dict(), found.to_dict()) == []
+    assert "group" in str(found)
+    assert found.to_html(tmp_path / "page.html").exists()
