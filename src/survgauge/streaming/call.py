@@ -276,6 +276,8 @@ def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
         if len(batch):
             part.update(batch, start)
             start += len(batch)
+    if isinstance(part, GroupedAccumulator):
+        part.settle()
     if external is not None:
         external.spill(part)
     return part

@@ -16,8 +16,7 @@ from ..errors import UndefinedMetricError
 from ..metrics.problem import Problem
 from ..outcomes import Outcomes
 from ..predictions import Prediction
-from .chunks import Chunk
-from .counts import joined
+from .chunks import Chunk, joined
 
 #: Metrics that rank subjects by one risk each.
 RANKED = ("harrell", "uno")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..errors import InputError
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
 from ..reference import Reference
+from .chunks import joined
 
 
 class OutcomeCounts:
@@ -209,16 +209,3 @@ def _digest(y: Outcomes, start: int) -> int:
     if y.weighted:
         bits = bits ^ np.ascontiguousarray(y.weight).view(np.uint64) * np.uint64(3)
     return int((bits * row).sum(dtype=np.uint64))
-
-
-def joined(parts: Iterable[Outcomes]) -> Outcomes:
-    """Put outcomes one after the other."""
-    listed = list(parts)
-    if not listed:
-        raise InputError("the test set has no rows; at least one subject is needed")
-    weighted = any(y.weighted for y in listed)
-    return Outcomes._trusted(
-        np.concatenate([y.time for y in listed]),
-        np.concatenate([y.event for y in listed]),
-        np.concatenate([y.weight for y in listed]) if weighted else None,
-    )

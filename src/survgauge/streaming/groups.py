@@ -8,12 +8,16 @@ from typing import Any
 
 from ..errors import InputError, SurvgaugeError
 from ..outcomes import Outcomes
-from .accumulator import Accumulator
-from .chunks import Chunk
+from .accumulator import CHUNK_ROWS, Accumulator
+from .chunks import Chunk, joined_chunks
 from .counts import Outline
 from .labels import LabelColumn, Labels, check_groups_of
+from .layout import located
 from .plan import Plan
 from .sums import SumCells, draws
+
+#: At most so many chunks wait, and so many predicted values.
+_CHUNKS_WAITING, _VALUES_WAITING = 8, 8_000_000
 
 
 def last_time_of(label: Any, outline: Outline) -> float:
@@ -62,9 +66,18 @@ class GroupedAccumulator(Accumulator):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self.groups: dict[Any, Accumulator] = {}
+        #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
+        #: some thousand.
+        self._waiting: dict[Any, list[Chunk]] = {}
+        self._waiting_rows = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.settle()
+        return self.__dict__
 
     def detach(self) -> GroupedAccumulator:
         """Leave the plan behind, that of the groups too."""
+        self.settle()
         for part in self.groups.values():
             part.detach()
         self._plan = None
@@ -86,13 +99,32 @@ class GroupedAccumulator(Accumulator):
         for label, rows in labels.rows():
             if label not in self.groups:
                 self.groups[label] = Accumulator(plan.for_group(label))
-            self.groups[label]._add(chunk.group(rows))
+            self._waiting.setdefault(label, []).append(chunk.group(rows))
         check_groups_of(self.groups, plan.layout.by)
+        self._waiting_rows += len(chunk)
+        if self._waiting_rows >= self._most_waiting():
+            self.settle()
+
+    def _most_waiting(self) -> int:
+        specs = self.plan.layout.predictions.values()
+        values = sum(len(getattr(spec, "times", None) or (0,)) for spec in specs)
+        return min(min(len(self.groups), _CHUNKS_WAITING) * CHUNK_ROWS, _VALUES_WAITING // values)
+
+    def settle(self) -> None:
+        """Score what waits."""
+        waiting, self._waiting, self._waiting_rows = self._waiting, {}, 0
+        for label, chunks in waiting.items():
+            chunk = joined_chunks(chunks)
+            try:
+                self.groups[label]._add(chunk)
+            except InputError as error:
+                raise located(error, chunk.label) from error
 
     def merge(self, other: Accumulator) -> None:
         """Add the chunks of another part of the same stream, which stays as it is."""
         super().merge(other)
-        for label, part in dict(other.parts()).items():
+        self.settle()
+        for label, part in other.parts():
             if label in self.groups:
                 self.groups[label].merge(part)
             else:
@@ -107,6 +139,7 @@ class GroupedAccumulator(Accumulator):
 
     def parts(self) -> list[tuple[Any, Accumulator]]:
         """Groups by label, in order."""
+        self.settle()
         return sorted(self.groups.items(), key=lambda item: item[0])
 
     def all_sums(self, key: str) -> SumCells | None:
