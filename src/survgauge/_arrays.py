@@ -167,8 +167,9 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-#: Numbers multiplied and summed together, and look-ups made together.
-_CHUNK, _QUERIES = 32_768, 262_144
+_CHUNK = 32_768
+#: Look-ups made together: neighbours then find each other's memory in the cache.
+QUERIES = 262_144
 
 
 def dot(a: Floats, b: Floats) -> float:
@@ -194,12 +195,12 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
     found = np.empty(values.size, dtype=np.intp)
 
     def fill(start: int) -> None:
-        chunk = values[start : start + _QUERIES]
+        chunk = values[start : start + QUERIES]
         order = sorting_order(chunk)
         places: Ints = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
-        found[start : start + _QUERIES][order] = places
+        found[start : start + QUERIES][order] = places
 
-    run_all(fill, range(0, values.size, _QUERIES))
+    run_all(fill, range(0, values.size, QUERIES))
     return found
 
 

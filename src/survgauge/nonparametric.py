@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Bools, Floats, look_up, numbers, positive, probability, to_numpy
+from ._arrays import QUERIES, Bools, Floats, look_up, numbers, positive, probability, to_numpy
 from ._sorting import sorted_outcomes
+from ._threads import run_all
 from .errors import InputError, one_of
 from .outcomes import Outcomes
 from .tails import check_tail, tail_area, tail_time
@@ -176,8 +177,15 @@ class KaplanMeier:
         points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
         if np.isnan(points).any():
             raise InputError("t must be times; got NaN")
-        found = look_up(self.times, points.ravel(), side).reshape(points.shape)
-        return self._padded[found]
+        asked, values = points.ravel(), np.empty(points.size)
+
+        def fill(start: int) -> None:
+            part = slice(start, start + QUERIES)
+            found = look_up(self.times, asked[part], side)
+            self._padded.take(found, out=values[part], mode="clip")
+
+        run_all(fill, range(0, asked.size, QUERIES))
+        return values.reshape(points.shape)
 
     @property
     def last_time(self) -> float:

@@ -131,8 +131,10 @@ class Outcomes:
 
     @property
     def weight(self) -> Floats:
-        """Frequencies, ones where none were given."""
-        return np.ones(self.time.size) if self._weight is None else self._weight
+        """Frequencies, ones where none were given; not to be written to."""
+        if self._weight is None:
+            return np.broadcast_to(np.float64(1.0), self.time.size)
+        return self._weight
 
     @property
     def weighted(self) -> bool:
@@ -152,6 +154,10 @@ class Outcomes:
             order.setflags(write=False)
             object.__setattr__(self, "_order", order)
         return order
+
+    def forget_order(self) -> None:
+        """Let a kept sorting go."""
+        object.__setattr__(self, "_order", None)
 
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.

@@ -20,13 +20,16 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._arrays import Bools, Floats, Ints
+from .._arrays import Bools, Floats, Ints, dot
 from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
 from ._g_influence import EstimatedG
 
 _COLUMN_VALUES = 500_000
+#: Subjects worked on together where curves are not read.
+_PART = 65_536
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Scheme:
 
     times: Floats
     #: (n,) first column at which the subject is not known to be event-free.
-    change: Ints
+    change: NDArray[np.int32]
     #: (n,) first column at which the subject is out of the average; None: never.
     leave: Ints | None
     #: (n,) a, the weight after the event; zero for censored subjects.
@@ -53,7 +56,7 @@ class Scheme:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
         new = Scratch() if scratch is None else scratch
         columns = np.arange(self.times.size, dtype=np.int32)
-        change = self.change[rows, None].astype(np.int32)
+        change = self.change[rows, None]
         alive = np.greater(change, columns, out=new("alive", (len(change), columns.size), np.bool_))
         weight: Floats = new("weight", alive.shape)
         weight[...] = self.event_weight[rows, None]
@@ -61,6 +64,13 @@ class Scheme:
         if self.leave is not None:
             weight[self.leave[rows, None] <= columns] = 0.0
         return alive, weight
+
+    def changes(self, rows: slice) -> tuple[Ints, Ints, Floats]:
+        """When subjects stop to be event-free and when they leave, and a where that is later."""
+        change, size = self.change[rows].astype(np.intp), self.times.size
+        stop = np.broadcast_to(size, change.size) if self.leave is None else self.leave[rows]
+        change = np.minimum(change, stop)
+        return change, stop, np.where(change < stop, self.event_weight[rows], 0.0)
 
     def column(self, k: int) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of all subjects at times[k]."""
@@ -77,14 +87,16 @@ class Scheme:
         size = self.times.size
         if not self.by_weight:
             return np.full(size, self.mass.sum())
-        p, stop = self.mass, self.leave
-        if stop is None:
-            stop = np.full(p.size, size)
+        free, after = np.zeros(size + 1), np.zeros(size + 1)
+        for start in range(0, self.mass.size, _PART):
+            rows = slice(start, start + _PART)
+            change, stop, seen = self.changes(rows)
+            p = self.mass[rows]
+            free += _sums(change, p, size)
+            after += _sums(change, p * seen, size) - _sums(stop, p * seen, size)
         # Sums from the end, so that nobody left gives exactly zero.
-        free = np.cumsum(_sums(np.minimum(self.change, stop), p, size)[::-1])[::-1]
-        seen = np.where(self.change < stop, p * self.event_weight, 0.0)
-        after = np.cumsum(_sums(self.change, seen, size) - _sums(stop, seen, size))
-        return free[1:] * self.survivor_weight + after[:-1]
+        free = np.cumsum(free[::-1])[::-1]
+        return free[1:] * self.survivor_weight + np.cumsum(after)[:-1]
 
 
 class Rule(Protocol):
@@ -208,33 +220,35 @@ def _one_curve_for_all(
     scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats | None
 ) -> tuple[Floats, Floats]:
     """Where all subjects have the same curve two losses a time suffice: O(n + K)."""
-    size, p, a = scheme.times.size, scheme.mass, scheme.event_weight
-    stop = np.full(len(p), size) if scheme.leave is None else scheme.leave
-    change = np.minimum(scheme.change, stop)
-    seen = np.where(change < stop, a, 0.0)
-
-    def running(values: Floats) -> Floats:
-        """Sums over those event-free, and over those with the event, at each time: (2, K)."""
-        free = np.cumsum(_sums(change, values, size)[::-1])[::-1][1:]
-        events = values * (seen > 0)
-        after = np.cumsum(_sums(change, events, size) - _sums(stop, events, size))[:-1]
-        return np.stack((free, after))
-
-    mass, number = running(p), np.rint(running(np.ones(len(p))))
-    mass[1] = np.cumsum(_sums(change, p * seen, size) - _sums(stop, p * seen, size))[:-1]
+    size, n = scheme.times.size, scheme.mass.size
+    parts = [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
+    # Mass and number of those event-free, and of those with the event, at each time.
+    mass, number = np.zeros((2, size + 1)), np.zeros((2, size + 1))
+    for rows in parts:
+        change, stop, seen = scheme.changes(rows)
+        p = scheme.mass[rows]
+        for sums, free, event in ((mass, p, p * seen), (number, None, seen > 0)):
+            sums[0] += _sums(change, free, size)
+            sums[1] += _sums(change, event, size) - _sums(stop, event, size)
+    mass, number = (
+        np.stack((np.cumsum(sums[0][::-1])[::-1][1:], np.cumsum(sums[1])[:-1]))
+        for sums in (mass, number)
+    )
     survival = np.broadcast_to(curves.at_block(slice(0, 1), scheme.times), (2, size))
     alive = np.repeat([[True], [False]], size, axis=1)
     # Nobody's loss must not count, least of all an infinite one.
     weight = np.where(number > 0, np.stack((scheme.survivor_weight, np.ones(size))), 0.0)
     total = np.empty((len(rules), size))
-    own = np.empty((len(rules), 0 if share is None else len(p)))
+    own = np.empty((len(rules), 0 if share is None else n))
     for r, rule in enumerate(rules):
         loss = rule(survival, alive, weight, number)
         with np.errstate(invalid="ignore"):
             total[r] = np.where(number > 0, loss * mass, 0.0).sum(axis=0)
             if share is not None:
                 free, after = _from_zero(loss[0] * share), _from_zero(loss[1] * share)
-                own[r] = free[change] + seen * (after[stop] - after[change])
+                for rows in parts:
+                    change, stop, seen = scheme.changes(rows)
+                    own[r, rows] = free[change] + seen * (after[stop] - after[change])
     return total, own
 
 
@@ -262,14 +276,18 @@ def _influence(
     if not np.isfinite(values).all():
         return values, np.full(n, np.nan)
     if not scheme.by_weight:
-        return values, scheme.mass * (own - values @ (share / divisor))
+        own -= values @ (share / divisor)
+        own *= scheme.mass
+        return values, own
     # sum_k share_k value_k W_ik / D_k, from running sums over the columns.
     pull = share * values / divisor
     free, after = _from_zero(pull * scheme.survivor_weight), _from_zero(pull)
-    stop = np.full(n, pull.size) if scheme.leave is None else scheme.leave
-    change = np.minimum(scheme.change, stop)
-    centre = free[change] + scheme.event_weight * (after[stop] - after[change])
-    return values, scheme.mass * (own - centre)
+    for start in range(0, n, _PART):
+        rows = slice(start, start + _PART)
+        change, stop, seen = scheme.changes(rows)
+        own[rows] -= free[change] + seen * (after[stop] - after[change])
+    own *= scheme.mass
+    return values, own
 
 
 class Column(NamedTuple):
@@ -302,14 +320,21 @@ def _column(
     scheme: Scheme, k: int, alive: Bools, weight: Floats, loss: Floats, g: EstimatedG | None
 ) -> Column:
     p = scheme.mass
-    divisor = float((p * weight).sum() if scheme.by_weight else p.sum())
-    value = float((p * loss).sum()) / divisor if divisor > 0 else float("nan")
+    divisor = dot(p, weight) if scheme.by_weight else float(p.sum())
+    with np.errstate(invalid="ignore"):  # an infinite loss
+        value = dot(p, loss) / divisor if divisor > 0 else float("nan")
     if not np.isfinite(value):
         return Column(k, value, np.full(p.size, np.nan))
-    pull = p * (loss - value * weight if scheme.by_weight else loss) / divisor
-    psi = pull if scheme.by_weight else pull - p * (value / divisor)
-    if g is not None:
-        psi = psi + g.influence(np.where(alive, 0.0, pull), float(pull[alive].sum()), k)
+    psi = loss
+    if scheme.by_weight:
+        weight *= value
+        psi -= weight
+    psi *= p
+    psi /= divisor
+    change = 0.0 if g is None else g.influence(np.where(alive, 0.0, psi), psi[alive].sum(), k)
+    if not scheme.by_weight:
+        psi -= p * (value / divisor)
+    psi += change
     return Column(k, value, psi)
 
 
@@ -334,8 +359,8 @@ def _row_width(curves: SurvivalCurves, width: int) -> int:
     return width
 
 
-def _sums(column: Ints, values: Floats, size: int) -> Floats:
-    """Sum of `values` by column, where `size` itself stands for never."""
+def _sums(column: Ints, values: Floats | Bools | None, size: int) -> Floats:
+    """Sum of `values` (None: ones) by column, where `size` itself stands for never."""
     return np.bincount(column, values, size + 1).astype(np.float64, copy=False)
 
 

@@ -69,10 +69,10 @@ class Status:
     def scheme(self) -> Scheme:
         """Who counts at each time, and how much."""
         y, times = self.y, self.times
-        change = look_up(times, y.time, "left")
+        change = look_up(times, y.time, "left").astype(np.int32)
         known_at_own = self.method == "administrative"
         if known_at_own or self.convention.censored_at_t == "event_free":
-            change = np.where(y.event, change, look_up(times, y.time, "right"))
+            change[~y.event] = look_up(times, y.time[~y.event], "right")
         leave: Ints | None = None if self.limit is None else look_up(times, self.limit, "right")
         if not self.mass.all():  # absent subjects, whose losses may be infinite
             leave = np.full(len(y), times.size) if leave is None else leave

@@ -106,9 +106,9 @@ class CensoringWeights:
     @cached_property
     def event_weight(self) -> Floats:
         """1/G for events, 0 for censored subjects and for events with G = 0: (n,)."""
-        own = self.at_own_time
-        usable = self.y.event & (own > 0)
-        return np.divide(1.0, own, out=np.zeros(len(self.y)), where=usable)
+        own = self.at_own_time if self.km is not None else self.at_own_time.copy()  # the caller's
+        own[~self.y.event | (own <= 0)] = np.inf
+        return np.divide(1.0, own, out=own)
 
     @cached_property
     def lost_events(self) -> int:

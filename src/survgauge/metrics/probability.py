@@ -285,7 +285,8 @@ def _curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> Cur
     for column in by_columns(status.scheme, curves, rule, status.estimated_g):
         values[column.k] = column.value
         stderr[column.k] = standard_error(column.psi, frequency)
-        psi += status.share[column.k] * column.psi
+        np.multiply(column.psi, status.share[column.k], out=column.psi)
+        psi += column.psi
     mean = weighted_mean(values, status.share)
     times = status.times
     if status.on_unsupported == "nan" and status.left_out.size:

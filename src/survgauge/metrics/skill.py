@@ -46,7 +46,7 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
     """
     reference = Reference.of(y_train)
-    if not reference.table.events.any():  # no event: it stays at one
+    if not reference.table.jumps(censoring=False).any():  # no event: it stays at one
         times, survival = np.array([reference.last_time]), np.ones(1)
     else:
         times, survival = reference.event_times, reference.survival[1:]
