@@ -272,6 +272,8 @@ class SurvivalCurves:
         """`median`, computed once and read-only: many metrics ask for it."""
         if self._median is None:
             self._median = self.quantile(0.5)
+            if self.one_curve:  # one number serves all
+                self._median = np.broadcast_to(self._median[0], len(self))
             self._median.setflags(write=False)
         return self._median
 
@@ -279,8 +281,10 @@ class SurvivalCurves:
         """Return the same curves with tail "hold": nothing is read past the last grid time."""
         held = self._trusted(self.times, self.survival, self.interpolation, "hold")
         if self._median is not None:
-            held._median = np.where(self.reaches(0.5), self._median, self.last_time)
-            held._median.setflags(write=False)
+            rows = slice(0, 1) if self.one_curve else slice(None)
+            reached = self.reaches(0.5)[rows]
+            median = np.where(reached, self._median[rows], self.last_time[rows])
+            held._median = np.broadcast_to(median, len(self))
         return held
 
     def forget_median(self) -> None:

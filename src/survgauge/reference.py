@@ -50,14 +50,16 @@ class Reference:
         build = lambda: Reference(self.y.restricted(tau), stop=tau)  # noqa: E731
         return self.cached(("tau", tau), build)
 
-    def forget(self, *, tables: bool = True) -> None:
-        """Drop what was computed; it comes back when asked for. `tables`: of G and counts too."""
+    def forget(self) -> None:
+        """Drop what was computed; it comes back when asked for."""
         self._cache.clear()
-        kept = () if tables else ("table", "km", "censoring")
-        for name in {"event_rows", "nodes", "survival", "table", "km", "censoring"}.difference(
-            kept
-        ):
+        for name in ("event_rows", "nodes", "survival", "table", "km", "censoring"):
             self.__dict__.pop(name, None)
+
+    def forget_methods(self) -> None:
+        """Drop what single methods of the time errors look up."""
+        for key in [key for key in self._cache if key[0] not in ("rest", "tau")]:
+            del self._cache[key]
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once what depends on options, such as tail and area."""

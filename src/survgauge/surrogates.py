@@ -77,6 +77,11 @@ class Setting:
             part.__dict__["observable"] = self.observable[start:stop]
         return part
 
+    def forget_methods(self) -> None:
+        """Drop what single methods look at."""
+        self.__dict__.pop("observable", None)
+        self.reference.forget_methods()
+
     @cached_property
     def censored(self) -> Ints:
         """Rows of the censored subjects."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -111,6 +112,7 @@ def evaluate(
     problem = Problem.of(y, y_train, **settings)
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, len(y))
+    problem = replace(problem, asked=tuple(metric.name for metric in chosen))
     census = Census.of(problem)
     warnings += check_problem(problem, census)
     run = partial(
@@ -130,14 +132,16 @@ def evaluate(
         if rows is not None
     }
     warnings += check_groups(sizes)
+    # Before the rest, which drops what many subjects' time errors share.
+    tails = check_tails(problem, parsed, confidence) if "mae_po" in problem.asked else []
     for group, rows in groups:
         part = problem if rows is None else problem.subset(rows)
         members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
         scores += run(part, members, group)
-    if any(metric.name == "mae_po" for metric in chosen):
-        warnings += check_tails(problem, parsed, confidence)
+    warnings += tails
     if len(y) > CONTRIBUTIONS_LIMIT:
         problem.forget()
+        y.forget_order()
         for prediction in parsed.values():
             prediction.forget()
     support = support_of(problem, census, scores)

@@ -51,14 +51,13 @@ def evaluate_group(
     # is let go after the last of them.
     batches = [[metric] for metric in sorted(metrics, key=_stage)] if many else [metrics]
     plan = _Plan(confidence, seed, n_boot, redrawn, many)
-    problem = replace(problem, asked=tuple(metric.name for metric in metrics))
     scores: list[Score] = []
     remarks: list[EvaluationWarning] = []
-    stage = 0
+    done = 0
     for batch in batches:
-        if many and _stage(batch[0]) > stage:
-            stage = _stage(batch[0])
-            _let_go(stage, problem, predictions)
+        if many:
+            _let_go(done, _stage(batch[0]), problem, predictions)
+            done = _stage(batch[0])
         if any(metric.needs == "risk" or metric.name == "ici" for metric in batch):
             problem.y.order(keep=True)  # one sort serves all that rank subjects by time
         scores += _evaluate_batch(problem, predictions, group, batch, plan, remarks)
@@ -77,22 +76,26 @@ def evaluate_group(
 
 
 def _stage(metric: Metric) -> int:
-    """Time errors come first, then what needs the reference set, medians, or only the curves."""
+    """Time errors, ranks of medians, losses with a baseline, curves alone: one after the other."""
     if metric.needs == "times":
         return 0
-    if metric.name in ("uno", "auc") or _has_baseline(metric):
+    if metric.needs == "risk":
         return 1
-    return 2 if metric.needs == "risk" else 3
+    return 2 if _has_baseline(metric) else 3
 
 
-def _let_go(stage: int, problem: Problem, predictions: dict[str, Prediction]) -> None:
+def _let_go(done: int, stage: int, problem: Problem, predictions: dict[str, Prediction]) -> None:
     """Drop what no metric from this stage on looks at."""
-    problem.forget_times()
-    if stage > 1:
-        problem.forget()
-    if stage > 2:
+    if stage == 0:
+        problem.forget_methods()
+    elif done < 1:
+        problem.forget_tables()
+    if done < 2 <= stage:  # nobody ranks by medians any more
+        problem.y.forget_order()
         for prediction in predictions.values():
             prediction.forget()
+    if done < 3 <= stage:
+        problem.forget()
 
 
 Cell = tuple[str, Metric, Measured | None]
@@ -117,13 +120,12 @@ def _evaluate_batch(
     plan: _Plan,
     remarks: list[EvaluationWarning],
 ) -> list[Score]:
-    cells: list[Cell] = []
-    for model, prediction in predictions.items():
-        for metric in metrics:
-            if prediction.has(metric.needs):
-                measured, found = _measure(metric, problem, prediction, model)
-                remarks += found
-                cells.append((model, metric, measured))
+    cells: list[Cell] = [
+        (model, metric, _measure(metric, problem, prediction, model, remarks))
+        for model, prediction in predictions.items()
+        for metric in metrics
+        if prediction.has(metric.needs)
+    ]
     confidence = plan.confidence
     replicates: dict[tuple[str, str], Floats] = {}
     if confidence is not None and problem.y.weight.sum() >= 2:  # one subject has no spread
@@ -185,13 +187,16 @@ def _measure(
     problem: Problem,
     prediction: Prediction,
     model: str,
-) -> tuple[Measured | None, list[EvaluationWarning]]:
+    remarks: list[EvaluationWarning],
+) -> Measured | None:
     """Compute one cell; an undefined metric becomes NaN and a warning."""
     try:
         measured = metric.compute(problem, prediction)
     except UndefinedMetricError as error:
-        return None, [EvaluationWarning("undefined-metric", str(error), model, metric.name)]
-    return measured, check_measured(metric, measured, model)
+        remarks.append(EvaluationWarning("undefined-metric", str(error), model, metric.name))
+        return None
+    remarks += check_measured(metric, measured, model)
+    return measured
 
 
 def _has_baseline(metric: Metric) -> bool:

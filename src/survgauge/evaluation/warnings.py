@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
-from ..metrics.details import standard_error
+from ..metrics.details import Details, standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..metrics.skill import reference_curves
@@ -166,18 +167,30 @@ def check_tails(
     if BASELINE not in curves:
         known = Reference(problem.y) if problem.reference is None else problem.reference
         curves[BASELINE] = reference_curves(known, len(problem.y))
-    given, held = {}, {}
+    level = confidence or 0.95
     try:
-        for name, c in curves.items():
-            given[name] = REGISTRY["mae_po"].compute(problem, Prediction(c, None, None))
-            held[name] = REGISTRY["mae_po"].compute(problem, Prediction(c.held(), None, None))
+        given, held = (
+            _verdicts(_errors(problem, curves, held), _stderr_between, level)
+            for held in (False, True)
+        )
+        return _changed(given, held)
     except (InputError, UndefinedMetricError):
         return []
 
-    def stderr_between(a: Any, b: Any) -> float:
-        return standard_error(np.asarray(a.psi) - np.asarray(b.psi), a.frequency)
 
-    return tails_that_decide(given, held, stderr_between, confidence or 0.95)
+def _errors(problem: Problem, curves: dict[str, SurvivalCurves], held: bool) -> dict[str, Details]:
+    """`mae_po` of each model, of many subjects nothing but their contributions."""
+    found = {}
+    for name, c in curves.items():
+        prediction = Prediction(c.held() if held else c, None, None)
+        error = REGISTRY["mae_po"].compute(problem, prediction)
+        found[name] = Details(error.value, psi=error.psi, frequency=error.frequency)
+        del error, prediction
+    return found
+
+
+def _stderr_between(a: Any, b: Any) -> float:
+    return standard_error(a.psi - b.psi, a.frequency)
 
 
 def _closed(problem: Problem) -> bool:
@@ -193,14 +206,30 @@ def tails_that_decide(
     confidence: float,
 ) -> list[EvaluationWarning]:
     """Compare all pairs of models with their tails and with curves held at their last time."""
+    return _changed(
+        _verdicts(given, stderr_between, confidence), _verdicts(held, stderr_between, confidence)
+    )
+
+
+_Verdicts = dict[tuple[str, str], float]
+
+
+def _verdicts(
+    measured: Mapping[str, Any], stderr_between: Callable[[Any, Any], float], confidence: float
+) -> _Verdicts:
+    """Sign of the difference of each pair, 0 where it is not significant."""
+    found = {}
+    for a, b in combinations(measured, 2):
+        gap = measured[a].value - measured[b].value
+        result = compare_values(gap, stderr_between(measured[a], measured[b]), confidence)
+        found[a, b] = float((result.p_value < 1 - confidence) * np.sign(gap))
+    return found
+
+
+def _changed(given: _Verdicts, held: _Verdicts) -> list[EvaluationWarning]:
     found = []
-    for a, b in combinations(given, 2):
-        verdicts = []
-        for details in (given, held):
-            gap = details[a].value - details[b].value
-            result = compare_values(gap, stderr_between(details[a], details[b]), confidence)
-            verdicts.append((result.p_value < 1 - confidence) * np.sign(gap))
-        if verdicts[0] != verdicts[1]:
+    for (a, b), verdict in given.items():
+        if verdict != held[a, b]:
             message = (
                 f"{a} and {b} compare differently in mae_po when no time is read past the curves' "
                 "last: the tail decides, not the data; give tau"

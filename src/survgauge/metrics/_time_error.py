@@ -64,8 +64,12 @@ class TimeErrorDetails:
         return self._psi(slice(None))
 
     def _psi(self, rows: slice) -> Floats:
-        psi = (self.weight if self.share is None else self.share)[rows] * -self.value
-        psi += self.weight[rows] * self.loss[rows]
+        if self.share is None:  # a subject counts in the normaliser as much as it weighs
+            psi = self.loss[rows] - self.value
+            psi *= self.weight[rows]
+        else:
+            psi = self.loss[rows] * self.weight[rows]
+            psi -= self.share[rows] * self.value
         psi /= self.normalizer
         return psi
 

@@ -115,6 +115,12 @@ class CensoringWeights:
         """Events that carry no weight because G = 0 there."""
         return int((self.y.event & (self.event_weight == 0)).sum())
 
+    def forget_tables(self) -> None:
+        """Drop G and what it was made of, but not the weights; it comes back when asked for."""
+        _ = self.event_weight, self.identified_until
+        self.__dict__.pop("km", None)
+        self.reference.forget()
+
     def survivors(self, t: float) -> Floats:
         """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""
         side = self.convention.survivor_limit

@@ -19,6 +19,8 @@ from ..surrogates import Setting, make_setting
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
 
+#: Metrics that weight events by 1/G.
+_WEIGHTED = ("uno", "auc", "brier", "ibs", "ibll")
 #: Settings that only the time errors take.
 _TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize")
 
@@ -108,11 +110,18 @@ class Problem:
             self._cache[key] = build()
         return self._cache[key]
 
-    def forget_times(self) -> None:
-        """Drop what only the time errors look at; it comes back when asked for."""
-        setting = self._cache.pop("setting", None)
-        if setting is not None:
-            setting.reference.forget(tables=False)
+    def forget_methods(self) -> None:
+        """Drop what single methods of the time errors look at; it comes back when asked for."""
+        if "setting" in self._cache:
+            self.setting.forget_methods()
+
+    def forget_tables(self) -> None:
+        """Drop the setting of the time errors and the reference's tables; the weights stay."""
+        self._cache.pop("setting", None)
+        if any(name in _WEIGHTED for name in self.asked):
+            self.weights.forget_tables()
+        if self.reference is not None:
+            self.reference.forget()
 
     def forget(self) -> None:
         """Drop everything that metrics share but the outcomes and their order."""
