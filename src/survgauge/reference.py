@@ -8,6 +8,7 @@ So each method is a table of K + 1 entries, made once, and a look-up per subject
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -217,6 +218,27 @@ class Reference:
         return self.cached(("leave", area, tail), lambda: PseudoMeans.leaving(self, area, tail))
 
 
+@dataclass(frozen=True)
+class _Past:
+    """What a subject censored past the follow-up needs: numbers, for the set keeps the table."""
+
+    #: Change of theta by somebody censored at t_last, and where the tail starts then.
+    change: float
+    end: float
+    theta: float
+    size: float
+    last_time: float
+    tail: str
+    stop: float
+
+    def means(self, c: Floats) -> Floats:
+        """Follow-up of D + i ends at c instead of t_last."""
+        usual = tail_area(np.float64(self.last_time), np.float64(self.end), self.tail, self.stop)
+        later = tail_area(c, np.full(c.size, self.end), self.tail, self.stop)
+        longer = self.end * (c - self.last_time) + later
+        return self.theta + self.size * (self.change + (longer - usual))
+
+
 class PseudoMeans:
     """Table of pseudo-observations of censored subjects, by the number j of event times <= c.
 
@@ -226,7 +248,9 @@ class PseudoMeans:
     which all have the same sign, so no digits cancel when it is multiplied by N.
     """
 
-    def __init__(self, by_index: Floats, last_member: float | None, **past: Any) -> None:
+    def __init__(
+        self, by_index: Floats, last_member: float | None = None, past: _Past | None = None
+    ) -> None:
         self.by_index = by_index
         self.last_member = last_member
         self._past = past
@@ -264,8 +288,8 @@ class PseudoMeans:
                 change[-1:] += _tail_gain(ref.last_time, 0.0, end, tail, ref.stop)
             by_index[part] = theta + (ref.size + 1) * change
         # Past the follow-up all event times lie behind.
-        past = {"change": change[-1], "end": end[-1], "ref": ref, "tail": tail, "theta": theta}
-        return cls(by_index, None, **past)
+        last = float(change[-1]), float(end[-1])
+        return cls(by_index, past=_Past(*last, theta, ref.size + 1, ref.last_time, tail, ref.stop))
 
     @classmethod
     def leaving(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
@@ -298,21 +322,13 @@ class PseudoMeans:
     def at(self, c: Floats, j: Any, last_time: float) -> Floats:
         """Pseudo-observations of subjects censored at `c`, `j` event times being <= `c`."""
         values = self.by_index[j]
-        if self._past:
+        if self._past is not None:
             past = np.flatnonzero(c > last_time)
             if past.size:
-                values[past] = self._past_the_reference(c[past])
+                values[past] = self._past.means(c[past])
         elif self.last_member is not None:
             values[c >= last_time] = self.last_member
         return values
-
-    def _past_the_reference(self, c: Floats) -> Floats:
-        """Follow-up of D + i ends at c instead of t_last."""
-        ref, tail, end = self._past["ref"], self._past["tail"], self._past["end"]
-        usual = tail_area(np.float64(ref.last_time), end, tail, ref.stop)
-        longer = end * (c - ref.last_time) + tail_area(c, np.full(c.size, end), tail, ref.stop)
-        change = self._past["change"] + (longer - usual)
-        return self._past["theta"] + (ref.size + 1) * change
 
 
 def _excess(ref: Reference, part: slice, grown: float) -> tuple[Floats, float]:

@@ -40,7 +40,7 @@ class ResidualLaw:
     """Expected losses given T > c, by partial sums: two look-ups a subject, no loop."""
 
     def __init__(self, reference: Reference, tail: str) -> None:
-        self._ref, self._tail = reference, tail
+        self._tail = tail
         self._atoms = reference.event_times
         self._mass = -np.diff(reference.survival)
         self._sums: dict[str, Floats] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import tracemalloc
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from survgauge.errors import SurvgaugeError
 from survgauge.evaluation import cells
 from survgauge.metrics import time_errors
 from survgauge.metrics._time_error import PAST_KEY
+from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.time_errors import time_error_details
 from survgauge.reference import PseudoMeans
 
@@ -163,3 +165,30 @@ def test_above_a_size_cells_keep_numbers_and_let_contributions_go(monkeypatch):
     assert all(score.measured.psi is None for score in slim.scores)
     assert any(score.measured.psi is not None for score in whole.scores)
     assert slim.to_dict() == whole.to_dict()
+
+
+@pytest.mark.parametrize("in_sample", [False, True])
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_nothing_waits_for_the_collector_of_cycles(in_sample, confidence):
+    given_ = _many(300, 20)
+    curves, y_train = SurvivalCurves(given_.grid, given_.survival), None if in_sample else given_.y
+
+    def work() -> None:
+        evaluate({"a": curves, "b": given_.y[0]}, given_.y, y_train=y_train, n_boot=12,
+                 metrics=list(REGISTRY), confidence=confidence).compare()  # fmt: skip
+        for method in time_errors.CENSORED_METHODS:
+            time_error(given_.y, given_.y[0], y_train=y_train, method=method, tau=5.0)
+
+    work()  # imports
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        work()
+        gc.collect()
+        ours = {type(one).__name__ for one in gc.garbage if "survgauge" in type(one).__module__}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert ours == set()
