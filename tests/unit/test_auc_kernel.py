@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from survgauge.metrics import _auc, _auc_ranks, _auc_walk
 from survgauge.metrics._auc import (
     auc_at_times,
     auc_design,
@@ -16,7 +17,7 @@ from survgauge.metrics._auc import (
     influence_variance,
     mean_auc,
 )
-from survgauge.metrics._auc_ranks import DenseRanker
+from survgauge.metrics._auc_ranks import RiskSorter
 
 
 def order_kernel(risk):
@@ -319,22 +320,55 @@ def test_difference_of_two_models_in_one_walk():
     )
 )
 @settings(max_examples=300)
-def test_dense_ranks_are_exact(values):
-    rank, distinct = DenseRanker(40)(values)
-    unique, expected = np.unique(values + 0.0, return_inverse=True)
-    np.testing.assert_array_equal(rank, expected.ravel())
-    assert distinct == unique.size
+def test_sorting_by_risk_is_exact(values):
+    n = values.size
+    order = np.random.default_rng(n).permutation(n)
+    found = RiskSorter(order, np.ones(n, bool))(values)
+    expected = np.sort(values)
+    np.testing.assert_array_equal(values[order[found.position]], expected)
+    np.testing.assert_array_equal(np.sort(found.position), np.arange(n))
+    new = np.ones(n, bool) if found.new is None else found.new
+    np.testing.assert_array_equal(new, np.append(True, expected[1:] != expected[:-1]))
 
 
-def test_dense_ranks_of_values_too_close_for_the_keys():
-    """Neighbouring floats beside a far value share a key, so the argsort must take over."""
+def test_sorting_risks_that_share_a_key(monkeypatch):
+    """Neighbouring floats beside a far value differ in bits that the key has no room for."""
+    monkeypatch.setattr(_auc_ranks, "PIECE", 300)
     rng = np.random.default_rng(1)
     close = 1.0 + rng.integers(0, 500, 1000) * 2.0**-52
-    values = np.concatenate((close, [1e6]))
-    rank, distinct = DenseRanker(2000)(values)
-    unique, expected = np.unique(values, return_inverse=True)
-    np.testing.assert_array_equal(rank, expected)
-    assert distinct == unique.size
+    values = np.concatenate((close, [-1e300]))
+    order = rng.permutation(values.size)
+    sort = RiskSorter(order, np.arange(values.size) % 2 == 0)
+    found = sort(values, first_control=900)
+    member = np.union1d(np.arange(0, 900, 2), np.arange(900, values.size))
+    np.testing.assert_array_equal(np.sort(found.position), member)
+    ordered = values[order[found.position]]
+    np.testing.assert_array_equal(ordered, np.sort(values[order[member]]))
+    np.testing.assert_array_equal(found.new, np.append(True, ordered[1:] != ordered[:-1]))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("censoring", ["fixed", "estimated"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pieces_change_nothing(monkeypatch, tied, censoring, weighted):
+    rng = np.random.default_rng(3)
+    n, times = 200, np.array([0.2, 0.6, 1.1])
+    time, event = rng.exponential(size=n), rng.random(n) < 0.6
+    columns = rng.normal(size=(n, 3))
+    if tied:
+        time, columns = np.ceil(time * 20) / 20, np.round(columns)
+    case_weight, weight = 1 + rng.random(n), rng.integers(0, 3, n) * 1.0 if weighted else None
+    results = []
+    for piece in (32_768, 3):
+        for module in (_auc, _auc_ranks, _auc_walk):
+            monkeypatch.setattr(module, "PIECE", piece)
+        design = auc_design(time, event, case_weight, times, weight, censoring=censoring)
+        for risk in (lambda k: columns[:, k], columns[:, 0]):
+            results.append(auc_parts(design, risk, stderr=True, km_drop=np.ones(3)))
+    for whole, cut in zip(results[:2], results[2:], strict=True):
+        np.testing.assert_allclose(cut.values, whole.values, rtol=1e-13)
+        np.testing.assert_allclose(cut.variance, whole.variance, rtol=1e-12)
+        np.testing.assert_allclose(cut.mean_influence, whole.mean_influence, atol=1e-13)
 
 
 def test_memory_does_not_grow_with_the_number_of_times():

@@ -24,27 +24,26 @@ class CensoringTable:
     """What the influence of an estimated G needs, one row per censored subject in time order."""
 
     position: IntArray  #: position of the censored subject
-    cases_until: IntArray  #: number of possible cases at or before its time u
+    until: IntArray  #: number of subjects observed at or before its time u
     jump: FloatArray  #: 1/(Y(u) - c(u)), how much its censoring moves -log G
     hazard: FloatArray  #: its share w/Y(u) of the censoring hazard at u
     at_risk_for: IntArray  #: (n,) by position: rows during which a subject was at risk
 
 
-def add_censoring(
-    psi: FloatArray, table: CensoringTable, pull: FloatArray, cut: int, total: float
-) -> None:
-    """Add g, the influence through the estimated G, given w a (H - AUC)/A of each case."""
+def add_censoring(psi: FloatArray, table: CensoringTable, w: FloatArray, cut: int) -> None:
+    """Add g, the influence through the estimated G, to n a (H - AUC)/A of those before `cut`."""
     rows = np.searchsorted(table.position, cut)
-    until = np.concatenate(([0.0], np.cumsum(pull)))
-    remaining = until[-1] - until[table.cases_until[:rows]]  # R(u)
-    moved = total * remaining * table.jump[:rows]
+    pull = np.zeros(cut + 1)
+    np.cumsum(psi[:cut] * w[:cut], out=pull[1:])
+    remaining = pull[-1] - pull[table.until[:rows]]  # n R(u)
+    moved = remaining * table.jump[:rows]
     compensator = np.concatenate(([0.0], np.cumsum(moved * table.hazard[:rows])))
     psi[table.position[:rows]] += moved
     psi -= compensator[np.minimum(table.at_risk_for, rows)]
 
 
 def censoring_table(
-    time: FloatArray, event: BoolArray, w: FloatArray, case_position: IntArray, kind: Censoring
+    time: FloatArray, event: BoolArray, w: FloatArray, kind: Censoring
 ) -> CensoringTable:
     """Tabulate the censored subjects from outcomes in time order, events first."""
     position = np.flatnonzero(~event)
@@ -68,7 +67,7 @@ def censoring_table(
         share = np.where(at_risk > 0, w[position] / at_risk, 0.0)
     return CensoringTable(
         position=position,
-        cases_until=np.searchsorted(time[case_position], u, "right"),
+        until=last,
         jump=jump,
         hazard=share,
         at_risk_for=at_risk_for,

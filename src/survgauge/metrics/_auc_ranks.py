@@ -1,79 +1,130 @@
-"""Dense ranks of many columns of the same length, one after the other, without new memory."""
+"""Subjects by risk, for one column of risks after the other, without new memory."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
 
-class DenseRanker:
-    """Rank columns 0, 1, ... with equal ranks for equal values; exact, ties included.
+#: Subjects worked on together, in the cache.
+PIECE = 32_768
+_ALL_BUT_SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
-    Each value is scaled to an integer, its index is put into the low bits, and these keys are
-    sorted in place: a plain sort is about twice as fast as an argsort. Scaling and rounding keep
-    the order but may merge close values; then (the values, read in the order found, fall
-    somewhere) the column is argsorted instead. The buffers are kept because at this size fresh
-    arrays cost as much as the sorting, in page faults.
+
+class ByRisk(NamedTuple):
+    """Subjects in rising order of risk."""
+
+    position: IntArray  #: where they stand in time order
+    new: BoolArray | None  #: whether the risk differs from that before; None: always
+
+    def pieces(self) -> Iterator[slice]:
+        """Cut into parts that share no risk."""
+        n, start = self.position.size, 0
+        while start < n:
+            stop = min(start + PIECE, n)
+            if self.new is not None and stop < n:
+                step = int(np.argmax(self.new[stop:]))
+                stop = stop + step if self.new[stop + step] else n
+            yield slice(start, stop)
+            start = stop
+
+
+class RiskSorter:
+    """Sort columns of risks; exact, ties included.
+
+    A float64 keeps its order when its bits are read as an integer. The leading ones are put above
+    the subject's position in one 64-bit key, and the keys are sorted in place: that costs half of
+    an argsort, and the positions come out in order of risk. Where bits that differ had to be left
+    out, subjects with equal keys are sorted again by their risks.
 
     Parameters
     ----------
-    size : int
-        Length of the longest column.
+    order : (n,) array
+        Subject at each position.
+    case : (n,) array
+        Whether a subject may be a case, by position.
 
     Examples
     --------
-    >>> rank, distinct = DenseRanker(4)(np.array([0.5, -1.0, 7.0, 0.5]))
-    >>> rank, distinct
-    (array([1, 0, 2, 1]), 3)
+    >>> sort = RiskSorter(np.array([2, 0, 1]), np.array([True, False, True]))
+    >>> sort(np.array([0.5, -1.0, 0.5]))
+    ByRisk(position=array([2, 0, 1]), new=array([ True,  True, False]))
+    >>> sort(np.array([0.5, -1.0, 0.5]), first_control=2)
+    ByRisk(position=array([2, 0]), new=None)
     """
 
-    def __init__(self, size: int) -> None:
-        self._index = np.arange(size, dtype=np.int64)
-        self._key = np.empty(size, dtype=np.int64)
-        self._ordered = np.empty(size)
-        self._rises = np.empty(size, dtype=np.bool_)
-        self._rank = np.empty(size, dtype=np.intp)
+    def __init__(self, order: IntArray, case: BoolArray) -> None:
+        n = order.size
+        self._order = order
+        self._bits = max(1, (n - 1).bit_length())
+        self._position = np.empty(n, dtype=np.int32)
+        self._position[order] = np.arange(n, dtype=np.int32)
+        self._case = np.empty(n, dtype=np.bool_)
+        self._case[order] = case
+        self._key = np.empty(n, dtype=np.uint64)
+        self._new = np.empty(n, dtype=np.bool_)
 
-    def __call__(self, values: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:
-        """Return the ranks, valid until the next call, and the number of distinct values."""
-        n = values.size
-        index, key, ordered = self._index[:n], self._key[:n], self._ordered[:n]
-        if not self._sort_keys(values, index, key, ordered):
-            key[:] = np.argsort(values)
-            np.take(values, key, out=ordered, mode="clip")
-        rises = np.greater(ordered[1:], ordered[:-1], out=self._rises[: n - 1])
-        rank = self._rank[:n]
-        distinct = 1 + int(np.count_nonzero(rises))
-        if distinct == n:
-            rank[key] = index
-        else:
-            rank[key[0]] = 0
-            rank[key[1:]] = np.cumsum(rises)
-        return rank, distinct
-
-    def _sort_keys(
-        self,
-        values: NDArray[np.float64],
-        index: NDArray[np.int64],
-        key: NDArray[np.int64],
-        ordered: NDArray[np.float64],
-    ) -> bool:
-        """Fill `key` with the sorting order and `ordered` by it; False if it is not one."""
-        low = float(values.min())
-        span = float(values.max()) - low
-        index_bits = int(values.size - 1).bit_length()
-        scale = 2.0 ** (62 - index_bits) / span if 0 < span < math.inf else math.inf
-        if not math.isfinite(scale):
-            return False
-        np.subtract(values, low, out=ordered)
-        np.multiply(ordered, scale, out=ordered)
-        np.copyto(key, ordered, casting="unsafe")
-        np.left_shift(key, index_bits, out=key)
-        np.bitwise_or(key, index, out=key)
+    def __call__(self, risk: FloatArray, first_control: int = 0) -> ByRisk:
+        """Cases and those from `first_control` on, by risk; valid until the next call."""
+        size, exact = self._fill(risk, first_control)
+        key, new = self._key[:size], self._new[:size]
         key.sort()
-        np.bitwise_and(key, (1 << index_bits) - 1, out=key)
-        np.take(values, key, out=ordered, mode="clip")
-        falls = np.less(ordered[1:], ordered[:-1], out=self._rises[: values.size - 1])
-        return not falls.any()
+        before = ~key[:1] >> np.uint64(self._bits)
+        for start in range(0, size, PIECE):
+            piece = key[start : start + PIECE]
+            leading = np.concatenate((before, piece >> np.uint64(self._bits)))
+            np.not_equal(leading[1:], leading[:-1], out=new[start : start + PIECE])
+            before = leading[-1:]
+            piece &= np.uint64((1 << self._bits) - 1)
+        position = key.view(np.int64).astype(np.intp, copy=False)
+        if not exact and not new.all():
+            self._sort_equal_keys(risk, position, new)
+        return ByRisk(position, None if new.all() else new)
+
+    def _fill(self, risk: FloatArray, first_control: int) -> tuple[int, bool]:
+        """Make the keys: how many, and whether equal keys mean equal risks."""
+        ends = _ordered(np.array([risk.min(), risk.max()]))
+        span = int(ends[1]) - int(ends[0])
+        lost, bits = max(span.bit_length() + self._bits - 64, 0), np.uint64(self._bits)
+        size, exact = 0, True
+        for start in range(0, risk.size, PIECE):
+            key = _ordered(risk[start : start + PIECE])
+            key -= ends[0]  # may wrap round, to what is right without a sign
+            piece = key.view(np.uint64)
+            exact = exact and not np.bitwise_or.reduce(piece) & np.uint64((1 << lost) - 1)
+            piece >>= np.uint64(lost)
+            piece <<= bits
+            position = self._position[start : start + PIECE]
+            piece |= position.view(np.uint32)
+            if first_control > 0:  # those censored before are in no pair: that saves their share
+                member = position >= first_control
+                member |= self._case[start : start + PIECE]
+                # A mask would be followed bit by bit, with a branch at each.
+                piece = piece.take(np.flatnonzero(member))
+            self._key[size : size + piece.size] = piece
+            size += piece.size
+        return size, exact
+
+    def _sort_equal_keys(self, risk: FloatArray, position: IntArray, new: BoolArray) -> None:
+        """Put those right who share a key but not the risk, in place."""
+        shared = ~new
+        shared[:-1] |= ~new[1:]
+        place = np.flatnonzero(shared)
+        found = risk[self._order[position[place]]]
+        by_risk = np.lexsort((found, np.cumsum(new[place])))
+        position[place], found = position[place[by_risk]], found[by_risk]
+        new[place[1:]] |= found[1:] != found[:-1]
+
+
+def _ordered(values: FloatArray) -> NDArray[np.int64]:
+    """Integers in the same order; there is one zero only."""
+    bits = (values + 0.0).view(np.int64)
+    # Of negative numbers all bits but the sign count downwards.
+    bits ^= (bits >> 63) & _ALL_BUT_SIGN
+    return bits

@@ -47,7 +47,7 @@ class Setting:
     @property
     def subject_g(self) -> bool:
         """Whether G depends on the subject, so that the controls' weights do not cancel."""
-        return self.ipcw and self.weights.km is None
+        return self.ipcw and self.weights.by_subject
 
     @cached_property
     def design(self) -> AucDesign:
@@ -57,7 +57,7 @@ class Setting:
         return auc_design(
             self.y.time,
             self.y.event,
-            self.weights.event_weight if self.ipcw else np.ones(len(self.y)),
+            self.weights.event_weight if self.ipcw else np.broadcast_to(1.0, len(self.y)),
             self.asked,
             self.mass,
             controls="later_or_censored" if at_t else "later",
@@ -83,8 +83,7 @@ class Setting:
         """Why times have no AUC, each time under its first reason."""
         design = self.design
         past = self.asked > self.identified_until
-        cases = np.concatenate(([0.0], np.cumsum(design.case_mass)))[design.n_cases]
-        controls = np.concatenate((np.cumsum(design.weight[::-1])[::-1], [0.0]))[design.cut]
+        cases, controls = design.cases_total, design.controls_total.copy()
         if self.subject_g:
             for k in np.flatnonzero(controls > 0):
                 members = design.order[design.cut[k] :]
@@ -128,13 +127,20 @@ class Setting:
         times, weight_at = self.asked[keep], None
         if self.subject_g:
             weight_at = lambda k: self.control_weight(float(times[k]))  # noqa: E731
-        cut, cases = design.cut[keep], design.n_cases[keep]
-        return replace(design, cut=cut, n_cases=cases, control_weight=weight_at)
+        return replace(
+            design,
+            cut=design.cut[keep],
+            cases_total=design.cases_total[keep],
+            controls_total=design.controls_total[keep],
+            control_weight=weight_at,
+        )
 
     @cached_property
     def drop(self) -> Floats:
         """How far the test set's Kaplan-Meier falls between the supported times."""
-        return self._falls(self.asked[self.supported])
+        times = self.asked[self.supported]
+        # At a supported time there are cases, so it has fallen; what is one time's share is all.
+        return self._falls(times) if times.size > 1 else np.ones(times.size)
 
     @cached_property
     def mean_defined(self) -> bool:

@@ -128,8 +128,8 @@ class Question:
             lost = int((self.anchor & (weights.event_weight == 0)).sum())
             if lost:
                 support["notes"]["no anchors: events with G = 0"] = lost
-            if weights.km is not None:
-                past = self.anchor & (y.time > weights.km.last_time)
+            if not weights.by_subject:
+                past = self.anchor & (y.time > weights.last_time)
                 support["events_past_reference"] = int(past.sum())
             support["largest_weight"] = float(
                 np.max(weights.event_weight, where=self.anchor, initial=0)

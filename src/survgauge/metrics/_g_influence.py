@@ -45,7 +45,7 @@ class EstimatedG:
             rank += 0.5 * event
         self._frequency = y.weight[order]
         kind = cast(Censoring, convention.g_influence)
-        self._table = censoring_table(rank, event, self._frequency, np.flatnonzero(event), kind)
+        self._table = censoring_table(rank, event, self._frequency, kind)
         u = time[self._table.position]
         self._order = order
         # The first position whose own G has the factor at u, and per time how many factors count.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Bools, Floats, Ints, numbers
+from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
 from ..errors import InputError, name_some
 from ._auc import auc_influence, auc_parts, mean_auc
@@ -37,17 +39,27 @@ class _Columns:
     def __call__(self, k: int) -> Floats:
         """Risks at times[k]; for curves minus S: the order of 1 - S without its rounding."""
         if not 0 <= k - self._start < len(self._block):
-            part = slice(k, k + _COLUMNS)
-            if self._column is None:
-                values = self._source.at(self._times[part]).T
-                alone = len(values) == 1  # then it lies in one piece already
-                block = np.negative(values, out=values if alone else np.empty(values.shape))
-            else:
-                values = self._source[:, self._column[part]].T
-                block = np.ascontiguousarray(values, dtype=np.float64)
-            self._block, self._start = _as_close_as(self._convention, block), k
+            self._read(slice(k, min(k + _COLUMNS, self._times.size)))
         column: Floats = self._block[k - self._start]
         return column
+
+    def _read(self, part: slice) -> None:
+        """Put some columns one after the other, as rows of the block."""
+        source, shape = self._source, (part.stop - part.start, len(self._source))
+        block = self._block if self._block.shape == shape else np.empty(shape)
+        if self._column is not None:
+            block[...] = source[:, self._column[part]].T
+        else:
+            read = source.reader(self._times[part])
+
+            def fill(blocks: Iterator[slice]) -> None:
+                scratch = Scratch()
+                for rows in blocks:
+                    np.negative(read(rows, scratch).T, out=block[:, rows])
+
+            for _ in source.by_span(fill, shape[0] + source.survival.shape[1]):
+                pass
+        self._block, self._start = _as_close_as(self._convention, block), part.start
 
 
 def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
@@ -82,7 +94,8 @@ def _spread(setting: Setting, risk: Any) -> tuple[Floats, Floats, Floats]:
     if not setting.own_weights:
         parts = auc_parts(design, risk, stderr=True, km_drop=drop)
         variance, influence = np.asarray(parts.variance), np.asarray(parts.mean_influence)
-        return parts.values, np.sqrt(variance), influence * share
+        influence *= share
+        return parts.values, np.sqrt(variance), influence
     # The kernel takes all weights for frequencies; here only part of them are.
     frequency = setting.y.weight if setting.y.weighted else None
     values, spread, psi = np.empty(len(design)), np.empty(len(design)), np.zeros(len(setting.y))

@@ -115,9 +115,19 @@ class CensoringWeights:
         """Events that carry no weight because G = 0 there."""
         return int((self.y.event & (self.event_weight == 0)).sum())
 
+    @property
+    def by_subject(self) -> bool:
+        """Whether G is the caller's function of the subjects, not one step function."""
+        return self._given is not None and not isinstance(self._given, KaplanMeier)
+
+    @cached_property
+    def last_time(self) -> float:
+        """Last time that G was estimated from; infinite for a function."""
+        return float("inf") if self.km is None else self.km.last_time
+
     def forget_tables(self) -> None:
         """Drop G and what it was made of, but not the weights; it comes back when asked for."""
-        _ = self.event_weight, self.identified_until
+        _ = self.event_weight, self.identified_until, self.last_time
         self.__dict__.pop("km", None)
         self.reference.forget()
 
