@@ -73,8 +73,9 @@ class CoxModel:
         if not (np.isfinite(penalty) and penalty >= 0):
             raise InputError(f"penalty must be a number, 0 or more; got {penalty}")
         features, outcomes = _checked(X, y)
+        outcomes, columns = _by_time(outcomes, features)
         likelihood = PartialLikelihood(
-            outcomes.time, outcomes.event, outcomes.weight, features.T, "breslow"
+            outcomes.time, outcomes.event, outcomes.weight, columns, "breslow"
         )
         notes: list[str] = []
         if not likelihood.used.all():
@@ -93,7 +94,7 @@ class CoxModel:
                 "X does not allow a Cox fit: Newton's method found no maximum; look for extreme "
                 f"values or ask for a penalty larger than {penalty:g}"
             )
-        hazard = np.cumsum(best.hazard_steps) * np.exp(-best.shift)
+        hazard = np.cumsum(likelihood.hazard_steps(best)) * np.exp(-best.shift)
         return cls(
             likelihood.unscaled(best.beta), likelihood.mean, likelihood.times, hazard, best.value,
             penalty, tuple(notes),
@@ -178,3 +179,9 @@ def _checked(X: Any, y: Any) -> tuple[Floats, Outcomes]:
     if not present.event.any():
         raise InputError("y must have at least one event to fit a Cox model; got none")
     return features, present
+
+
+def _by_time(outcomes: Outcomes, features: Floats) -> tuple[Outcomes, Floats]:
+    """Outcomes by time, and the columns of the same subjects: (p, n)."""
+    order = outcomes.order()
+    return outcomes[order], features.T.take(order, axis=1)

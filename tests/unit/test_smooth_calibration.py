@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, UndefinedMetricError
+from survgauge import (
+    InputError,
+    KaplanMeier,
+    Outcomes,
+    SurvivalCurves,
+    UndefinedMetricError,
+    _partial_likelihood,
+)
+from survgauge.metrics import smooth_calibration
 from survgauge.metrics._cox import CoxRegression
 from survgauge.metrics.smooth_calibration import (
     integrated_calibration_index,
@@ -65,8 +73,8 @@ def test_cox_influence_is_the_derivative_by_frequency(ties):
     y, s = simulated(40, 3, tied=True)
     columns = np.stack([s, s**2])
     fit = CoxRegression(y.time, y.event, np.ones(40), columns, ties)
-    influence = fit.influence()
-    _, hazard = fit.hazard_influence(4.0, influence)
+    *influence, hazard = fit.influences(4.0)
+    influence = np.array(influence)
     # The hazard of a subject with fixed covariates, so that the baseline's reference cancels.
     at = np.array([[0.5], [0.25]])
     level = fit.hazard(4.0) * np.exp(fit.log_risk(at)[0])
@@ -84,6 +92,33 @@ def test_cox_influence_is_the_derivative_by_frequency(ties):
         change = level * (hazard[i] / fit.hazard(4.0) + slope @ influence[:, i])
         assert change == pytest.approx((levels[0] - levels[1]) / 2e-4, rel=1e-4, abs=1e-7)
     np.testing.assert_allclose(influence.sum(axis=1), 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_pieces_of_subjects_do_not_change_the_fit(ties, weighted, digits, monkeypatch):
+    y, s = simulated(300, 8)
+    time = np.round(y.time, digits)
+    # A whole piece without an event, and one before the first event.
+    event = y.event & (np.abs(time - 2.0) > 0.2) & (time > 0.05)
+    weight = np.random.default_rng(1).integers(0, 4, 300) if weighted else None
+    outcomes, columns = Outcomes(time, event, weight), np.stack([s, s**2])
+    whole = CoxRegression(time, event, outcomes.weight + 0.25, columns, ties)
+    result = integrated_calibration_index(outcomes, s, 4.0, ties=ties)
+    monkeypatch.setattr(_partial_likelihood, "_VALUES", 6)
+    monkeypatch.setattr(_partial_likelihood, "_LEAST", 3)
+    monkeypatch.setattr(smooth_calibration, "_PART", 7)
+    parts = CoxRegression(time, event, outcomes.weight + 0.25, columns, ties)
+    assert len(parts._likelihood._pieces) > (10 if digits == 0 else 60)
+    np.testing.assert_allclose(parts.beta, whole.beta, rtol=1e-11)
+    np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-11)
+    np.testing.assert_allclose(parts.influences(4.0), whole.influences(4.0), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(parts.relative_risk(), whole.relative_risk(), rtol=1e-11)
+    again = integrated_calibration_index(outcomes, s, 4.0, ties=ties)
+    for name in ("ici", "e50", "emax", "observed", "curve_observed", "psi"):
+        value, want = getattr(again, name), getattr(result, name)
+        np.testing.assert_allclose(value, want, rtol=1e-9, atol=1e-13)
 
 
 def test_cox_of_a_constant_column_is_nelson_aalen():

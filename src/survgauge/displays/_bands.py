@@ -74,8 +74,7 @@ def smooth_band(result: ICIResult, confidence: float | None) -> tuple[Floats, Fl
     parts = np.vstack((beta, hazard / smooth.hazard))
     covariance = (parts * smooth.weight) @ parts.T * (n / (n - 1))
     columns = smooth._columns(log_log(1 - result.curve_predicted)[0])
-    centre = (smooth.basis @ smooth.weight) / smooth.weight.sum()
-    slope = np.vstack((columns - centre[:, None], np.ones(columns.shape[1])))
+    slope = np.vstack((columns - smooth.fit.mean[:, None], np.ones(columns.shape[1])))
     variance = np.einsum("ig,ij,jg->g", slope, covariance, slope)
     survival = 1 - result.curve_observed
     inside = (survival > 0) & (survival < 1)

@@ -184,10 +184,12 @@ def group_rates(y: Outcomes, s: Floats, rows: list[Ints], time: float) -> GroupR
     return GroupRates(size, observed, expected, greenwood, events, open_ended)
 
 
-def weighted_quantile(values: Floats, weight: Floats | None, q: Any) -> Floats:
+def weighted_quantile(
+    values: Floats, weight: Floats | None, q: Any, *, overwrite: bool = False
+) -> Floats:
     """Quantiles with lines between order statistics (R's type 7), each repeated `weight` times."""
     if weight is None:
-        return np.asarray(np.quantile(values, q))
+        return np.asarray(np.quantile(values, q, overwrite_input=overwrite))
     order = sorting_order(values)
     w, ordered = weight[order], values[order]
     # An order statistic holds its value over w places; where w < 1 it keeps a point of the scale.

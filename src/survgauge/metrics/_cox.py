@@ -6,89 +6,100 @@ import numpy as np
 
 from .._arrays import Bools, Floats, Ints
 from .._partial_likelihood import TIES, PartialLikelihood, maximise
+from .._sorting import sorting_order
 
 __all__ = ["TIES", "CoxRegression"]
 
 
 class CoxRegression:
-    """Cox's model of few columns; see `PartialLikelihood` for the parameters.
+    """Cox's model of few columns; see `PartialLikelihood` for the parameters, in any order.
 
     Attributes
     ----------
     beta : ndarray of shape (p,)
         Coefficients per unit of the columns; 0 for constant ones.
+    mean : ndarray of shape (p,)
+        Weighted mean of each column.
     covariance : ndarray of shape (p, p)
         Inverse of the information.
     converged : bool
         False where the likelihood has no maximum that Newton's method finds.
     """
 
-    def __init__(
-        self,
-        time: Floats,
-        event: Bools,
-        weight: Floats,
-        columns: Floats,
-        ties: str,
-        order: Ints | None = None,
-    ):
-        self._fit(PartialLikelihood(time, event, weight, columns, ties, order))
+    def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
+        order = sorting_order(time)
+        # Equal weights are one number, read over and over.
+        weight = weight if weight.strides == (0,) else weight[order]
+        columns = columns.take(order, axis=1)
+        self._fit(PartialLikelihood(time[order], event[order], weight, columns, ties), order)
 
     @classmethod
     def of(cls, likelihood: PartialLikelihood) -> CoxRegression:
-        """Fit a likelihood that has its columns already."""
+        """Fit a likelihood; what is said of its subjects is by time."""
         fit = cls.__new__(cls)
-        fit._fit(likelihood)
+        fit._fit(likelihood, None)
         return fit
 
-    def _fit(self, likelihood: PartialLikelihood) -> None:
-        self._likelihood = likelihood
+    def _fit(self, likelihood: PartialLikelihood, order: Ints | None) -> None:
+        self._likelihood, self._order = likelihood, order
+        self._hazards: dict[float, tuple[float, Floats]] = {}
         self._point, self.converged = maximise(likelihood, single=False)
-        self._slopes = likelihood.slopes(self._point)
-        inverse = np.linalg.pinv(self._slopes.information, hermitian=True)
+        inverse = np.linalg.pinv(self._point.information, hermitian=True)
         self._inverse: Floats = inverse.astype(np.float64, copy=False)
+        self.mean = likelihood.mean
         self.beta: Floats = likelihood.unscaled(self._point.beta)
         self.covariance: Floats = likelihood.unscaled(likelihood.unscaled(self._inverse).T)
 
     def log_risk(self, columns: Floats) -> Floats:
         """Log hazard ratios of subjects with these columns, against the baseline of `hazard`."""
-        centre = float(self.beta @ self._likelihood.mean) + self._point.shift
+        centre = float(self.beta @ self.mean) + self._point.shift
         risk: Floats = self.beta @ columns
         risk -= centre
         return risk
 
-    def relative_risk(self) -> Floats:
-        """exp of `log_risk` of the subjects that the model was fitted to."""
-        return self._likelihood.relative_risk(self._point)
+    def _as_given(self, values: Floats) -> Floats:
+        if self._order is None:
+            return values
+        out = np.empty_like(values)
+        out[..., self._order] = values
+        return out
 
-    def column_sums(self, values: Floats) -> Floats:
-        """Sum of the columns' distances from their means times `values`: (p,); 0 if constant."""
-        return self._likelihood.column_sums(values)
+    def relative_risk(self, step: Floats | None = None) -> Floats:
+        """exp of `log_risk` of the subjects that the model was fitted to, had beta moved."""
+        likelihood, beta = self._likelihood, self._point.beta
+        if step is not None:
+            beta = beta + step[likelihood.used] * likelihood.scale
+        return self._as_given(likelihood.relative_risk(beta, self._point.shift))
 
     def hazard(self, t: float) -> float:
         """Baseline cumulative hazard at `t`."""
-        return float(self._point.hazard_steps @ (self._likelihood.times <= t))
+        return self._hazard(t)[0]
+
+    def _hazard(self, t: float) -> tuple[float, Floats]:
+        """The hazard and its derivative by beta; whoever asks for one often needs the other."""
+        if t not in self._hazards:
+            self._hazards[t] = self._likelihood.hazard(self._point, t)
+        return self._hazards[t]
 
     def influence(self) -> Floats:
         """Derivative of `beta` with respect to each subject's frequency: (p, n)."""
-        change = self._likelihood.gradient_influence(self._point, self._slopes)
-        influence: Floats = self._likelihood.unscaled(self._inverse) @ change
-        return influence
+        slope = self._likelihood.unscaled(self._inverse)
+        return self._influence(slope, np.zeros(self.beta.size), 0.0)
 
-    def influence_along(self, t: float, hazard: float, beta: Floats) -> Floats:
-        """Influence on hazard * `hazard(t)` + beta' `beta`, without those on each: (n,)."""
-        likelihood = self._likelihood
-        scaled, change = likelihood.hazard_influence(self._point, self._slopes, t)
-        along = hazard * scaled
-        along += beta[likelihood.used] / likelihood.scale
-        change *= hazard
-        change += likelihood.gradient_influence(self._point, self._slopes, along @ self._inverse)
-        return change
+    def influences(self, t: float) -> Floats:
+        """Derivatives of `beta` and of `hazard(t)` by each subject's frequency: (p + 1, n)."""
+        by_beta = self._hazard(t)[1]
+        slope = np.vstack((self._likelihood.unscaled(self._inverse), by_beta @ self._inverse))
+        return self._influence(slope, np.append(np.zeros(self.beta.size), 1.0), t)
 
-    def hazard_influence(self, t: float, influence: Floats) -> tuple[Floats, Floats]:
-        """Derivatives of `hazard(t)`: by beta (p,), and by each frequency (n,), in all."""
-        likelihood = self._likelihood
-        by_beta = np.zeros(self.beta.size)
-        scaled, change = likelihood.hazard_influence(self._point, self._slopes, t)
-        by_beta[likelihood.used] = scaled * likelihood.scale
-        return by_beta, change + by_beta @ influence
+    def _influence(self, slope: Floats, hazard: Floats, t: float) -> Floats:
+        return self._as_given(self._likelihood.influence(self._point, slope, hazard, t))
+
+    def column_sums(self, values: Floats) -> Floats:
+        """Sums of the standardised columns that vary, times values: (used,)."""
+        return self._likelihood.column_sums(values if self._order is None else values[self._order])
+
+    def influence_along(self, t: float, hazard: float, along: Floats) -> Floats:
+        """Influence on hazard * `hazard(t)` + along' beta, per standard deviation: (n,)."""
+        by_beta = hazard * self._hazard(t)[1] + along
+        return self._influence((by_beta @ self._inverse)[None, :], np.array([hazard]), t)[0]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Floats, Ints, dot
 from .._partial_likelihood import PartialLikelihood
+from .._risk_sets import product
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
@@ -18,7 +19,6 @@ from ._calibration_inputs import (
     checked_time,
     description,
     log_log,
-    present_rows,
     refuse_past_follow_up,
     survival_at,
 )
@@ -156,25 +156,29 @@ def integrated_calibration_index(
     y = Outcomes.of(y_true, "y_true")
     time = checked_time(time)
     s = survival_at(y, curves, time, probability)
-    rows, kept = present_rows(y, s)
-    refuse_past_follow_up(rows, time)
-    if not rows.event.any():
+    rows = _present_by_time(y)
+    by_time = Outcomes._trusted(y.time[rows], y.event[rows], y.weight[rows] if y.weighted else None)
+    refuse_past_follow_up(by_time, time)
+    if not by_time.event.any():
         raise UndefinedMetricError(
             "integrated_calibration_index needs at least one event in y_true; got none"
         )
-    smooth = _Smooth(rows, kept, time, knots, ties, y.weight > 0)
-    weight = rows.weight if rows.weighted else None
-    gap = np.abs(smooth.gap)
-    e50, e90 = weighted_quantile(gap, weight, [0.5, 0.9])
-    largest = float(gap.max())
-    del gap
-    psi = smooth.psi()
-    observed = smooth.observed
-    if observed.size < len(y):
-        observed = np.full(len(y), np.nan)
-        observed[smooth.present] = smooth.observed
-    grid = np.linspace(1 - kept.max(), 1 - kept.min(), _CURVE_POINTS)
     convention, support = description(y, curves)
+    support |= _events_by(by_time, time)
+    smooth = _Smooth(by_time, s[rows], rows, time, knots, ties)
+    del by_time
+    grid = np.linspace(1 - smooth.s.max(), 1 - smooth.s.min(), _CURVE_POINTS)
+    observed = smooth.observed()
+    gap = observed - 1
+    gap += smooth.s
+    size = np.abs(gap)
+    ici, largest = smooth.mean(size), float(size.max())
+    e50, e90 = weighted_quantile(size, smooth.weights, [0.5, 0.9], overwrite=True)
+    del size
+    psi = smooth.psi(observed, gap, ici)
+    del gap
+    psi = _as_given(psi, rows, np.zeros(len(y)))
+    observed = _as_given(observed, rows, np.full(len(y), np.nan))
     convention |= {
         "time": time,
         "smoother": "Cox model of the test outcomes on log(-log(1 - p))",
@@ -183,59 +187,74 @@ def integrated_calibration_index(
         "ties": ties,
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
-    support |= {
-        "moved_from_0_or_1": smooth.moved,
-        "converged": smooth.converged,
-        "events_by_time": float(rows.weight[rows.event & (rows.time <= time)].sum()),
-        "censored_before_time": int((~rows.event & (rows.time < time)).sum()),
-    }
+    support |= {"moved_from_0_or_1": smooth.moved, "converged": smooth.fit.converged}
     return ICIResult(
-        smooth.ici, float(e50), float(e90), largest, 1 - s, observed, grid,
+        ici, float(e50), float(e90), largest, np.subtract(1.0, s, out=s), observed, grid,
         smooth.at(1 - grid), psi, y.weight if y.weighted else None, convention, support,
         smooth,
     )  # fmt: skip
 
 
+def _present_by_time(y: Outcomes) -> Ints:
+    """Rows by time, without subjects of weight zero."""
+    order = y.order()
+    if not y.weighted or (y.weight > 0).all():
+        return order
+    return order[y.weight[order] > 0]
+
+
+def _as_given(values: Floats, rows: Ints, out: Floats) -> Floats:
+    """Put values back to where the subjects came from."""
+    out[rows] = values
+    return out
+
+
+def _events_by(by_time: Outcomes, time: float) -> dict[str, Any]:
+    """How much was observed by a time."""
+    died = by_time.event[: by_time.time.searchsorted(time, "right")]
+    known = by_time.event[: by_time.time.searchsorted(time)]
+    return {
+        "events_by_time": float(by_time.weight[: died.size][died].sum()),
+        "censored_before_time": int(known.size - known.sum()),
+    }
+
+
 class _Smooth:
-    """The fitted smoother with its derivatives, so that replicates need no new fit."""
+    """The fitted smoother with its derivatives, so that replicates need no new fit.
+
+    Subjects are by time; `rows` says where they came from.
+    """
 
     def __init__(
-        self, y: Outcomes, s: Floats, time: float, knots: int, ties: str, present: Any
+        self, y: Outcomes, s: Floats, rows: Ints, time: float, knots: int, ties: str
     ) -> None:
-        self.y, self.s, self.present = y, s, present
-        self.weight: Floats = y.weight if y.weighted else np.broadcast_to(1.0, len(y))
+        self.s, self.rows, self.time = s, rows, time
+        self.weight: Floats = y.weight
+        self.weights = y.weight if y.weighted else None
         x, self.moved = log_log(s)
-        self.terms, self.knots = _choose_knots(x, y.weight if y.weighted else None, knots)
-        order = y.order()
-        likelihood = PartialLikelihood(y.time, y.event, self.weight, self._columns(x), ties, order)
+        self.terms, self.knots = _choose_knots(x, self.weights, knots)
+        columns = self._columns(x)
         del x
+        likelihood = PartialLikelihood(y.time, y.event, y.weight, columns, ties)
         self.fit = CoxRegression.of(likelihood)
-        self.converged = self.fit.converged
         self.hazard = self.fit.hazard(time)
-        self.observed = self.fit.relative_risk()
-        self.observed *= -self.hazard
-        np.expm1(self.observed, out=self.observed)
-        np.negative(self.observed, out=self.observed)
-        self.ici = float(np.average(np.abs(self.gap), weights=self.weight))
-        self.time = time
-        self._changes: tuple[Floats, Floats] | None = None
 
-    @property
-    def gap(self) -> Floats:
-        """Observed minus predicted probability of the event."""
-        gap = self.observed - 1
-        gap += self.s
-        return gap
+    def observed(self) -> Floats:
+        """Smooth observed probability of each subject."""
+        return self._probability(self.fit.relative_risk(), self.hazard)
 
-    @cached_property
-    def basis(self) -> Floats:
-        """Columns of the Cox model, which replicates need again: (p, n)."""
-        return self._columns(log_log(self.s)[0])
+    @staticmethod
+    def _probability(relative: Floats, hazard: float) -> Floats:
+        """1 - exp(-hazard relative), in place."""
+        relative *= -hazard
+        np.expm1(relative, out=relative)
+        return np.negative(relative, out=relative)
 
-    @cached_property
-    def relative(self) -> Floats:
-        """Hazard ratios against the baseline."""
-        return self.fit.relative_risk()
+    def mean(self, values: Floats) -> float:
+        """Average over subjects."""
+        if self.weights is None:
+            return float(values.mean())
+        return float(np.average(values, weights=self.weights))
 
     def _columns(self, x: Floats) -> Floats:
         if self.terms == "spline":
@@ -245,58 +264,46 @@ class _Smooth:
     def at(self, s: Floats) -> Floats:
         """Smooth observed probability for predicted survival `s`."""
         columns = self._columns(log_log(s)[0])
-        return -np.expm1(-self.hazard * np.exp(self.fit.log_risk(columns)))
+        return self._probability(np.exp(self.fit.log_risk(columns)), self.hazard)
+
+    @cached_property
+    def _changes(self) -> Floats:
+        return self.fit.influences(self.time)
 
     def changes(self) -> tuple[Floats, Floats]:
         """Derivatives of (beta, hazard) with respect to each frequency."""
-        if self._changes is None:
-            beta = self.fit.influence()
-            _, hazard = self.fit.hazard_influence(self.time, beta)
-            self._changes = beta, hazard
-        return self._changes
+        return self._changes[:-1], self._changes[-1]
 
-    def psi(self) -> Floats:
-        """First-order contributions to the mean distance."""
-        gap, total = self.gap, self.weight.sum()
+    def psi(self, observed: Floats, gap: Floats, ici: float) -> Floats:
+        """First-order contributions to the mean distance; `gap` is overwritten."""
+        total = float(self.weight.sum())
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
         pull = self.fit.relative_risk()
-        pull *= 1 - self.observed
-        pull *= np.sign(gap)
-        pull *= self.weight / total
-        by_beta = self.fit.column_sums(pull) * self.hazard
-        change = np.abs(gap, out=gap)
-        change -= self.ici
-        change /= total
-        size = float(pull.sum())
+        for start in range(0, pull.size, _PART):
+            part = slice(start, start + _PART)
+            pull[part] *= (1 - observed[part]) * np.sign(gap[part]) * (self.weight[part] / total)
+        size, sums = float(pull.sum()), self.fit.column_sums(pull)
         del pull
-        change += self.fit.influence_along(self.time, size, by_beta)
+        change = self.fit.influence_along(self.time, size, sums * self.hazard)
+        np.abs(gap, out=gap)
+        gap -= ici
+        gap /= total
+        change += gap
         change *= self.weight
-        if change.size == self.present.size:
-            return change
-        out = np.zeros(self.present.size)
-        out[self.present] = change
-        return out
+        return change
 
     def resampled(self, counts: Floats) -> float:
         """Mean distance under other frequencies, by one Newton step."""
-        drawn = counts[self.present]
-        beta, hazard = self.changes()
-        extra = drawn - self.weight
-        step, rise = beta @ extra, max(self.hazard + float(hazard @ extra), 0.0)
-        centre = (self.basis @ self.weight) / self.weight.sum()
+        drawn = counts[self.rows]
+        *step, rise = product(self._changes, drawn - self.weight)
         # With very few events a step may leave every bound; such a replicate counts as undefined.
         with np.errstate(over="ignore", invalid="ignore"):
-            gap = step @ self.basis
-            gap -= step @ centre
-            np.exp(gap, out=gap)
-            gap *= self.relative
-            gap *= -rise
-            np.expm1(gap, out=gap)
-            # |observed - predicted|, with the sign turned round.
-            gap += 1.0
-            gap -= self.s
+            relative = self.fit.relative_risk(np.array(step))
+            gap = self._probability(relative, max(self.hazard + float(rise), 0.0))
+            gap -= 1.0
+            gap += self.s
             np.abs(gap, out=gap)
-        return float(gap @ drawn / drawn.sum())
+        return dot(gap, drawn) / float(drawn.sum())
 
 
 def _choose_knots(x: Floats, weight: Floats | None, knots: int) -> tuple[str, Floats]:
@@ -305,9 +312,14 @@ def _choose_knots(x: Floats, weight: Floats | None, knots: int) -> tuple[str, Fl
         return "constant", np.empty(0)
     where = np.atleast_1d(weighted_quantile(x, weight, list(_KNOTS[knots])))
     # Quantiles between two values make distinct knots out of too few different predictions.
-    if (np.diff(where) > 0).all() and np.unique(x).size >= knots:
+    if (np.diff(where) > 0).all() and _different(x, knots):
         return "spline", where
     return "line", np.empty(0)
+
+
+def _different(x: Floats, least: int) -> bool:
+    """Whether there are that many different values; the first ones usually tell."""
+    return any(np.unique(some).size >= least for some in (x[:_PART], x))
 
 
 def restricted_cubic_spline(x: Floats, knots: Floats) -> Floats:
