@@ -147,7 +147,7 @@ def test_c_indices_of_groups_on_disk(rows, data, monkeypatch):
     expected = in_memory(columns, y_train, metrics=names, by=columns["site"]).to_dict()
     batches = table(columns).to_reader(64)  # of unknown length: to disk
     assert (
-        other_than(expected, stream(batches, y_train, metrics=names, memory="1GB").to_dict()) == []
+        other_than(expected, stream(batches, y_train, metrics=names, memory="64GB").to_dict()) == []
     )
 
 

@@ -96,7 +96,8 @@ class Accumulator:
     def _chunk_rows(self) -> int:
         specs = self.plan.layout.predictions.values()
         widest = max(len(getattr(spec, "times", None) or ()) for spec in specs)
-        return CHUNK_ROWS if not widest else max(1024, min(CHUNK_ROWS, CHUNK_VALUES // widest))
+        most = self.plan.chunk_rows or CHUNK_ROWS
+        return most if not widest else min(most, max(1024, CHUNK_VALUES // widest))
 
     def _add(self, chunk: Chunk) -> None:
         plan, y = self.plan, chunk.y
@@ -229,6 +230,11 @@ class Accumulator:
         from .assemble import assemble
 
         return assemble(self, confidence, unit, **more)
+
+    @property
+    def kept_rows(self) -> int:
+        """Rows whose columns are held."""
+        return 0 if self.columns is None else self.columns.rows
 
     def parts(self) -> list[tuple[Any, Accumulator]]:
         """Groups with their labels; without groups it is all of one that has no label."""

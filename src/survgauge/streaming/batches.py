@@ -16,6 +16,31 @@ def _holds_lists(kind: Any) -> bool:
     return str(kind).startswith(("list<", "large_list<", "fixed_size_list<", "list_view<"))
 
 
+#: Arrow's names of types that NumPy has too.
+_PLAIN = {"double": "f8", "float": "f4"} | {
+    f"{kind}int{size}": f"{kind or 'i'}{size // 8}"
+    for kind in ("", "u")
+    for size in (8, 16, 32, 64)
+}
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """Return an Arrow column as an array, without a copy where that is possible.
+
+    Not by `to_numpy` where it can be helped: that imports pandas, which takes 40 MB.
+    """
+    kind, start, stop = str(column.type), column.offset, column.offset + len(column)
+    if column.null_count or not len(column) or kind not in (*_PLAIN, "bool"):
+        found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return found
+    data = column.buffers()[1]
+    if kind != "bool":
+        return np.frombuffer(data, dtype=_PLAIN[kind], count=stop)[start:]
+    packed = np.frombuffer(data, dtype=np.uint8)[start // 8 : -(-stop // 8)]
+    bits = np.unpackbits(packed, bitorder="little")[start % 8 :]
+    return bits[: stop - start].view(np.bool_)
+
+
 class Batch:
     """Named columns of some rows; `label` says where they come from, for messages."""
 
@@ -127,7 +152,7 @@ class Batch:
         elif _holds_lists(column.type):
             raise InputError(f"{self.label}: column {name!r} holds lists, not one number a row")
         else:
-            array = column.to_numpy(zero_copy_only=False)
+            array = _array(column)
         if array.dtype.kind in "mM":
             raise InputError(
                 f"{self.label}: column {name!r} must be numbers; it holds dates or durations "
@@ -144,7 +169,7 @@ class Batch:
             if _holds_lists(column.type):
                 raise InputError(f"{self.label}: column {name!r} holds lists, not one label a row")
             coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
-            indices = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+            indices = _array(coded.indices.cast("int64").fill_null(-1))
             return indices.astype(np.intp), coded.dictionary.to_pylist()
         if hasattr(column, "factorize"):  # of a pandas frame
             codes, values = column.factorize()
@@ -185,14 +210,14 @@ class Batch:
         if values.null_count:
             raise InputError(f"{self.label}: column {name!r} has curves with missing values")
         if hasattr(column, "offsets"):
-            lengths = np.diff(column.offsets.to_numpy())
+            lengths = np.diff(_array(column.offsets))
             odd = np.flatnonzero(lengths != lengths[0]) if rows else lengths
             if odd.size:
                 raise InputError(
                     f"{self.label}: column {name!r} has curves of different lengths: "
                     f"{lengths[0]} in row 1, {lengths[odd[0]]} in row {odd[0] + 1}"
                 )
-        array = values.to_numpy(zero_copy_only=False)
+        array = _array(values)
         if array.dtype.kind not in "fiu":
             raise InputError(f"{self.label}: column {name!r} must hold lists of numbers")
         return array.reshape(rows, -1) if rows else array.reshape(0, 0)

@@ -25,7 +25,7 @@ from .engine import checked_workers, in_turn, merged
 from .groups import GroupedAccumulator, GroupedOutline, last_time_of
 from .layout import Layout
 from .mean_curves import FollowUp
-from .memory import Budget
+from .memory import Budget, Fit
 from .plan import (
     FORESIGHT,
     GroupPlan,
@@ -106,8 +106,9 @@ def evaluate_stream(
     workers : int, optional
         Threads; by default one a core. The numbers do not depend on it.
     memory : int or str, optional
-        Limit such as ``"2GB"``: batches become smaller, and C-indices whose columns do not fit are
-        computed on disk.
+        Limit of the process, such as ``"2GB"``, with what it holds already: batches become smaller,
+        threads fewer, and C-indices whose columns do not fit are computed on disk. What cannot be
+        done within it is refused, with the least that would do.
     progress : function, optional
         Called with the number of rows done, of all rows (or None), and the name of the pass.
     **settings
@@ -139,25 +140,34 @@ def evaluate_stream(
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
     reference = reference_of(y_train, time_column, event_column)
     source = as_source(batches, apart=apart)
-    layout = layout.resolved(source.first())
-    budget.apply(source, layout, count)
+    head = source.first()
+    layout = layout.resolved(head)
     check = getattr(source, "check", None)
     if check is not None:
         check(layout.columns())
     outline, plan = None, make_plan(ask, layout, reference, None)  # settings are checked here
+    fit = budget.fit(plan, source, head, count)
+    del head
+    count = count if fit is None else fit.workers
     if ask.foresight():
-        outline = first_pass(source, layout, ask, count, progress)
+        outline = first_pass(source, layout, ask, count, Told(progress, source.rows, fit))
         plan = make_plan(ask, layout, reference, outline)
+        if fit is not None:
+            fit.check_outline(plan, outline)
     rows = outline.rows if outline is not None else source.rows
-    external = budget.external(plan, rows)
-    plan = replace(plan, external=external is not None)
-    told = _Told(progress, rows, "scoring")
+    external = None
+    if fit is not None:
+        plan = replace(plan, chunk_rows=fit.rows)
+        external = fit.external(plan, rows)
+    told = Told(progress, rows, fit)
     with nullcontext() if external is None else external:
         work = partial(score_item, plan=plan, external=external)
         parts = in_turn(work, source.items(layout.columns()), count)
-        total = merged(told.through(parts))
+        total = merged(told.through(parts, "scoring"))
         if total is None:
             raise InputError("the stream has no rows; at least one subject is needed")
+        if fit is not None:
+            fit.watch()  # what scoring left behind
         cells = None if external is None else external.cells(plan, total)
         return ask.finish(total, rows, cells)
 
@@ -232,7 +242,7 @@ class Ask:
 
 
 def first_pass(
-    source: Source, layout: Layout, ask: Ask, workers: int, progress: Progress | None
+    source: Source, layout: Layout, ask: Ask, workers: int, told: Told | None = None
 ) -> Outline:
     """Read the outcomes alone: how long the follow-up is, and who is at risk in the end."""
     if not source.again:
@@ -243,8 +253,8 @@ def first_pass(
         )
     columns = layout.outcome_columns
     look = partial(outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes)
-    told = _Told(progress, source.rows, "outcomes")
-    outline = merged(told.through(in_turn(look, source.items(columns), workers)))
+    told = told or Told(None, source.rows)
+    outline = merged(told.through(in_turn(look, source.items(columns), workers), "outcomes"))
     if outline is None:
         raise InputError("the stream has no rows; at least one subject is needed")
     result: Outline = outline
@@ -276,6 +286,8 @@ def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
         if len(batch):
             part.update(batch, start)
             start += len(batch)
+            if external is not None and part.kept_rows >= external.spill_rows:
+                external.spill(part)
     if isinstance(part, GroupedAccumulator):
         part.settle()
     if external is not None:
@@ -331,18 +343,21 @@ def _group_plan(label: Any, outline: Outline) -> GroupPlan:
     )
 
 
-class _Told:
-    """Say how far the work has come."""
+class Told:
+    """Say how far the work has come, and see that it stays within its limit."""
 
-    def __init__(self, progress: Progress | None, rows: int | None, name: str) -> None:
-        self._progress, self._rows, self._name = progress, rows, name
+    def __init__(self, progress: Progress | None, rows: int | None, fit: Fit | None = None) -> None:
+        self._progress, self._rows, self._fit = progress, rows, fit
 
-    def through(self, parts: Iterable[Any]) -> Iterable[Any]:
+    def through(self, parts: Iterable[Any], name: str) -> Iterable[Any]:
+        """Yield the parts of a pass."""
         done = 0
         for part in parts:
             done += part.rows
+            if self._fit is not None:
+                self._fit.watch()
             if self._progress is not None:
-                self._progress(done, self._rows, self._name)
+                self._progress(done, self._rows, name)
             yield part
 
 

@@ -61,18 +61,22 @@ class Columns:
         self.models, self.ranks, self.at_time = models, ranks, at_time
         self._kept: list[tuple[int, Outcomes, dict[str, dict[str, Any]]]] = []
         self.undefined: dict[str, str] = {}
+        self.rows = 0
 
     def update(self, chunk: Chunk, time: float) -> None:
         """Keep the numbers of a chunk; `time` is the time of interest."""
         kept = {m: self._numbers(m, chunk.predictions[m], time) for m in self.models}
-        self._kept.append((chunk.start, chunk.y, kept))
+        # A copy: a view would keep all that was read with it in memory.
+        weight = chunk.y.weight.copy() if chunk.y.weighted else None
+        y = Outcomes._trusted(chunk.y.time.copy(), chunk.y.event.copy(), weight)
+        self._kept.append((chunk.start, y, kept))
+        self.rows += len(y)
 
     def _numbers(self, model: str, prediction: Prediction, time: float) -> dict[str, Any]:
         found: dict[str, Any] = {}
         curves = prediction.curves
         if self.ranks or curves is None:
             try:
-                # A copy: a view would keep all that was read with it in memory.
                 found["risk"] = np.array(prediction.risk)
             except UndefinedMetricError as error:
                 self.undefined.setdefault(model, str(error))
@@ -90,6 +94,7 @@ class Columns:
     def merge(self, other: Columns) -> None:
         """Add the subjects of another part."""
         self._kept += other._kept
+        self.rows += other.rows
         for model, why in other.undefined.items():
             self.undefined.setdefault(model, why)
 

@@ -28,6 +28,7 @@ from ..metrics._tally import Tally, tally_counts
 from ..metrics.details import Details
 from ..metrics.problem import Problem
 from ..outcomes import Outcomes
+from .memory import block_bytes
 from .moments import Moments
 
 #: With fewer events a C below one half is no sign of anything (as in memory).
@@ -101,6 +102,16 @@ class Blocks:
             with self._path(int(k)).open("ab") as stream:
                 rows[bounds[k] : bounds[k + 1]].tofile(stream)
 
+    def largest(self) -> tuple[int, int]:
+        """Number and rows of the block with most subjects."""
+        sizes = {
+            k: self._path(k).stat().st_size // (8 * self.width)
+            for k in range(len(self))
+            if self._path(k).exists()
+        }
+        k = max(sizes, key=lambda block: sizes[block])
+        return k, sizes[k]
+
     def __iter__(self) -> Iterator[tuple[int, Outcomes, dict[str, Floats]]]:
         """Read the blocks that have subjects, one after the other."""
         for k in range(len(self)):
@@ -118,8 +129,9 @@ class Blocks:
 class External:
     """C-indices of a stream on disk; see the module."""
 
-    def __init__(self, names: list[str], limit: int) -> None:
-        self.names = names
+    def __init__(self, names: list[str], fit: Any) -> None:
+        self.names, self._fit = names, fit
+        self.spill_rows: int = fit.spill_rows
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="survgauge-")
         except OSError as error:
@@ -128,8 +140,8 @@ class External:
                 "TMPDIR to a folder that can be written"
             ) from error
         self._numbers = count()
-        #: Rows that a block may have: what counting their pairs takes fits into half the limit.
-        self.block_rows = max(10_000, limit // 2 // 400)
+        #: Rows that a block may have; None: as memory allows when all have been scored.
+        self.block_rows: int | None = None
 
     def __enter__(self) -> External:
         return self
@@ -152,7 +164,7 @@ class External:
         weight = {"weight": y.weight} if y.weighted else {}
         more = {f"risk{i}": risks[model] for i, model in enumerate(columns.models)}
         np.savez(path, time=y.time, event=y.event, **weight, **more)
-        part.spilled = [(number, str(path), dict(columns.undefined))]
+        part.spilled.append((number, str(path), dict(columns.undefined)))
 
     def cells(self, plan: Any, whole: Any) -> dict[Any, dict[tuple[str, str], Any]]:
         """Return what computes each cell of each group: {group: {(model, metric): function}}."""
@@ -169,7 +181,8 @@ class External:
         undefined: dict[str, str] = {}
         for _, _, why in sorted(total.spilled, key=lambda s: s[0]):
             undefined = {**why, **undefined}
-        edges = time_edges(paths, total.rows, self.block_rows)
+        most = self.block_rows or self._fit.block_rows(plan)
+        edges = time_edges(paths, total.rows, most)
         weighted = total.outline.weighted
         folder = Path(tempfile.mkdtemp(dir=self._folder.name))
         blocks = Blocks(folder, edges, models, weighted)
@@ -180,14 +193,26 @@ class External:
                 )
                 blocks.add(y, {m: found[f"risk{i}"] for i, m in enumerate(models)})
             path.unlink()
+        self._check(blocks, most, plan)
         cells: dict[tuple[str, str], Any] = {}
         for name in self.names:
             known = {m for m in models if m not in undefined}
             found_all = _attempt(blocks, name, problem, tuple(m for m in models if m in known))
             for model in models:
                 cells[model, name] = _Cell(found_all, model, undefined.get(model))
+            self._fit.watch()
         shutil.rmtree(folder)
         return cells
+
+    def _check(self, blocks: Blocks, most: int, plan: Any) -> None:
+        """Refuse a block that cannot be counted within the limit: equal times are not cut."""
+        k, rows = blocks.largest()
+        if rows > 2 * most:  # edges come from a sample: some more is no surprise
+            self._fit.check(
+                rows * block_bytes(plan),
+                f"{rows} subjects have (nearly) the same time, around "
+                f"{blocks.edges[max(k - 1, 0)]:g}, and counting their pairs takes",
+            )
 
 
 class _Cell:

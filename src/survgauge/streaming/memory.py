@@ -1,20 +1,39 @@
-"""A limit of memory: how large batches may be, and when C-indices have to go to disk."""
+"""A limit of memory: how large batches may be, and when C-indices have to go to disk.
+
+The limit is that of the whole process. What it holds when the work begins (Python, libraries, the
+reference set) is counted; the rest is room for batches, columns and sorting. Bytes a row were
+measured (tracemalloc), and rounded up.
+"""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError
-from .columns import RANKED
-from .layout import Layout
+from ..errors import InputError, SurvgaugeError
+from ..evaluation.cells import BOOTSTRAP_LIMIT
+from .accumulator import CHUNK_ROWS, Accumulator
+from .batches import Batch
+from .columns import AT_TIME, RANKED
+from .counts import Outline
+from .groups import GroupedAccumulator, GroupedOutline
 from .plan import Plan
+from .resident import give_back, resident
+from .sums import is_sum, key_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-#: What sorting and counting pairs needs besides the columns, in bytes a subject.
-PAIR_BYTES = 100
-_SMALLEST_BATCH = 4_096
+#: Fewer rows at a time are not worth the work.
+_FEWEST_ROWS = 1_024
+#: Room below which nothing is tried: what libraries load on first use, and small things.
+_LEAST_ROOM = 24_000_000
+#: What a thread takes besides its rows.
+_PER_THREAD = 4_000_000
+#: What a group's sums take, in every thread.
+_PER_GROUP = 40_000
+#: Free memory between used pieces is memory too.
+_SLACK = 1.4
 
 
 def parse_size(text: int | str) -> int:
@@ -37,9 +56,18 @@ def parse_size(text: int | str) -> int:
     return int(size)
 
 
+def shown(size: float) -> str:
+    """A size for messages, rounded up.
+
+    >>> shown(150_200_000), shown(2.5e9)
+    ('151MB', '2500MB')
+    """
+    return f"{-(-int(size) // 1_000_000)}MB"
+
+
 @dataclass(frozen=True)
 class Budget:
-    """Bytes that may be used; None: no limit."""
+    """Bytes that the process may use; None: no limit."""
 
     limit: int | None
 
@@ -48,37 +76,149 @@ class Budget:
         """Read the limit."""
         return cls(None if memory is None else parse_size(memory))
 
-    def apply(self, source: Any, layout: Layout, workers: int) -> None:
-        """Make the batches of a source small enough."""
-        if self.limit is None or not hasattr(source, "size"):
-            return
-        row = (
-            8
-            * sum(
-                len(spec.times) if getattr(spec, "times", None) else 1
-                for spec in layout.predictions.values()
+    def fit(self, plan: Plan, source: Any, head: Batch, workers: int) -> Fit | None:
+        """Cut the work so that it fits; None without a limit."""
+        if self.limit is None:
+            return None
+        _warm_up(plan, head)
+        give_back()
+        held = resident()
+        columns = plan.layout.columns()
+        pages = source.page_bytes(columns) if hasattr(source, "page_bytes") else 0
+        fixed, row = _PER_THREAD + pages, _SLACK * scoring_bytes(plan)
+        least = max(_LEAST_ROOM, int(2 * (fixed + row * _FEWEST_ROWS)))
+        room = self.limit - held
+        if room < least:
+            raise InputError(
+                f"memory: {shown(self.limit)} is too little: the process holds {shown(held)} "
+                "already (Python, its libraries, the reference set and what else is loaded), and "
+                f"the work takes {shown(least)} at least; give {shown(held + least)} or more"
             )
-            + 24
-        )
-        # A batch is held about four times over while it is scored, in every thread.
-        rows = self.limit // (16 * row * (workers + 1))
-        source.size = int(min(source.size, max(rows, _SMALLEST_BATCH)))
+        # Half of the room is for scoring, the other half for what is kept meanwhile.
+        while workers > 1 and room / 2 / workers < fixed + row * _FEWEST_ROWS:
+            workers -= 1
+        rows = int((room / 2 / workers - fixed) / row)
+        rows = max(_FEWEST_ROWS, min(rows, CHUNK_ROWS))
+        if hasattr(source, "size"):
+            source.size = min(source.size, rows)
+        return Fit(self.limit, room, workers, rows)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the work is cut so that the process stays within the limit."""
+
+    limit: int
+    #: What may be used besides what the process held at the start.
+    room: int
+    workers: int
+    #: Rows that are scored together.
+    rows: int
+
+    def watch(self) -> None:
+        """Give back what is free, and refuse to go on above the limit."""
+        give_back()
+        held = resident()
+        if held > self.limit:
+            raise InputError(
+                f"memory: the process holds {shown(held)}, more than its limit of "
+                f"{shown(self.limit)}; raise it, or make the batches smaller"
+            )
+
+    def check(self, size: float, what: str) -> None:
+        """Refuse work that there is no room for."""
+        if size > self.room:
+            raise InputError(
+                f"memory: {what} more than the limit of {shown(self.limit)} leaves; give "
+                f"{shown(self.limit - self.room + size)} or more"
+            )
+
+    @property
+    def spill_rows(self) -> int:
+        """Rows of columns that a thread may hold before they go to disk."""
+        return max(_FEWEST_ROWS, self.room // (8 * (self.workers + 1)) // 150)
+
+    def check_outline(self, plan: Plan, outline: Outline) -> None:
+        """Refuse what grows with the test set and cannot go to disk, once its size is known."""
+        models, weighted = len(plan.layout.predictions), outline.weighted
+        parts = outline.groups.values() if isinstance(outline, GroupedOutline) else [outline]
+        groups = len(parts) if isinstance(outline, GroupedOutline) else 0
+        size: float = groups * (self.workers + 2) * _PER_GROUP
+        self.check(size, f"{groups} groups take")
+        if "km_calibration" in plan.metrics:
+            size += _SLACK * outline.rows * (150 + 10 * models + 40 * weighted)
+            kept = sum(part.rows for part in parts if part.rows <= BOOTSTRAP_LIMIT)
+            size += 2 * kept * 8 * _values(plan)
+            self.check(size, f"km_calibration of {outline.rows} subjects takes")
 
     def external(self, plan: Plan, rows: int | None) -> Any:
         """Return where C-indices are computed on disk, if their columns do not fit."""
-        ranked = [name for name in plan.kept if name in RANKED]
-        if self.limit is None or not plan.kept:
+        if not plan.kept:
             return None
-        models = len(plan.layout.predictions)
-        if rows is not None and rows * (9 + 16 * models + PAIR_BYTES) <= self.limit:
-            return None
-        rest = [name for name in plan.kept if name not in RANKED]
-        if rest and rows is not None:
-            raise InputError(
-                f"{', '.join(rest)} of {rows} subjects need more than the limit of memory: about "
-                f"{rows * (9 + 16 * models + PAIR_BYTES) / 1e9:.1f} GB; raise it or leave "
-                f"{'them' if len(rest) > 1 else 'it'} out (C-indices can be computed on disk)"
-            )
+        rest = [name for name in plan.kept if name in AT_TIME]
+        if rows is not None:
+            size = 1.1 * rows * end_bytes(plan)  # large arrays, which leave no gaps
+            if size <= 0.8 * self.room:
+                return None
+            if rest:
+                them = "them" if len(rest) > 1 else "it"
+                self.check(
+                    size / 0.8,
+                    f"{', '.join(rest)} of {rows} subjects need the subjects in memory (leave "
+                    f"{them} out, and C-indices are computed on disk), which takes",
+                )
         from .external import External
 
-        return External(ranked, self.limit)
+        return External([name for name in plan.kept if name in RANKED], self)
+
+    def block_rows(self, plan: Plan) -> int:
+        """Rows whose pairs can be counted at once, with what is free now."""
+        give_back()
+        room = min(self.room, self.limit - resident())
+        return max(_FEWEST_ROWS, int(0.9 * room / block_bytes(plan)))
+
+
+def _warm_up(plan: Plan, head: Batch) -> None:
+    """Score some subjects for nothing, so that what is loaded on first use is there."""
+    with suppress(SurvgaugeError):
+        kind = Accumulator if plan.layout.by is None else GroupedAccumulator
+        part = kind(plan)
+        part.update(head.rows(0, min(64, len(head))), 0)
+        part.result(None)
+
+
+def _values(plan: Plan) -> int:
+    """Numbers that all models say about a subject."""
+    specs = plan.layout.predictions.values()
+    return sum(len(getattr(spec, "times", None) or (0,)) for spec in specs)
+
+
+def scoring_bytes(plan: Plan) -> int:
+    """Bytes a row that scoring takes, with the batch itself."""
+    specs = plan.layout.predictions.values()
+    models = len(specs)
+    curves = sum(1 for spec in specs if getattr(spec, "times", None))
+    keys = len({key_of(name) for name in plan.metrics if is_sum(name)})
+    sums = 9 * keys * (1 + models + plan.baseline) + 10 * plan.n_boot
+    kept = 30 + 20 * models if plan.kept else 0
+    return 120 + 16 * _values(plan) + 450 * curves + sums + kept
+
+
+def end_bytes(plan: Plan) -> int:
+    """Bytes a row that metrics of whole columns take in the end, with the columns."""
+    models, weighted = len(plan.layout.predictions), plan.layout.weight is not None
+    ranks = any(name in RANKED for name in plan.kept)
+    at_time = any(name in AT_TIME for name in plan.kept)
+    columns = 9 + 8 * weighted + 8 * models * (ranks + at_time)
+    more = [80 + 8 * models + 75 * weighted]
+    if plan.kept != ("harrell",):
+        more.append(125 + 8 * models + 60 * weighted)
+    if "ici" in plan.kept:
+        more.append(70 + 160 * models + 110 * weighted)
+    return columns + max(more)
+
+
+def block_bytes(plan: Plan) -> float:
+    """Bytes a row that counting the pairs of a block takes."""
+    models, weighted = len(plan.layout.predictions), plan.layout.weight is not None
+    return 1.1 * (190 + 20 * models + 70 * ("uno" in plan.kept) + 110 * weighted)

@@ -17,6 +17,10 @@ from .batches import Batch
 _SUFFIXES = (".parquet", ".pq", ".parq")
 #: Rows decoded at once.
 BATCH_ROWS = 65_536
+#: Bytes of a column that are read at once.
+_BUFFER = 1 << 18
+#: What a column that is being read takes at most: buffer, page and dictionary.
+_OPEN_COLUMN = 2_500_000
 #: Between the name of a model and a column of its own files.
 SEPARATOR = "/"
 
@@ -100,10 +104,12 @@ def _open(path: Path) -> Any:
     with naming(path):
         found = path.stat()
         known = _metadata(path, found.st_mtime_ns, found.st_size)
+        # Buffered: otherwise all of a row group's bytes are read before its first rows.
+        options = {"metadata": known, "buffer_size": _BUFFER, "pre_buffer": False}
         try:
-            return pa.parquet.ParquetFile(path, metadata=known, page_checksum_verification=True)
+            return pa.parquet.ParquetFile(path, page_checksum_verification=True, **options)
         except TypeError:  # an older version, which does not look at checksums
-            return pa.parquet.ParquetFile(path, metadata=known)
+            return pa.parquet.ParquetFile(path, **options)
 
 
 @lru_cache(maxsize=256)
@@ -179,6 +185,20 @@ class Rows:
                 if at >= stop:
                     break
             k += 1
+
+    def page_bytes(self, columns: list[str] | None) -> int:
+        """What reading the largest row group takes besides its rows."""
+        if not self.groups:
+            return 0
+        group = max(self.groups, key=lambda g: g.rows)
+        with _open(group.path) as file:
+            found = file.metadata.row_group(group.number)
+            read = [found.column(k) for k in range(found.num_columns)]
+        return sum(
+            min(int(column.total_uncompressed_size), _OPEN_COLUMN)
+            for column in read
+            if columns is None or column.path_in_schema.split(".")[0] in columns
+        )
 
     def schema_batch(self) -> tuple[Path, Any]:
         """Some first rows with all columns."""
@@ -298,6 +318,12 @@ class ParquetSource:
             tables[name] = rows.schema_batch()[1]
         least = min(table.num_rows for table in tables.values())
         return Batch(_joined({k: t.slice(0, least) for k, t in tables.items()}), str(path))
+
+    def page_bytes(self, columns: list[str]) -> int:
+        """What a thread takes to read these columns, besides their rows."""
+        own, others = split_columns(columns, self.apart)
+        apart = sum(r.page_bytes((others or {}).get(n)) for n, r in self.apart.items())
+        return self.main.page_bytes(own) + apart
 
     def items(self, columns: list[str] | None) -> Iterator[ParquetItem]:
         """Yield the row groups of the outcomes' files."""

@@ -72,8 +72,8 @@ class Plan:
     follow_up: FollowUp | None = None
     #: Whole curves are kept: so few that the bootstrap of `evaluate` applies.
     keep_curves: bool = False
-    #: C-indices are computed on disk, not from columns in memory.
-    external: bool = False
+    #: Rows that are scored together at most, where memory is limited.
+    chunk_rows: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     #: Median and mean of Kaplan-Meier of the reference, as time errors read them.
     points: dict[str, float] = field(default_factory=dict)

@@ -116,7 +116,7 @@ class Query:
     again = True
 
     def __init__(self, query: Any, size: int = BATCH_ROWS) -> None:
-        self._query, self._size = query, size
+        self._query, self.size = query, size
         self._duck = hasattr(query, "fetch_record_batch") or hasattr(query, "to_arrow_reader")
         self._label = "DuckDB batch" if self._duck else "Polars batch"
 
@@ -143,14 +143,14 @@ class Query:
             if columns is not None:
                 query = query.project(", ".join('"' + c.replace('"', '""') + '"' for c in columns))
             reader = getattr(query, "to_arrow_reader", None) or query.fetch_record_batch
-            yield from reader(self._size)
+            yield from reader(self.size)
             return
         if columns is not None:
             query = query.select(columns)
         if hasattr(query, "collect_batches"):  # older versions hold the columns in memory
-            yield from query.collect_batches(chunk_size=self._size, maintain_order=True)
+            yield from query.collect_batches(chunk_size=self.size, maintain_order=True)
         else:
-            yield from query.collect().iter_slices(self._size)
+            yield from query.collect().iter_slices(self.size)
 
 
 def _arrow(relation: Any) -> Any:
