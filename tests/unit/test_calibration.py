@@ -13,6 +13,7 @@ from scipy import stats
 from strategies import outcomes, pair, tails
 
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, UndefinedMetricError
+from survgauge.metrics import _mean_curve
 from survgauge.metrics._calibration_kernels import bridge_tail, weighted_quantile
 from survgauge.metrics.calibration import (
     calibration_slope,
@@ -427,6 +428,48 @@ def test_km_calibration_by_hand():
     assert details.times.tolist() == [0, 5]
     assert details.kaplan_meier.tolist() == [1, 0.5]
     assert details.mean_survival.tolist() == [1, 0.5]
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
+@pytest.mark.parametrize("tail", ["linear", "exponential"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_km_calibration_in_pieces_is_the_same(interpolation, tail, weighted, monkeypatch):
+    rng = np.random.default_rng(4)
+    survival = np.sort(rng.random((90, 4)).round(1), axis=1)[:, ::-1]
+    curves = SurvivalCurves(GRID, survival, interpolation, tail)
+    time, event = rng.exponential(8, 90).round(1), rng.random(90) < 0.7
+    y = Outcomes(time, event, rng.integers(0, 3, 90) if weighted else None)
+    whole = km_calibration_details(y, curves)
+    monkeypatch.setattr(_mean_curve, "_BREAKS", 3)
+    monkeypatch.setattr(_mean_curve, "QUERIES", 7)
+    parts = km_calibration_details(y, curves)
+    for name in ("value", "stderr", "psi", "times", "mean_survival", "kaplan_meier"):
+        value, want = getattr(parts, name), getattr(whole, name)
+        np.testing.assert_allclose(value, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [2, 1000])
+def test_the_average_of_linear_tails_is_that_of_the_curves(weighted, size, monkeypatch):
+    # Tied ends, curves that never fall, curves that ended, ends before and after the last time.
+    monkeypatch.setattr(_mean_curve, "_BREAKS", size)
+    last = np.array([0.5, 0.5, 1.0, 0.0, 0.9, 0.2, 0.3, 0.0, 1.0, 0.75])
+    curves = SurvivalCurves([0, 4], np.column_stack([np.ones(10), last]))
+    weight = np.arange(10.0) if weighted else np.broadcast_to(1.0, 10)
+    lines, how = _mean_curve.mean_curve(curves, weight, 12.0)
+    assert how == "exact"
+    ends = 4 / (1 - last[last < 1])
+    assert lines.nodes.tolist() == sorted({0.0, 4.0, 12.0, *ends[(ends > 4) & (ends < 12)]})
+    want = np.average(curves.at(lines.nodes), axis=0, weights=weight)
+    np.testing.assert_allclose(lines.right, want, rtol=1e-13)
+    np.testing.assert_allclose(lines.left, want, rtol=1e-13)
+
+
+def test_the_average_of_curves_that_know_only_time_zero():
+    curves = SurvivalCurves([0.0], [[1.0], [1.0]])
+    lines, _ = _mean_curve.mean_curve(curves, np.ones(2), 3.0)
+    assert lines.nodes.tolist() == [0, 3]
+    assert lines.right.tolist() == [1, 1]
 
 
 def test_survivaleval_km_calibration_sums_trapezoids_at_event_times():

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from .. import _interpolation as kernel
-from .._arrays import Bools, Floats, dot, look_up
+from .._arrays import QUERIES, Bools, Floats, dot, look_up
 from .._curve_checks import BLOCK_VALUES
 from .._curve_reader import Scratch
 from .._sorting import sorting_order
+from .._threads import run_all
 from ..curves import SurvivalCurves
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
@@ -50,7 +53,9 @@ class Lines:
 
 def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lines, str]:
     """Average of all curves on [0, stop], and how it was made."""
-    share = weight / weight.sum()
+    total = weight.sum()
+    same = weight.strides == (0,)  # one number, read over and over
+    share = np.broadcast_to(weight[0] / total, weight.size) if same else weight / total
     if not curves.shared_grid:
         return _sampled_mean(curves, share, stop)
     return with_tail(*shared_mean(curves, share), curves, share, stop)
@@ -65,8 +70,9 @@ def with_tail(
         left = np.append(mean[:1], mean[:-1])
     if stop > grid[-1]:
         nodes, values, tail = _mean_tail(curves, share, stop)
+        jumps = left is not right
         right = np.concatenate((right[:-1], values))
-        left = np.concatenate((left, values[1:]))
+        left = np.concatenate((left, values[1:])) if jumps else right
         grid = np.concatenate((grid[:-1], nodes))
         how = tail if how == "exact" else how
     return Lines(grid, right, left), how
@@ -110,19 +116,7 @@ def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floa
     """Nodes from the last grid time to `stop` and the average of the tails there."""
     last, s = float(curves.times[-1]), curves.last_survival
     if curves.tail == "linear":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            end = np.where(s < 1, last / (1.0 - s), np.inf)
-        order = sorting_order(end)
-        ends = end[order]
-        # Curves that ended at zero have no tail; those that never fell have a flat one.
-        w = np.where(ends > last, share[order], 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fall = np.where(w > 0, w / ends, 0.0)
-        later = np.append(np.cumsum(w[::-1])[::-1], 0.0)
-        slope = np.append(np.cumsum(fall[::-1])[::-1], 0.0)
-        nodes = np.unique(np.concatenate(([last, stop], ends[(ends > last) & (ends < stop)])))
-        at = ends.searchsorted(nodes, "right")
-        return nodes, np.maximum(later[at] - nodes * slope[at], 0.0), "exact"
+        return *_linear_tails(s, share, last, stop), "exact"
     if curves.tail == "exponential" and last > 0:
         nodes = np.linspace(last, stop, _TAIL_SAMPLES)
         how = f"lines between {_TAIL_SAMPLES} points past the last grid time"
@@ -132,6 +126,51 @@ def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floa
         refuse_unknown(np.where((s > 0) & (share > 0), np.nan, 0.0), "the end of the follow-up")
     kept = s if curves.tail == "hold" else np.where(s < 1, 0.0, 1.0)
     return nodes, np.full(2, float(share @ kept)), "exact"
+
+
+def _linear_tails(s: Floats, share: Floats, last: float, stop: float) -> tuple[Floats, Floats]:
+    """Average of lines from (last, s) that lead from (0, 1) down to zero; `s` is overwritten.
+
+    A line that ends at e is 1 - t/e before: what is left at t is the sum of the shares of all that
+    end later, minus t times the sum of their shares over e.
+    """
+    ends = np.subtract(1.0, s, out=s)
+    # Curves that never fell have a flat tail; those that ended at zero have none.
+    flat = ends <= 0
+    np.divide(last, ends, out=ends, where=~flat)
+    ends[flat] = np.inf
+    scale = 1.0
+    if share.strides == (0,):
+        ends.sort()
+        # Ones add up without rounding.
+        scale, share = share[0], np.broadcast_to(1.0, ends.size)
+    else:
+        order = sorting_order(ends)
+        ends, share = ends[order], share[order]
+    first, past = ends.searchsorted(last, "right"), ends.searchsorted(stop)
+    nodes = np.concatenate(([last], ends[first:past], [stop]))
+    values = np.empty(nodes.size)
+    later = float(share[past:].sum())
+    slope = sum(
+        float((share[k : k + _BREAKS] / ends[k : k + _BREAKS]).sum())
+        for k in range(past, ends.size, _BREAKS)
+    )
+    values[-1] = later - stop * slope
+    for start in range(past - first, 0, -_BREAKS):  # from the end
+        rows = slice(max(start - _BREAKS, 0), start)
+        own, end = share[first:past][rows][::-1], nodes[1:-1][rows][::-1]
+        # A line counts nothing where it ends: there it may count or not.
+        shares, slopes = np.cumsum(own), np.cumsum(own / end)
+        values[1:-1][rows] = (later + shares - end * (slope + slopes))[::-1]
+        later, slope = later + shares[-1], slope + slopes[-1]
+    values[0] = later - last * slope
+    values *= scale
+    np.maximum(values, 0.0, out=values)
+    new = nodes[1:] != nodes[:-1]
+    if not new.all():
+        keep = np.concatenate(([True], new))
+        nodes, values = nodes[keep], values[keep]
+    return nodes, values
 
 
 def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Lines, str]:
@@ -165,44 +204,63 @@ def _width(curves: SurvivalCurves, width: int) -> int:
 
 @dataclass(frozen=True)
 class Gap:
-    """Two curves on [0, stop] and the integral of their squared difference."""
+    """The integral of the squared difference of two curves."""
 
-    times: Floats
-    mean: Floats
-    steps: Floats
     integral: float
+    #: Where they change, and both just after.
+    curves: Callable[[], tuple[Floats, Floats, Floats]]
 
 
 def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> Gap:
-    """Integrate (lines - km)^2 exactly: between breaks it is the square of a line."""
-    falls = km.times[np.diff(km.survival, prepend=1.0) != 0]
-    inner = np.concatenate(([0.0], lines.nodes, falls, [stop]))
-    del falls
-    inner[inner > stop] = stop
-    inner.sort()
-    breaks = inner[np.concatenate(([True], inner[1:] != inner[:-1]))]
-    del inner
-    mean, steps = np.empty(breaks.size - 1), np.empty(breaks.size - 1)
+    """Integrate (lines - km)^2 on [0, stop] exactly: between breaks it is the square of a line."""
     integral = 0.0
-    for begin in range(0, mean.size, _BREAKS):
-        part = breaks[begin : begin + _BREAKS + 1]
-        rows = slice(begin, begin + part.size - 1)
-        steps[rows] = km.at(part[:-1])
-        first, last = lines.ends(part)
-        mean[rows] = first
-        first -= steps[rows]
-        last -= steps[rows]
-        integral += dot(np.diff(part), first * first + first * last + last * last)
-    return Gap(breaks[:-1], mean, steps, integral / 3.0)
+    for breaks in _breaks(lines, km, stop):
+        steps, (first, last) = _steps(km, breaks[:-1]), lines.ends(breaks)
+        first -= steps
+        last -= steps
+        integral += dot(np.diff(breaks), first * first + first * last + last * last)
+    return Gap(integral / 3.0, partial(_at_breaks, lines, km, stop))
 
 
-def trapezoid_gap(lines: Lines, km: KaplanMeier) -> Gap:
+def _at_breaks(lines: Lines, km: KaplanMeier, stop: float) -> tuple[Floats, Floats, Floats]:
+    parts = [(b[:-1], lines.ends(b)[0], _steps(km, b[:-1])) for b in _breaks(lines, km, stop)]
+    times, mean, steps = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return times, mean, steps
+
+
+def _breaks(lines: Lines, km: KaplanMeier, stop: float) -> Iterator[Floats]:
+    """Where one of the curves changes in [0, stop], in parts that share their ends."""
+    both = lines.nodes, _falls(km)
+    some = np.concatenate(([0.0], *(times[::_BREAKS] for times in both), [stop]))
+    ends = np.unique(some[some <= stop])
+    for low, high in pairwise(ends):
+        inside = [times[slice(*times.searchsorted((low, high)))] for times in both]
+        yield np.unique(np.concatenate(([low], *inside, [high])))
+
+
+def _falls(km: KaplanMeier) -> Floats:
+    """Times at which Kaplan-Meier falls."""
+    s = km.survival
+    return km.times[np.concatenate((s[:1] != 1.0, s[1:] != s[:-1]))]
+
+
+def _steps(km: KaplanMeier, t: Floats) -> Floats:
+    """Kaplan-Meier at times in order."""
+    found = km.times.searchsorted(t, "right")
+    return np.where(found > 0, km.survival[found - 1], 1.0)
+
+
+def trapezoid_gap(lines: Lines, km: KaplanMeier) -> tuple[Gap, float]:
     """Squared gaps at zero and the event times, joined by lines (SurvivalEVAL's integral)."""
-    falls = km.times[np.diff(km.survival, prepend=1.0) != 0]
-    times = np.unique(np.append(0.0, falls))
-    mean, steps = lines.ends(np.append(times, times[-1]))[0], km.at(times)
+    times, mean, steps = _at_falls(lines, km)
     square = (mean - steps) ** 2
-    return Gap(times, mean, steps, float(np.diff(times) @ (square[1:] + square[:-1])) / 2.0)
+    integral = float(np.diff(times) @ (square[1:] + square[:-1])) / 2.0
+    return Gap(integral, partial(_at_falls, lines, km)), float(times[-1])
+
+
+def _at_falls(lines: Lines, km: KaplanMeier) -> tuple[Floats, Floats, Floats]:
+    times = np.unique(np.append(0.0, _falls(km)))
+    return times, lines.ends(np.append(times, times[-1]))[0], _steps(km, times)
 
 
 @dataclass(frozen=True)
@@ -214,31 +272,42 @@ class RiskInfluence:
     survival: Floats
     level: Floats
     #: Distinct times with the numbers at risk, and what has been pulled up to each.
-    times: Floats
-    at_risk: Floats
+    table: RiskTable
     passed: Floats
     total: float
 
     @classmethod
-    def of(cls, table: RiskTable, stop: float) -> RiskInfluence:
+    def of(cls, table: RiskTable, stop: float, km: KaplanMeier | None = None) -> RiskInfluence:
         """Tabulate what all subjects of the test set share."""
         ranks = np.arange(_INFLUENCE_POINTS, dtype=np.float64)
         points: Floats = (ranks + 0.5) * (stop / _INFLUENCE_POINTS)
-        km = KaplanMeier.from_table(table)
-        n, d = table.at_risk, table.events
-        with np.errstate(divide="ignore"):
+        km = KaplanMeier.from_table(table) if km is None else km
+        size, total = table.times.size, float(table.counts_in(slice(0, 1))[0][0])
+        passed = np.zeros(size + 1)
+        for start in range(0, size, _BREAKS):
+            part = slice(start, min(start + _BREAKS, size))
+            n, d = table.counts_in(part)
             # Where everybody left has the event, Kaplan-Meier is zero from there on.
             steps = np.where(n > d, d / (n * np.maximum(n - d, 1e-300)), 0.0)
-        passed = np.concatenate(([0.0], np.cumsum(steps)))
+            np.cumsum(steps, out=passed[start + 1 : part.stop + 1])
+            passed[start + 1 : part.stop + 1] += passed[start]
         level = passed[table.times.searchsorted(points, "right")]
-        return cls(points, km.at(points), level, table.times, n, passed, float(n[0]))
+        return cls(points, km.at(points), level, table, passed, total)
 
     def own(self, time: Floats, event: Bools) -> Floats:
         """How much each subject has pulled when its follow-up ends."""
-        at = look_up(self.times, time, "right")
-        ended = self.passed[at]
-        at = at[event] - 1
-        ended[event] = self.passed[at] - 1.0 / self.at_risk[at]
+        ended = np.empty(time.size)
+
+        def fill(start: int) -> None:
+            part = slice(start, start + QUERIES)
+            at = look_up(self.table.times, time[part], "right")
+            died = np.flatnonzero(event[part])
+            at[died] -= 1
+            pulled = self.passed[at]
+            pulled[died] -= 1.0 / self.table.counts_in(at[died])[0]
+            ended[part] = pulled
+
+        run_all(fill, range(0, time.size, QUERIES))
         return ended
 
     def units(
@@ -278,7 +347,7 @@ def cross_products(a: Floats, b: Floats) -> Floats:
 
 
 def gap_influence(
-    y: Outcomes, curves: SurvivalCurves, lines: Lines, stop: float
+    y: Outcomes, curves: SurvivalCurves, lines: Lines, table: RiskInfluence, stop: float
 ) -> tuple[Floats, float]:
     """First-order contributions to the mean squared gap, and its standard error.
 
@@ -287,7 +356,6 @@ def gap_influence(
     (4 D'VD + 2 tr V^2)/T^2; the second term is what is left where calibration is perfect. It is the
     limit of the bootstrap's variance.
     """
-    table = RiskInfluence.of(RiskTable.of(y), stop)
     points, gap = table.points, table.gap(lines, stop)
     weight, total = y.weight if y.weighted else None, table.total
     psi, read = table.own(y.time, y.event), curves.reader(points)

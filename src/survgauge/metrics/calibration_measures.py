@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from .._arrays import Floats, vector
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
-from ..nonparametric import KaplanMeier
+from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
 from ._calibration_inputs import (
     CONVENTIONS,
@@ -21,7 +22,15 @@ from ._calibration_inputs import (
 )
 from ._checks import check_curves
 from ._cox import TIES, CoxRegression
-from ._mean_curve import Gap, Lines, gap_influence, mean_curve, squared_gap, trapezoid_gap
+from ._mean_curve import (
+    Gap,
+    Lines,
+    RiskInfluence,
+    gap_influence,
+    mean_curve,
+    squared_gap,
+    trapezoid_gap,
+)
 from .details import Details
 
 
@@ -32,15 +41,33 @@ class KMCalibrationDetails(Details):
     Attributes
     ----------
     times, mean_survival, kaplan_meier : ndarray
-        Average predicted survival and Kaplan-Meier just after each of their nodes.
+        Average predicted survival and Kaplan-Meier just after each of their nodes; made when first
+        asked for.
     psi : ndarray of shape (n,)
         First-order contributions, at 64 points of the follow-up.
     """
 
-    times: Floats | None = None
-    mean_survival: Floats | None = None
-    kaplan_meier: Floats | None = None
     _stderr: float = float("nan")
+    _gap: Gap | None = None
+
+    @cached_property
+    def _curves(self) -> tuple[Floats | None, Floats | None, Floats | None]:
+        return (None, None, None) if self._gap is None else self._gap.curves()
+
+    @property
+    def times(self) -> Floats | None:
+        """Where one of the curves changes."""
+        return self._curves[0]
+
+    @property
+    def mean_survival(self) -> Floats | None:
+        """Average predicted survival at `times`."""
+        return self._curves[1]
+
+    @property
+    def kaplan_meier(self) -> Floats | None:
+        """Kaplan-Meier of the test outcomes at `times`."""
+        return self._curves[2]
 
     @property
     def stderr(self) -> float:
@@ -95,25 +122,19 @@ def km_calibration_details(
     """
     y, curves, stop = _follow_up(y_true, curves, convention)
     lines, how = mean_curve(curves, y.weight, stop)
-    value, end, gap = _distance(lines, KaplanMeier.fit(y), stop, convention)
+    table = RiskTable.of(y)
+    km = KaplanMeier.from_table(table)
+    value, end, gap = _distance(lines, km, stop, convention)
     psi: Floats | None = None
     stderr = float("nan")
     if convention == "survgauge":
-        psi, stderr = gap_influence(y, curves, lines, stop)
+        influence = RiskInfluence.of(table, stop, km)
+        psi, stderr = gap_influence(y, curves, lines, influence, stop)
     described, support = description(y, curves)
     described |= {"convention": convention, "mean_curve": how, "tau": end}
     support["past_curves"] = float(np.mean(curves.last_time < stop))
-    return KMCalibrationDetails(
-        value,
-        described,
-        support,
-        psi,
-        y.weight if y.weighted else None,
-        gap.times,
-        gap.mean,
-        gap.steps,
-        stderr,
-    )
+    weight = y.weight if y.weighted else None
+    return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap)
 
 
 def _distance(
@@ -123,8 +144,7 @@ def _distance(
     if convention == "survgauge":
         gap = squared_gap(lines, km, stop)
         return gap.integral / stop, stop, gap
-    gap = trapezoid_gap(lines, km)
-    end = float(gap.times[-1])
+    gap, end = trapezoid_gap(lines, km)
     if not end > 0:
         raise UndefinedMetricError("convention 'survivaleval' needs an event after time zero")
     return gap.integral / end, end, gap
