@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from survgauge.metrics import _auc, _auc_ranks, _auc_walk
+from survgauge.metrics import _auc, _auc_walk, _by_risk
 from survgauge.metrics._auc import (
     auc_at_times,
     auc_design,
@@ -17,7 +17,7 @@ from survgauge.metrics._auc import (
     influence_variance,
     mean_auc,
 )
-from survgauge.metrics._auc_ranks import RiskSorter
+from survgauge.metrics._by_risk import RiskSorter
 
 
 def order_kernel(risk):
@@ -333,13 +333,13 @@ def test_sorting_by_risk_is_exact(values):
 
 def test_sorting_risks_that_share_a_key(monkeypatch):
     """Neighbouring floats beside a far value differ in bits that the key has no room for."""
-    monkeypatch.setattr(_auc_ranks, "PIECE", 300)
+    monkeypatch.setattr(_by_risk, "PIECE", 300)
     rng = np.random.default_rng(1)
     close = 1.0 + rng.integers(0, 500, 1000) * 2.0**-52
     values = np.concatenate((close, [-1e300]))
     order = rng.permutation(values.size)
     sort = RiskSorter(order, np.arange(values.size) % 2 == 0)
-    found = sort(values, first_control=900)
+    found = sort(values, first=900)
     member = np.union1d(np.arange(0, 900, 2), np.arange(900, values.size))
     np.testing.assert_array_equal(np.sort(found.position), member)
     ordered = values[order[found.position]]
@@ -360,7 +360,7 @@ def test_pieces_change_nothing(monkeypatch, tied, censoring, weighted):
     case_weight, weight = 1 + rng.random(n), rng.integers(0, 3, n) * 1.0 if weighted else None
     results = []
     for piece in (32_768, 3):
-        for module in (_auc, _auc_ranks, _auc_walk):
+        for module in (_auc, _by_risk, _auc_walk):
             monkeypatch.setattr(module, "PIECE", piece)
         design = auc_design(time, event, case_weight, times, weight, censoring=censoring)
         for risk in (lambda k: columns[:, k], columns[:, 0]):

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from survgauge.metrics import _inversions, _pairs, _tally
 from survgauge.metrics._inversions import inversions
 from survgauge.metrics._pairs import concordance_by_rule, pair_counts, same_time_pairs
+from survgauge.metrics._tally import tally_counts
 
 
 def comparable_matrix(time, event):
@@ -43,6 +45,7 @@ def samples(draw, max_size=70):
 
 
 def check(counts, expected, exact=True):
+    counts = counts.by_subject()
     for role, parts in zip((counts.anchor, counts.partner), expected, strict=True):
         for found, wanted in zip(role, parts, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=0, atol=0 if exact else 1e-9)
@@ -86,6 +89,44 @@ class TestCounts:
         time, event = np.arange(4.0), np.ones(4, dtype=bool)
         counts = pair_counts(time, event, np.array([np.inf, 0.0, -0.0, -np.inf]))
         assert counts.totals() == (6, 5, 0, 1)
+
+    @pytest.mark.parametrize("threads", ["1", "2"])
+    @pytest.mark.parametrize("n", [1, 33, 64, 100, 257])
+    def test_large_nodes_are_split_in_pieces(self, monkeypatch, n, threads):
+        """As a million subjects are: nodes that do not fit the cache, some pieces and odd ends."""
+        monkeypatch.setenv("SURVGAUGE_THREADS", threads)
+        monkeypatch.setattr(_inversions, "_NODE_BITS", 1)
+        monkeypatch.setattr(_inversions, "_PIECE", 24)
+        rng = np.random.default_rng(n)
+        rank = rng.permutation(n).astype(np.int32)
+        left, right = rng.uniform(size=n), rng.uniform(size=n)
+        before = np.arange(n)[:, None] < np.arange(n)
+        inverted = before & (rank[:, None] > rank)
+        later, earlier = inversions(rank, left, right)
+        np.testing.assert_allclose(later, inverted @ right, atol=1e-12)
+        np.testing.assert_allclose(earlier, left @ inverted, atol=1e-12)
+        later, earlier = inversions(rank, left > 0.5, None)
+        np.testing.assert_array_equal(later, inverted.sum(axis=1))
+        np.testing.assert_array_equal(earlier, (left > 0.5) @ inverted.astype(int))
+
+    @given(samples())
+    def test_tallies_in_pieces(self, sample):
+        time, event, risk, a, w = sample
+        with pytest.MonkeyPatch.context() as patch:
+            for ties in ("risk", "none", "strict"):
+                counts = pair_counts(time, event, risk, anchor_weight=a, weight=w)
+                whole = tally_counts(counts, ties)
+                patch.setattr(_tally, "PIECE", 3)
+                patch.setattr(_pairs, "PIECE", 3)
+                cut = tally_counts(counts, ties)
+                again = tally_counts(counts.by_subject(), ties)
+                patch.undo()
+                for other in (cut, again):
+                    assert other.pairs == pytest.approx(whole.pairs, rel=1e-12)
+                    np.testing.assert_allclose(other.credit, whole.credit, rtol=1e-12)
+                    np.testing.assert_allclose(other.total, whole.total, rtol=1e-12)
+                    if whole.pairs > 0:
+                        np.testing.assert_allclose(other.psi, whole.psi, atol=1e-12)
 
     def test_inversions_of_one_element(self):
         later, earlier = inversions(np.zeros(1, dtype=np.int32), np.ones(1, dtype=bool), None)

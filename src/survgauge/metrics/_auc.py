@@ -48,8 +48,8 @@ from survgauge.metrics._auc_design import (
     auc_design,
     sums_around,
 )
-from survgauge.metrics._auc_ranks import PIECE
 from survgauge.metrics._auc_walk import Walk
+from survgauge.metrics._by_risk import PIECE
 
 __all__ = [
     "AucDesign",

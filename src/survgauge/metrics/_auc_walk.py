@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._curve_reader import Scratch
 from ._auc_censoring import add_censoring
 from ._auc_design import AucDesign, Column, FloatArray, IntArray
-from ._auc_ranks import PIECE, ByRisk, RiskSorter
+from ._by_risk import PIECE, ByRisk, RiskSorter
 
 
 class _Controls(NamedTuple):
@@ -42,6 +42,7 @@ class Walk:
         """AUC at times[k]; `psi`, finite before, is filled with the influences by position."""
         cut = int(self._design.cut[k])
         if self._column is not None:
+            # Those censored before t are in no pair: not sorting them saves their share.
             self._found = self._sort(self._column(k).astype(np.float64, copy=False), cut)
         controls = self._controls(k, cut)
         value, mass_a = self._sweep(self._found, controls, psi)

@@ -69,13 +69,14 @@ class Question:
         """Whether anchors weigh 1/G^2."""
         return self.method in ("uno", "ipcw")
 
-    @cached_property
+    @property
     def anchor_weight(self) -> Floats | None:
-        """1/G^2 of the anchors, zero where G = 0; None where all weigh 1."""
+        """1/G^2 of the anchors, zero where G = 0; None where all weigh 1. Made anew each time."""
         if not self.weighted:
             return None
-        inverse = self.weights.event_weight
-        return np.where(self.anchor, inverse * inverse, 0.0)
+        squared = np.square(self.weights.event_weight)
+        squared *= self.anchor
+        return squared
 
     @cached_property
     def unit(self) -> Floats | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,9 @@ Counts = NDArray[Any]
 # In nodes of at most 2**4 elements, comparing every pair costs less than passes over all elements.
 _LEAF_BITS = 4
 _LEAF_ROWS = 1 << 16  # elements of leaves that are compared together
-# Nodes of at most 2**12 leaves fit the cache.
+# Nodes of at most 2**12 leaves fit the cache; larger ones are worked on in pieces of that size.
 _NODE_BITS = 12
+_PIECE = 1 << (_NODE_BITS + _LEAF_BITS)
 
 
 def inversions(
@@ -30,36 +32,45 @@ def inversions(
     The first result sums `right` over later smaller elements (None: counts them), the second sums
     `left` over earlier greater ones (None: not wanted). Ranks are split in halves again and again
     down to leaves of at most 16. Padded to equal leaves, every node holds as many elements of its
-    upper as of its lower half, so that the k-th upper element of a node, at place p, has p - k
-    lower ones before it, and no search is needed. Nodes that fit the cache are split to the end one
-    after the other.
+    upper as of its lower half, so that how far an element moves when its node is split says how
+    many of the other half it passes, and no search is needed. Nodes that fit the cache are split to
+    the end one after the other.
     """
+    later, earlier = _by_rank(rank, left, right)
+    return _moved(later, rank), earlier if left is None else _moved(earlier, rank)
+
+
+def _by_rank(
+    rank: NDArray[np.int32], left: Counts | None, right: Counts | None
+) -> tuple[Counts, Counts]:
+    """Inversions in order of rank, with some padding at the end."""
     n = rank.size
     depth = max(0, (max(n, 1) - 1).bit_length() - _LEAF_BITS)
-    leaf = max(1, -(-n >> depth))
-    full = np.arange(leaf << depth, dtype=np.int32)  # the padding comes last and ranks highest
-    full[:n] = rank
-    # Full leaves number themselves.
-    codes = full if leaf == 1 << _LEAF_BITS else full // leaf << _LEAF_BITS | full % leaf
+    leaf, low = max(1, -(-n >> depth)), min(depth, _NODE_BITS)
+    codes = np.arange(leaf << depth, dtype=np.int32)  # the padding comes last and ranks highest
+    codes[:n] = rank
+    if leaf != 1 << _LEAF_BITS:  # full leaves number themselves
+        codes = codes // leaf << _LEAF_BITS | codes % leaf
     state = _State.of(codes, left, right)
-    low = min(depth, _NODE_BITS)
+    del codes
     for level in reversed(range(low, depth)):
         state.split(1 << (level + _LEAF_BITS), leaf << level)
-
-    later = np.empty(1 << (depth + _LEAF_BITS), dtype=state.later.dtype)
-    earlier = np.empty(0 if left is None else later.size, dtype=state.earlier.dtype)
+    # What was summed of a node is read before the node's results are written over it.
+    later, earlier = state.later, state.earlier
 
     def split_to_the_end(start: int) -> None:
-        node = state.part(slice(start, start + (leaf << low)))
+        rows = slice(start, start + (leaf << low))
+        node = state.part(rows)
         for level in reversed(range(low)):
             node.split(1 << (level + _LEAF_BITS), leaf << level)
         node.finish(leaf)
-        later[node.code] = node.later
+        place = (node.code >> _LEAF_BITS) * leaf + (node.code & ((1 << _LEAF_BITS) - 1)) - start
+        later[rows][place] = node.later
         if left is not None:
-            earlier[node.code] = node.earlier
+            earlier[rows][place] = node.earlier
 
-    run_all(split_to_the_end, range(0, full.size, leaf << low))
-    return later[codes[:n]], earlier if left is None else earlier[codes[:n]]
+    run_all(split_to_the_end, range(0, later.size, leaf << low))
+    return later, earlier
 
 
 @dataclass
@@ -74,12 +85,13 @@ class _State:
 
     @classmethod
     def of(cls, code: NDArray[np.int32], left: Counts | None, right: Counts | None) -> _State:
-        """All elements in one group."""
-        size = code.size
-        left = None if left is None else _padded(left, size)
-        right = None if right is None else _padded(right, size)
-        later = np.zeros(size, dtype=np.int32 if right is None else np.float64)
-        earlier = np.zeros(0 if left is None else size, np.int32 if left is None else left.dtype)
+        """All elements in one group; the padding may be missing from `left` and `right`."""
+        if left is not None and left.dtype == np.bool_:
+            left = left.astype(np.int32)
+        later = np.zeros(code.size, dtype=np.int32 if right is None else np.float64)
+        earlier = np.zeros(
+            0 if left is None else code.size, dtype=np.int32 if left is None else left.dtype
+        )
         return cls(code, left, right, later, earlier)
 
     def part(self, rows: slice) -> _State:
@@ -91,31 +103,31 @@ class _State:
     def split(self, bit: int, half: int) -> None:
         """Put the lower half before the upper one in every node, counting on the way."""
         is_upper = (self.code & bit) != 0
-        k = np.arange(self.code.size >> 1, dtype=np.int32)
-        upper, lower = np.flatnonzero(is_upper), np.flatnonzero(~is_upper)
-        # Sizes are counted over all nodes up to the element's own; `node` is where that begins.
-        lower_before = (upper - k).reshape(-1, half)
-        node = np.arange(0, upper.size, half)[:, None]
-        later = _split(self.later, lower, upper, half)
+        lower, upper = np.flatnonzero(~is_upper), np.flatnonzero(is_upper)
+        shape = (lower.size // half, 2, half)
+        order = np.empty(shape, dtype=np.intp if is_upper.size <= _PIECE else np.int32)
+        order[:, 0], order[:, 1] = lower.reshape(-1, half), upper.reshape(-1, half)
+        del is_upper, lower, upper
+        moves = order.reshape(-1)
+        self.code = _moved(self.code, moves)
+        self.later = _moved(self.later, moves)
+        later = self.later.reshape(shape)[:, 1]
+        # Elements are counted over all nodes up to one's own; a node's own begin at `node`.
         if self.right is None:
-            np.subtract(node + half, lower_before, out=lower_before)
-            later[:, 1] += lower_before.astype(np.int32)
+            for tile, node, k in _tiles(shape):
+                later[tile] += (node + half + k - order[:, 1][tile]).astype(np.int32)
         else:
-            right = _split(self.right, lower, upper, half)
-            total = cumulative(right[:, 0].ravel())
-            later[:, 1] += total[node + half] - total[lower_before]
-            self.right = right.ravel()
-        self.later = later.ravel()
-        del later, lower_before
+            self.right = _moved(self.right, moves)
+            total = cumulative(self.right.reshape(shape)[:, 0].ravel())
+            for tile, node, k in _tiles(shape):
+                later[tile] += total[node + half] - total.take(order[:, 1][tile] - k)
         if self.left is not None:
-            left = _split(self.left, lower, upper, half)
-            total = cumulative(left[:, 1].ravel())
-            self.left = left.ravel()
-            del left
-            earlier = _split(self.earlier, lower, upper, half)
-            earlier[:, 0] += total[(lower - k).reshape(-1, half)] - total[node]
-            self.earlier = earlier.ravel()
-        self.code = _split(self.code, lower, upper, half).ravel()
+            self.left = _moved(self.left, moves)
+            self.earlier = _moved(self.earlier, moves)
+            earlier = self.earlier.reshape(shape)[:, 0]
+            total = cumulative(self.left.reshape(shape)[:, 1].ravel())
+            for tile, node, k in _tiles(shape):
+                earlier[tile] += total.take(order[:, 0][tile] - k) - total[node]
 
     def finish(self, leaf: int) -> None:
         """Compare all pairs inside the leaves, some leaves at a time."""
@@ -164,16 +176,36 @@ def back(values: Counts, order: Ints) -> Counts:
     return original
 
 
-def _padded(values: Counts, size: int) -> Counts:
-    kind = np.float64 if values.dtype == np.float64 else np.int32
-    padded = np.zeros(size, dtype=kind)
-    padded[: values.size] = values
-    return padded
+def _moved(values: Counts, order: Counts) -> Counts:
+    """Values in another order, zero for those that `values` leaves out at the end.
 
-
-def _split(array: Counts, lower: Ints, upper: Ints, half: int) -> Counts:
-    """Rearrange to (node, lower or upper, `half` elements)."""
-    moved = np.empty((array.size // (2 * half), 2, half), dtype=array.dtype)
-    moved[:, 0] = array[lower].reshape(-1, half)
-    moved[:, 1] = array[upper].reshape(-1, half)
+    In pieces, for indices must be made 64 bits wide. Clipping what is in bounds is quicker than
+    checking that it is.
+    """
+    moved = np.empty(order.size, dtype=values.dtype)
+    for start in range(0, order.size, _PIECE):
+        part = slice(start, start + _PIECE)
+        values.take(order[part], out=moved[part], mode="clip")
+    if values.size < order.size:  # the padding stays behind everybody
+        moved[values.size :] = 0
     return moved
+
+
+def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, slice], Ints, Ints]]:
+    """Parts of one half of all nodes, with where nodes begin among these halves, and places there.
+
+    >>> [(tile, node.tolist(), k.tolist()) for tile, node, k in _tiles((2, 2, 3))]
+    [((slice(0, 2, None), slice(0, 3, None)), [[0], [3]], [[0, 1, 2], [3, 4, 5]])]
+    """
+    nodes, _, half = shape
+    width, height = min(half, _PIECE), max(1, _PIECE // half)
+    for top in range(0, nodes, height):
+        bottom = min(top + height, nodes)
+        for start in range(0, half, width):
+            stop = min(start + width, half)
+            k = np.arange(top * half + start, (bottom - 1) * half + stop).reshape(bottom - top, -1)
+            yield (
+                (slice(top, bottom), slice(start, stop)),
+                half * np.arange(top, bottom)[:, None],
+                k,
+            )

@@ -9,12 +9,13 @@ the anchor (1 for Harrell, 1/G(t_i-)^2 for Uno) and w the frequency of a subject
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._sorting import sorting_order
+from ._by_risk import PIECE, RiskSorter
 from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, inversions, run_bounds
 
 
@@ -29,6 +30,10 @@ class Role(NamedTuple):
     def discordant(self) -> Counts:
         """Pairs that the prediction puts in the wrong order."""
         return self.comparable - self.concordant - self.tied
+
+    def rows(self, rows: slice) -> Role:
+        """Return the counts of some subjects."""
+        return Role(self.comparable[rows], self.concordant[rows], self.tied[rows])
 
     def excess(self, c: float, tie: float) -> Floats:
         """Concordance of each subject's pairs beyond `c` times their number."""
@@ -48,15 +53,35 @@ class PairCounts:
     partner: Role | None
     anchor_weight: Floats | None = None
     weight: Floats | None = None
+    #: Subject that each row of all these is; None: the caller's order.
+    order: Ints | None = None
+
+    def by_subject(self) -> PairCounts:
+        """Return the same in the caller's order."""
+        if self.order is None:
+            return self
+        anchor = Role(*(_back(part, self.order) for part in self.anchor))
+        partner = self.partner
+        if partner is not None:
+            partner = Role(*(_back(part, self.order) for part in partner))
+        weights = (self.anchor_weight, self.weight)
+        return PairCounts(
+            anchor, partner, *(w if w is None else back(w, self.order) for w in weights)
+        )
 
     def totals(self) -> PairTotals:
         """Weights of all comparable, concordant, discordant and tied pairs."""
-        role = self.anchor
-        parts = (role.comparable, role.concordant, role.discordant, role.tied)
-        scale = _product(self.anchor_weight, self.weight)
-        if scale is None:
-            return PairTotals(*(part.sum().item() for part in parts))
-        return PairTotals(*(float(np.sum(scale * part)) for part in parts))
+        role, scales = self.anchor, (self.anchor_weight, self.weight)
+        weighted = any(scale is not None for scale in scales)
+        sums: list[Any] = [0.0 if weighted else 0] * 4
+        for start in range(0, role.comparable.size, PIECE):
+            rows = slice(start, start + PIECE)
+            part = role.rows(rows)
+            scale = _product(*(w if w is None else w[rows] for w in scales))
+            kinds = (part.comparable, part.concordant, part.discordant, part.tied)
+            for k, kind in enumerate(kinds):
+                sums[k] += (kind if scale is None else scale * kind).sum().item()
+        return PairTotals(*sums)
 
     def value(self, tie: float = 0.5) -> float:
         """Concordance C = (concordant + tie * tied) / comparable; NaN without a pair."""
@@ -84,12 +109,13 @@ class PairCounts:
         if self.anchor_weight is not None:
             anchor *= self.anchor_weight
         psi: Floats = (anchor + self.partner.excess(c, tie)) / totals.comparable
-        return psi
+        return psi if self.order is None else back(psi, self.order)
 
     def standard_error(self, tie: float = 0.5) -> float:
         """Square root of sum(w_i psi_i^2); see `influence`."""
         square = self.influence(tie) ** 2
-        return float(np.sqrt(square.sum() if self.weight is None else np.dot(self.weight, square)))
+        weight = self.by_subject().weight
+        return float(np.sqrt(square.sum() if weight is None else np.dot(weight, square)))
 
 
 class PairTotals(NamedTuple):
@@ -153,30 +179,23 @@ def pair_counts(
     """
     lay = _Layout(time, event, risk, order)
     e, w = event[lay.order], None if weight is None else weight[lay.order]
-    # The anchor's weight as its partners see it: zero for everybody who is no anchor.
-    left: Counts = e if anchor_weight is None else anchor_weight[lay.order] * e
-    left = left if w is None else left * w
-    later_smaller, earlier_greater = inversions(lay.rank, left if partners else None, w)
-    later_smaller[~e] = 0
-    concordant = back(later_smaller, lay.order)
-    del later_smaller
-    anchor = Role(
-        back(_kept(e, lay.partners(w)), lay.order),
-        concordant,
-        lay.back(None if (tied := lay.ties_after(w)) is None else _kept(e, tied)),
-    )
-    if not partners:
-        return PairCounts(anchor, None, anchor_weight, weight)
-    concordant = back(earlier_greater, lay.order)
-    del earlier_greater
-    partner = Role(back(lay.anchors(left), lay.order), concordant, lay.back(lay.ties_before(left)))
-    return PairCounts(anchor, partner, anchor_weight, weight)
-
-
-def _kept(rows: Bools, values: Counts) -> Counts:
-    """Set all others to zero, in place."""
-    values[~rows] = 0
-    return values
+    a = None if anchor_weight is None else anchor_weight[lay.order]
+    del anchor_weight, weight
+    if a is not None:
+        a *= e  # as the partners see it: zero for everybody who is no anchor
+    left = _product(e if a is None else a, w)
+    concordant, greater = inversions(lay.rank, left if partners else None, w)
+    concordant *= e
+    anchor = Role(lay.partners(w), concordant, lay.ties_after(w))
+    for part in (anchor.comparable, anchor.tied):
+        if part.strides[0]:  # otherwise nobody is tied
+            part *= e
+    partner = None
+    if partners:
+        partner = Role(lay.anchors(left), greater, lay.ties_before(left))
+    counts = PairCounts(anchor, partner, a, w, lay.order)
+    # Those tied in time stand in order of risk; sums over rows must not depend on that.
+    return counts.by_subject() if lay.tied_times else counts
 
 
 class _Layout:
@@ -188,38 +207,42 @@ class _Layout:
 
     def __init__(self, time: Floats, event: Bools, risk: Floats, order: Ints | None = None) -> None:
         n = time.size
-        by_risk = sorting_order(risk)
-        level = np.empty(n, dtype=np.int32)
-        level[by_risk] = _steps(risk[by_risk])
-        self.tied_risks = n > 0 and int(level[by_risk[-1]]) < n - 1
-        del by_risk
         order = sorting_order(time) if order is None else order
-        moment = _steps(time[order])
-        self.tied_times = n > 0 and int(moment[-1]) < n - 1
+        found = RiskSorter(order)(risk)
+        self.tied_risks = found.new is not None
+        level = np.empty(n, dtype=np.int32)
+        level[found.position] = (
+            np.arange(n, dtype=np.int32) if found.new is None else _numbered(found.new)
+        )
+        del found
+        new = np.ones(n, dtype=np.bool_)
+        ordered = time[order]
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        del ordered
+        self.tied_times = not new.all()
         self.block = np.empty(0, dtype=np.int32)
         if self.tied_times:
-            kind = 2 * moment.astype(np.int64) + ~event[order]
-            resort = np.argsort(kind * n + level[order])
-            order, kind = order[resort], kind[resort]
-            self.block = _steps(kind)
-        del moment
-        self.order, self.level = order, level[order]
-        self.rank = self.level
+            kind = 2 * _numbered(new).astype(np.int64) + ~event[order]
+            resort = np.argsort(kind * n + level)
+            order, level, kind = order[resort], level[resort], kind[resort]
+            new[1:] = kind[1:] != kind[:-1]
+            self.block = _numbered(new)
+        self.order, self.rank = order, level
         #: Positions that share their risk with others, by (risk, position), and their levels.
         self.tied = self.tied_level = np.empty(0, dtype=np.intp)
         if self.tied_risks:
-            self._break_ties()
+            self._break_ties(level)
 
-    def _break_ties(self) -> None:
+    def _break_ties(self, level: NDArray[np.int32]) -> None:
         """Rank equal risks by position; only those who share theirs are sorted again."""
-        number = np.bincount(self.level).astype(np.int32)
+        number = np.bincount(level).astype(np.int32)
         first = np.cumsum(number, dtype=np.int32)
         first -= number
-        tied = np.flatnonzero((number > 1)[self.level])
-        key = self.level[tied].astype(np.int64) << 32 | tied
+        tied = np.flatnonzero((number > 1)[level])
+        key = level[tied].astype(np.int64) << 32 | tied
         key.sort()
         self.tied, self.tied_level = key & 0xFFFFFFFF, key >> 32
-        self.rank = first[self.level]
+        self.rank = first[level]
         self.rank[self.tied] += np.arange(key.size) - run_bounds(self.tied_level)[0]
 
     def partners(self, w: Counts | None) -> Counts:
@@ -240,12 +263,6 @@ class _Layout:
             total = total.astype(np.int32)
         return total[run_bounds(self.block)[0]] if self.tied_times else total[:-1]
 
-    def back(self, values: Counts | None) -> Counts:
-        """Values in the caller's order; None: all zero, and no memory."""
-        if values is None:
-            return np.broadcast_to(np.int32(0), self.order.size)
-        return back(values, self.order)
-
     def _runs(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Bounds, among the tied, of equal risks and of equals in risk, time and event."""
         by_level = run_bounds(self.tied_level)
@@ -255,20 +272,20 @@ class _Layout:
         block = self.block[self.tied]
         return by_level, run_bounds(self.tied_level * self.order.size + block)
 
-    def ties_after(self, w: Counts | None) -> Counts | None:
+    def ties_after(self, w: Counts | None) -> Counts:
         """Per position, the weight of later positions of the same risk in other blocks."""
         if not self.tied_risks:
-            return None
+            return np.broadcast_to(np.int32(0), self.order.size)  # no memory
         (_, level_end), (_, run_end) = self._runs()
         if w is None:
             return self._spread(level_end - run_end)
         total = cumulative(w[self.tied])
         return self._spread(total[level_end] - total[run_end])
 
-    def ties_before(self, left: Counts) -> Counts | None:
+    def ties_before(self, left: Counts) -> Counts:
         """Per position, the anchors' weight at earlier positions of the same risk."""
         if not self.tied_risks:
-            return None
+            return np.broadcast_to(np.int32(0), self.order.size)  # no memory
         (level_start, _), (run_start, _) = self._runs()
         total = cumulative(left[self.tied])
         return self._spread(total[run_start] - total[level_start])
@@ -377,14 +394,19 @@ def concordance_by_rule(totals: PairTotals, same_time: SameTimePairs, rule: str)
     return good / total if total > 0 else float("nan")
 
 
-def _steps(ordered: Counts) -> NDArray[np.int32]:
-    """Number of changes of value up to each entry of a sorted array."""
-    steps = np.zeros(ordered.size, dtype=np.int32)
-    np.cumsum(ordered[1:] != ordered[:-1], out=steps[1:])
-    return steps
+def _numbered(new: Bools) -> NDArray[np.int32]:
+    """Number runs 0, 1, ... from the flags of their first entries."""
+    number = np.cumsum(new, dtype=np.int32)
+    number -= 1
+    return number
 
 
-def _product(a: Floats | None, b: Floats | None) -> Floats | None:
+def _back(values: Counts, order: Ints) -> Counts:
+    """`back`, where one number may stand for all."""
+    return back(values, order) if values.strides[0] else values
+
+
+def _product(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return b if a is None else a
     return a * b

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._by_risk import PIECE
 from ._inversions import Bools, Floats
-from ._pairs import PairCounts, SameTimePairs
+from ._pairs import PairCounts, Role, SameTimePairs
 
 #: What equal risks count (None: the pair is left out); whether two events at one time count 1/2.
 _RULES: dict[str, tuple[float | None, bool]] = {
@@ -73,9 +74,13 @@ class Tally:
         """C without row i is about C - psi_i: psi_i = (credit_i - C total_i) / pairs."""
         if self.credit is None or self.total is None:
             return None
-        psi = self.total * -self.value
-        psi += self.credit
-        psi /= self.pairs
+        value, pairs = self.value, self.pairs
+        psi = np.empty(self.total.size)
+        for start in range(0, psi.size, PIECE):
+            rows = slice(start, start + PIECE)
+            part = np.multiply(self.total[rows], -value, out=psi[rows])
+            part += self.credit[rows]
+            part /= pairs
         return psi
 
 
@@ -101,18 +106,33 @@ def tally_counts(counts: PairCounts, ties: str) -> Tally:
         behind, level = behind + level, 0
     if counts.partner is None:
         return Tally(ahead, behind, level)
-    scale: Floats | float = 1.0 if counts.anchor_weight is None else counts.anchor_weight
-    one, other = counts.anchor, counts.partner
-    credit = one.concordant * scale
-    credit += other.concordant
-    total = one.comparable * scale
-    total += other.comparable
-    if tied != 0 and found.tied:
-        equal = one.tied * scale + other.tied
-        credit, total = (credit, total - equal) if tied is None else (credit + tied * equal, total)
-    if counts.weight is not None:
-        credit, total = credit * counts.weight, total * counts.weight
+    n = counts.anchor.comparable.size
+    credit, total = np.empty(n), np.empty(n)
+    for start in range(0, n, PIECE):
+        rows = slice(start, start + PIECE)
+        subjects = rows if counts.order is None else counts.order[rows]
+        credit[subjects], total[subjects] = _shares(counts, counts.partner, rows, tied)
     return Tally(ahead, behind, level, credit, total)
+
+
+def _shares(
+    counts: PairCounts, partner: Role, rows: slice, tied: float | None
+) -> tuple[Floats, Floats]:
+    """Parts of some rows in the numerator and the denominator."""
+    scale = 1.0 if counts.anchor_weight is None else counts.anchor_weight[rows]
+    one, other = counts.anchor.rows(rows), partner.rows(rows)
+    credit = one.concordant * scale + other.concordant
+    total = one.comparable * scale + other.comparable
+    if tied != 0 and one.tied.strides[0]:
+        equal = one.tied * scale + other.tied
+        if tied is None:
+            total -= equal
+        else:
+            credit += tied * equal
+    if counts.weight is not None:
+        credit *= counts.weight[rows]
+        total *= counts.weight[rows]
+    return credit, total
 
 
 def tally_events(

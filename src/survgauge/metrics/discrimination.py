@@ -62,7 +62,9 @@ def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) ->
         partners=partners,
         order=question.y.order(),
     )
-    return question.details(question.tally(counts, lambda: values))
+    tally = question.tally(counts, lambda: values)
+    del counts
+    return question.details(tally)
 
 
 def _margin(question: Question, risk: Floats, partners: bool) -> Details:

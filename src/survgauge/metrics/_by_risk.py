@@ -1,4 +1,4 @@
-"""Subjects by risk, for one column of risks after the other, without new memory."""
+"""Subjects in order of risk, named by their position in time, without a look-up of either."""
 
 from __future__ import annotations
 
@@ -47,32 +47,34 @@ class RiskSorter:
     ----------
     order : (n,) array
         Subject at each position.
-    case : (n,) array
-        Whether a subject may be a case, by position.
+    always : (n,) array, optional
+        Whether a subject is sorted wherever it stands, by position.
 
     Examples
     --------
     >>> sort = RiskSorter(np.array([2, 0, 1]), np.array([True, False, True]))
     >>> sort(np.array([0.5, -1.0, 0.5]))
     ByRisk(position=array([2, 0, 1]), new=array([ True,  True, False]))
-    >>> sort(np.array([0.5, -1.0, 0.5]), first_control=2)
+    >>> sort(np.array([0.5, -1.0, 0.5]), first=2)
     ByRisk(position=array([2, 0]), new=None)
     """
 
-    def __init__(self, order: IntArray, case: BoolArray) -> None:
+    def __init__(self, order: IntArray, always: BoolArray | None = None) -> None:
         n = order.size
         self._order = order
         self._bits = max(1, (n - 1).bit_length())
         self._position = np.empty(n, dtype=np.int32)
         self._position[order] = np.arange(n, dtype=np.int32)
-        self._case = np.empty(n, dtype=np.bool_)
-        self._case[order] = case
+        self._always: BoolArray | None = None
+        if always is not None:
+            self._always = np.empty(n, dtype=np.bool_)
+            self._always[order] = always
         self._key = np.empty(n, dtype=np.uint64)
         self._new = np.empty(n, dtype=np.bool_)
 
-    def __call__(self, risk: FloatArray, first_control: int = 0) -> ByRisk:
-        """Cases and those from `first_control` on, by risk; valid until the next call."""
-        size, exact = self._fill(risk, first_control)
+    def __call__(self, risk: FloatArray, first: int = 0) -> ByRisk:
+        """Those at positions from `first` on, and always some; valid until the next call."""
+        size, exact = self._fill(risk, first)
         key, new = self._key[:size], self._new[:size]
         key.sort()
         before = ~key[:1] >> np.uint64(self._bits)
@@ -87,8 +89,10 @@ class RiskSorter:
             self._sort_equal_keys(risk, position, new)
         return ByRisk(position, None if new.all() else new)
 
-    def _fill(self, risk: FloatArray, first_control: int) -> tuple[int, bool]:
+    def _fill(self, risk: FloatArray, first: int) -> tuple[int, bool]:
         """Make the keys: how many, and whether equal keys mean equal risks."""
+        if not risk.size:
+            return 0, True
         ends = _ordered(np.array([risk.min(), risk.max()]))
         span = int(ends[1]) - int(ends[0])
         lost, bits = max(span.bit_length() + self._bits - 64, 0), np.uint64(self._bits)
@@ -102,9 +106,10 @@ class RiskSorter:
             piece <<= bits
             position = self._position[start : start + PIECE]
             piece |= position.view(np.uint32)
-            if first_control > 0:  # those censored before are in no pair: that saves their share
-                member = position >= first_control
-                member |= self._case[start : start + PIECE]
+            if first > 0:
+                member = position >= first
+                if self._always is not None:
+                    member |= self._always[start : start + PIECE]
                 # A mask would be followed bit by bit, with a branch at each.
                 piece = piece.take(np.flatnonzero(member))
             self._key[size : size + piece.size] = piece
