@@ -50,6 +50,8 @@ class Point:
     information: Floats
     #: What comes after each piece.
     later: list[Later]
+    #: Kept where there is one piece only.
+    sets: RiskSets | None
 
 
 class PartialLikelihood:
@@ -78,7 +80,7 @@ class PartialLikelihood:
     def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
         size = max(_VALUES // max(columns.shape[0], 1), _LEAST)
         # Subjects with the same time stay together.
-        starts = np.unique(time.searchsorted(time[::size])).tolist()
+        starts = sorted(set(time.searchsorted(time[::size]).tolist()))
         spans = [slice(*ends) for ends in zip(starts, [*starts[1:], time.size], strict=True)]
         self._standardise(columns, weight, spans)
         self._pieces = [Piece.of(k, time[k], event[k], weight[k], ties) for k in spans]
@@ -140,10 +142,14 @@ class PartialLikelihood:
             information += crossed(sets.weighted, sets.x)
         if not np.isfinite(value + hazard):
             value = -np.inf
-        return Point(beta, shift, value, gradient, information, later[::-1])
+        kept = sets if len(later) == 1 else None
+        return Point(beta, shift, value, gradient, information, later[::-1], kept)
 
     def _risk_sets(self, point: Point) -> Iterator[RiskSets]:
         """One piece after the other, from the first."""
+        if point.sets is not None:
+            yield point.sets
+            return
         for piece, later in zip(self._pieces, point.later, strict=True):
             x = self._x[:, piece.rows]
             yield RiskSets(piece, x, combine(point.beta, x) - point.shift, later)
@@ -226,10 +232,10 @@ def maximise(
     stays put in that direction.
     """
     point = likelihood.at(np.zeros(likelihood.scale.size))
+    ridge = penalty * np.eye(likelihood.scale.size)
     scale: Floats | None = None
     for _ in range(_MAX_STEPS):
-        gradient = point.gradient - penalty * point.beta
-        information = point.information + penalty * np.eye(gradient.size)
+        gradient, information = point.gradient - penalty * point.beta, point.information + ridge
         if scale is None:
             scale = np.sqrt(np.maximum(np.diagonal(information), 1e-300))
         curvature, basis = np.linalg.eigh(information / np.outer(scale, scale))
