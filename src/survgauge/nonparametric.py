@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import QUERIES, Bools, Floats, look_up, numbers, positive, probability, to_numpy
+from ._arrays import (
+    QUERIES,
+    Bools,
+    Floats,
+    Ints,
+    look_up,
+    look_up_sorted,
+    numbers,
+    positive,
+    probability,
+    to_numpy,
+)
 from ._sorting import sorted_outcomes
 from ._threads import run_all
 from .errors import InputError, one_of
@@ -186,6 +197,18 @@ class KaplanMeier:
 
         run_all(fill, range(0, asked.size, QUERIES))
         return values.reshape(points.shape)
+
+    def at_sorted(self, t: Floats, order: Ints, side: str) -> Floats:
+        """`at` where the order of the times is known, which takes half of the time."""
+        values = np.empty(t.size)
+
+        def fill(start: int) -> None:
+            rows = order[start : start + PIECE]
+            found = look_up_sorted(self.times, t.take(rows), side)
+            values[rows] = self._padded.take(found)
+
+        run_all(fill, range(0, t.size, PIECE))
+        return values
 
     @property
     def last_time(self) -> float:

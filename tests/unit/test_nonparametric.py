@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from strategies import pair
 
 import survgauge as sg
+from survgauge import nonparametric
 
 
 @given(y=own.outcomes)
@@ -21,6 +22,18 @@ def test_both_estimates_match_the_product_formula(y):
             left = side == "left"
             assert float(km.at(t, side)) == pytest.approx(float(naive.km_at(y, t, left)), abs=1e-12)
             assert float(g.at(t, side)) == pytest.approx(float(naive.g_at(y, t, left)), abs=1e-12)
+
+
+@given(y=own.outcomes)
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_sorted_times_are_read_like_others(y, side):
+    g = sg.KaplanMeier.fit_censoring(pair(y))
+    t = np.random.default_rng(1).permutation(np.arange(0, 12, 0.5))
+    with pytest.MonkeyPatch.context() as patch:
+        for piece in (32_768, 3, 1):
+            patch.setattr(nonparametric, "PIECE", piece)
+            got = g.at_sorted(t, np.argsort(t), side)
+            np.testing.assert_array_equal(got, g.at(t, side))
 
 
 @given(y=own.outcomes_with_event, area=own.areas, tail=own.tails)

@@ -87,7 +87,8 @@ class CensoringWeights:
 
     def _read(self, t: Floats, side: str) -> Floats:
         if self.km is not None:
-            values = self.km.at(t, side)
+            own = t is self.y.time
+            values = self.km.at_sorted(t, self.y.order(), side) if own else self.km.at(t, side)
         else:
             values = vector(self._given(t, side), "censoring(t, side)", length=len(self.y))
             if values.min() < 0 or values.max() > 1:
