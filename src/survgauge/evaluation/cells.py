@@ -89,6 +89,8 @@ def _let_go(done: int, stage: int, problem: Problem, predictions: dict[str, Pred
     if stage == 0:
         problem.forget_methods()
     elif done < 1:
+        if stage == 1:
+            problem.y.order(keep=True)  # the weights are looked up by it too
         problem.forget_tables()
     if done < 2 <= stage:  # nobody ranks by medians any more
         problem.y.forget_order()
