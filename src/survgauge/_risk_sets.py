@@ -100,11 +100,10 @@ class Piece:
             times, own = times[first], np.add.reduceat(own, first)
         elif weight.strides == (0,):
             own = np.broadcast_to(weight[0], died.size)
-        start = time.searchsorted(times).astype(np.int32)
+        alone = (time[1:] > time[:-1]).all()  # then each event is the first at its time
+        start = died if alone else time.searchsorted(times).astype(np.int32)
         begins = np.zeros(time.size, dtype=np.bool_)
         begins[start] = True
-        if np.array_equal(start, died):
-            start = died
         lived = np.cumsum(begins, dtype=np.int32)
         steps = _Steps.of(own) if ties == "efron" else None
         return cls(rows, weight, times, start, own, lived, died, at, first, steps)

@@ -338,7 +338,8 @@ def restricted_cubic_spline(x: Floats, knots: Floats) -> Floats:
     last, previous = knots[-1], knots[-2]
     for start in range(0, x.size, _PART):  # so that the powers fit the cache
         part = slice(start, start + _PART)
-        past = [np.maximum(x[part] - knot, 0.0) ** 3 for knot in knots]
+        past = [np.maximum(x[part] - knot, 0.0) for knot in knots]
+        past = [u * u * u for u in past]  # a power takes ten times as long
         for column, knot, cube in zip(columns[1:], knots[:-2], past[:-2], strict=True):
             share = (last - knot) / (last - previous)
             bend = cube - past[-2] * share + past[-1] * (share - 1)
