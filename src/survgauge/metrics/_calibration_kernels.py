@@ -136,17 +136,19 @@ def risk_groups(s: Floats, weight: Floats | None, groups: int) -> list[Ints]:
     """
     order = sorting_order(-s)
     sorted_s = s[order]
-    new = np.concatenate(([True], sorted_s[1:] != sorted_s[:-1]))
-    w: Floats = np.ones(s.size) if weight is None else weight[order]
-    if weight is None and new.all():
-        middle = np.arange(s.size) + 0.5
+    first = np.flatnonzero(np.concatenate(([True], sorted_s[1:] != sorted_s[:-1])))
+    del sorted_s
+    if weight is None:
+        size = np.diff(first, append=s.size).astype(np.float64)
     else:
-        block = np.cumsum(new) - 1
-        size = np.bincount(block, w)
-        middle = (np.cumsum(size) - size / 2)[block]
-    label = np.minimum((groups * (middle / w.sum())).astype(np.intp), groups - 1)
-    ends = np.flatnonzero(np.diff(label)) + 1
-    return np.split(order, ends)
+        size = np.add.reduceat(weight[order], first)
+    middle = np.cumsum(size)
+    total = middle[-1]
+    middle -= size / 2
+    middle /= total
+    middle *= groups
+    label = np.minimum(middle.astype(np.int32), groups - 1)
+    return np.split(order, first[1:][label[1:] != label[:-1]])
 
 
 @dataclass(frozen=True)

@@ -310,6 +310,8 @@ def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> li
     if peer:
         parts = np.array_split(np.argsort(s), groups)[::-1]
         return [part[known[part]] for part in parts if known[part].any()]
+    if known.all():
+        return kernel.risk_groups(s, y.weight if y.weighted else None, groups)
     members = np.flatnonzero(known)
     if not members.size:
         return []
