@@ -154,6 +154,8 @@ class SurvivalCurves:
         """Survival probability at `t`: (n,) for a scalar, (n, k) for k times."""
         points = to_numpy(t, "t")
         if points.ndim == 0:
+            if self.shared_grid and self.interpolation != "pchip":
+                return self.at(points.reshape(1)).ravel()
             return self.at_own(np.full(len(self), float(_times(points.reshape(1), "t")[0])))
         points = _times(numbers(points, "t"), "t")
         out, read = np.empty((len(self), points.size)), self.reader(points)
