@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._curve_reader import Scratch
 from ._auc_censoring import add_censoring
-from ._auc_design import AucDesign, Column, FloatArray, IntArray
+from ._auc_design import AucDesign, BoolArray, Column, FloatArray, IntArray
 from ._by_risk import PIECE, ByRisk, RiskSorter
 
 
@@ -22,6 +20,16 @@ class _Controls(NamedTuple):
     total: float  #: B
 
 
+class _Passed(NamedTuple):
+    """How many of the other kind stand below."""
+
+    number: IntArray  #: of each; with equal risks: below each risk, and in all
+    sizes: IntArray | None  #: with equal risks: how many each risk concerns
+
+
+_NOBODY = np.empty(0, dtype=np.intp)
+
+
 class Walk:
     """One model on one design, with the buffers that all times share.
 
@@ -30,7 +38,7 @@ class Walk:
     """
 
     def __init__(self, design: AucDesign, risk: FloatArray | Column) -> None:
-        self._design, self._scratch = design, Scratch()
+        self._design = design
         sort = RiskSorter(design.order, design.case_unit > 0)
         self._column: Column | None = None
         if callable(risk):
@@ -64,33 +72,30 @@ class Walk:
         self, found: ByRisk, controls: _Controls, psi: FloatArray | None
     ) -> tuple[float, float]:
         """AUC and A; puts H of the cases and the cases' mass below the controls into `psi`."""
-        inside = mass_a = cases_below = controls_below = 0.0
+        inside = mass_a = controls_below = 0.0
+        both = psi is not None or controls.mass is not None
         for part in found.pieces():
             position = found.position[part]
             is_control = position >= controls.cut
-            case, control = np.flatnonzero(~is_control), np.flatnonzero(is_control)
-            level = None if found.new is None else np.cumsum(found.new[part], dtype=np.int32)
-            where = position.take(case)
-            mass = self._take("case", self._design.case_mass, where)
-            control_mass = None
+            places = np.flatnonzero(~is_control), np.flatnonzero(is_control) if both else _NOBODY
+            case, control = position.take(places[0]), position.take(places[1])
+            passed, met = _passed(
+                places, is_control, None if found.new is None else found.new[part]
+            )
+            mass, weight = _taken(self._design.case_mass, case), None
             if controls.mass is not None:
-                control_mass = controls.mass.take(position.take(control))
-            share, controls_below = _below(case, control, control_mass, level, controls_below)
+                weight = _taken(controls.mass, control)
+            share = _below(passed, weight, controls_below)
             share /= controls.total
-            # Not a BLAS dot: its threads would wait, and the sum depend on their number.
-            product = np.multiply(mass, share, out=self._scratch("product", mass.shape))
-            inside += float(product.sum())
-            mass_a += float(mass.sum())
             if psi is not None:
-                psi[where] = share
-                lower, cases_below = _below(control, case, mass, level, cases_below)
-                psi[position.take(control)] = lower
+                psi[case] = share
+                psi[control] = _below(met, mass, mass_a)
+            # Not a BLAS dot: its threads would wait, and the sum depend on their number.
+            mass_a += float(mass.sum())
+            controls_below += is_control.size - case.size if weight is None else float(weight.sum())
+            share *= mass
+            inside += float(share.sum())
         return inside / mass_a, mass_a
-
-    def _take(self, name: str, values: FloatArray, places: IntArray) -> FloatArray:
-        """Values at some places, in memory that is used again."""
-        out: FloatArray = self._scratch(name, places.shape)
-        return values.take(places, out=out, mode="clip")
 
     def _finish(self, psi: FloatArray, controls: _Controls, value: float, mass_a: float) -> None:
         """Turn what the sweep left into influences, in place."""
@@ -111,30 +116,46 @@ class Walk:
             add_censoring(psi, design.censoring, design.weight, cut)
 
 
-def _below(
-    mine: IntArray,
-    others: IntArray,
-    mass: FloatArray | None,
-    level: NDArray[np.int32] | None,
-    before: float,
-) -> tuple[FloatArray, float]:
-    """Others' mass at lower risks plus half of that at the same one, and their mass in all.
+def _passed(
+    places: tuple[IntArray, IntArray], is_control: BoolArray, new: BoolArray | None
+) -> tuple[_Passed, _Passed]:
+    """How many controls each case has below it, and cases each control.
 
-    `mine` and `others` share out the places of a piece, `mass` is what the others weigh (None: 1
-    each), `level` numbers the risks of all places from 1 on (None: they all differ), and `before`
-    is the others' mass before the piece.
+    With equal risks, how many there are below each risk and in all, and how many it concerns.
     """
-    if level is None:
-        passed = mine - np.arange(mine.size)  # so many others come before
-        if mass is None:
-            return np.add(passed, before, dtype=np.float64), before + others.size
-        until: FloatArray = np.concatenate(([before], mass))
+    if new is None:
+        cases, controls = (own - np.arange(own.size) for own in places)
+        return _Passed(cases, None), _Passed(controls, None)
+    start = np.append(np.flatnonzero(new), is_control.size)
+    if start.size < is_control.size // 16:  # a search for each risk costs less than a pass
+        cases = places[0].searchsorted(start)
+        controls = start - cases
+    else:
+        controls = np.cumsum(is_control, dtype=np.int32).take(start - 1).astype(np.intp)
+        controls[0] = 0
+        cases = start - controls
+    return _Passed(controls, np.diff(cases)), _Passed(cases, np.diff(controls))
+
+
+def _below(passed: _Passed, mass: FloatArray | None, before: float) -> FloatArray:
+    """Mass of those passed, that `before` the piece included, plus half of those level.
+
+    `mass` is what each of the others in the piece weighs; None: 1.
+    """
+    number, sizes = passed
+    if mass is None:  # 1 each
+        below = np.add(number, before, dtype=np.float64)
+    else:
+        until = np.concatenate(([before], mass))
         np.cumsum(until, out=until)
-        return until.take(passed), float(until[-1])
-    at_level = np.bincount(level.take(others), mass, minlength=level[-1] + 1)
-    until = at_level.astype(np.float64, copy=False)
-    until[0] = before
-    np.cumsum(until, out=until)
-    middle = until[:-1] + until[1:]
+        below = until.take(number)
+    if sizes is None:
+        return below
+    middle = below[1:] + below[:-1]
     middle *= 0.5
-    return middle.take(level.take(mine) - 1), float(until[-1])
+    return np.repeat(middle, sizes)
+
+
+def _taken(values: FloatArray, places: IntArray) -> FloatArray:
+    """Values at some places; to clip what is in bounds is quicker than to check that it is."""
+    return values.take(places, out=np.empty(places.size), mode="clip")

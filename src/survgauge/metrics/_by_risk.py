@@ -77,33 +77,35 @@ class RiskSorter:
         size, exact = self._fill(risk, first)
         key, new = self._key[:size], self._new[:size]
         key.sort()
-        before = ~key[:1] >> np.uint64(self._bits)
+        last = None
         for start in range(0, size, PIECE):
             piece = key[start : start + PIECE]
-            leading = np.concatenate((before, piece >> np.uint64(self._bits)))
-            np.not_equal(leading[1:], leading[:-1], out=new[start : start + PIECE])
-            before = leading[-1:]
+            leading = piece >> np.uint64(self._bits)
+            new[start] = last is None or leading[0] != last
+            np.not_equal(leading[1:], leading[:-1], out=new[start + 1 : start + PIECE])
+            last = leading[-1]
             piece &= np.uint64((1 << self._bits) - 1)
-        position = key.view(np.int64).astype(np.intp, copy=False)
-        if not exact and not new.all():
+        position, distinct = key.view(np.int64).astype(np.intp, copy=False), bool(new.all())
+        if not exact and not distinct:
             self._sort_equal_keys(risk, position, new)
-        return ByRisk(position, None if new.all() else new)
+            distinct = bool(new.all())
+        return ByRisk(position, None if distinct else new)
 
     def _fill(self, risk: FloatArray, first: int) -> tuple[int, bool]:
         """Make the keys: how many, and whether equal keys mean equal risks."""
         if not risk.size:
             return 0, True
-        ends = _ordered(np.array([risk.min(), risk.max()]))
-        span = int(ends[1]) - int(ends[0])
-        lost, bits = max(span.bit_length() + self._bits - 64, 0), np.uint64(self._bits)
+        low, high = _ordered(np.array([risk.min(), risk.max()])).tolist()
+        lost = max((high - low).bit_length() + self._bits - 64, 0)
         size, exact = 0, True
         for start in range(0, risk.size, PIECE):
             key = _ordered(risk[start : start + PIECE])
-            key -= ends[0]  # may wrap round, to what is right without a sign
+            key -= low  # may wrap round, to what is right without a sign
             piece = key.view(np.uint64)
-            exact = exact and not np.bitwise_or.reduce(piece) & np.uint64((1 << lost) - 1)
-            piece >>= np.uint64(lost)
-            piece <<= bits
+            if lost:
+                exact = exact and not int(np.bitwise_or.reduce(piece)) & ((1 << lost) - 1)
+                piece >>= np.uint64(lost)
+            piece <<= np.uint64(self._bits)
             position = self._position[start : start + PIECE]
             piece |= position.view(np.uint32)
             if first > 0:
@@ -121,8 +123,15 @@ class RiskSorter:
         shared = ~new
         shared[:-1] |= ~new[1:]
         place = np.flatnonzero(shared)
-        found = risk[self._order[position[place]]]
-        by_risk = np.lexsort((found, np.cumsum(new[place])))
+        found, group = risk[self._order[position[place]]], np.cumsum(new[place])
+        differ = np.flatnonzero((found[1:] != found[:-1]) & (group[1:] == group[:-1]))
+        if differ.size == 0:  # as a rule, those who share a key share the risk
+            return
+        mixed = np.zeros(group[-1] + 1, dtype=np.bool_)
+        mixed[group[differ]] = True
+        some = np.flatnonzero(mixed[group])
+        place, found, group = place[some], found[some], group[some]
+        by_risk = np.lexsort((found, group))
         position[place], found = position[place[by_risk]], found[by_risk]
         new[place[1:]] |= found[1:] != found[:-1]
 
