@@ -127,10 +127,11 @@ def sums_around(values: NDArray[Any], cut: IntArray) -> tuple[NDArray[Any], NDAr
     >>> sums_around(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]))
     (array([0., 3., 7.]), array([7., 4., 0.]))
     """
-    edges, place = np.unique(cut, return_inverse=True)
-    bounds = np.concatenate(([0], edges, [values.size]))
+    n = values.size
+    bounds = np.unique(np.concatenate(([0, n], cut)))
     kind = np.result_type(values.dtype, np.int64)
-    parts = [values[a:b].sum(dtype=kind) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
-    before = np.cumsum(parts[:-1], dtype=kind)
-    after = np.cumsum(parts[:0:-1], dtype=kind)[::-1]
+    parts = np.add.reduceat(values, bounds[:-1], dtype=kind)
+    place = bounds.searchsorted(cut)
+    before = np.concatenate(([0], np.cumsum(parts)))
+    after = np.concatenate((np.cumsum(parts[::-1])[::-1], [0]))
     return before[place], after[place]

@@ -77,7 +77,7 @@ class Walk:
         for part in found.pieces():
             position = found.position[part]
             is_control = position >= controls.cut
-            places = np.flatnonzero(~is_control), np.flatnonzero(is_control) if both else _NOBODY
+            places = (~is_control).nonzero()[0], is_control.nonzero()[0] if both else _NOBODY
             case, control = position.take(places[0]), position.take(places[1])
             passed, met = _passed(
                 places, is_control, None if found.new is None else found.new[part]

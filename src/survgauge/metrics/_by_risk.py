@@ -113,7 +113,7 @@ class RiskSorter:
                 if self._always is not None:
                     member |= self._always[start : start + PIECE]
                 # A mask would be followed bit by bit, with a branch at each.
-                piece = piece.take(np.flatnonzero(member))
+                piece = piece.take(member.nonzero()[0])
             self._key[size : size + piece.size] = piece
             size += piece.size
         return size, exact

@@ -103,7 +103,7 @@ class _State:
     def split(self, bit: int, half: int) -> None:
         """Put the lower half before the upper one in every node, counting on the way."""
         is_upper = (self.code & bit) != 0
-        lower, upper = np.flatnonzero(~is_upper), np.flatnonzero(is_upper)
+        lower, upper = (~is_upper).nonzero()[0], is_upper.nonzero()[0]
         shape = (lower.size // half, 2, half)
         order = np.empty(shape, dtype=np.intp if is_upper.size <= _PIECE else np.int32)
         order[:, 0], order[:, 1] = lower.reshape(-1, half), upper.reshape(-1, half)
