@@ -18,6 +18,7 @@ from .counts import Outline
 from .layout import located
 from .mean_curves import MeanCurves
 from .plan import Plan
+from .spill import Piece
 from .sums import BASELINE, SumCells, draws, score_chunk
 
 #: Rows that are scored together: their numbers fit the cache.
@@ -50,8 +51,8 @@ class Accumulator:
         self.means: MeanCurves | None = None
         self.columns: Columns | None = None
         self.curves: list[tuple[int, dict[str, SurvivalCurves]]] = []
-        #: Columns that were written to disk: number of the first row, path, what is undefined.
-        self.spilled: list[tuple[int, str, dict[str, str]]] = []
+        #: Columns that were written to disk.
+        self.spilled: list[Piece] = []
 
     @property
     def plan(self) -> Plan:

@@ -157,7 +157,7 @@ def evaluate_stream(
     rows = outline.rows if outline is not None else source.rows
     external = None
     if fit is not None:
-        plan = replace(plan, chunk_rows=fit.rows)
+        plan = replace(plan, chunk_rows=fit.rows, waiting_rows=fit.waiting_rows(plan))
         external = fit.external(plan, rows)
     told = Told(progress, rows, fit)
     with nullcontext() if external is None else external:

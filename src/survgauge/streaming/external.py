@@ -9,17 +9,15 @@ blocks every subject is read B times.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Floats, Ints
-from ..errors import InputError, UndefinedMetricError
+from ..errors import UndefinedMetricError
 from ..metrics._concordance import Question, as_close_as, make_question
 from ..metrics._inversions import back
 from ..metrics._pairs import pair_counts
@@ -30,6 +28,7 @@ from ..metrics.problem import Problem
 from ..outcomes import Outcomes
 from .memory import block_bytes
 from .moments import Moments
+from .spill import Piece, Spill, as_rows
 
 #: With fewer events a C below one half is no sign of anything (as in memory).
 _FEW_EVENTS = 10
@@ -91,12 +90,13 @@ class Blocks:
 
     def add(self, y: Outcomes, risks: dict[str, Floats]) -> None:
         """Append subjects to their blocks."""
-        columns = [y.time, y.event.astype(np.float64), *(risks[m] for m in self.models)]
-        if self.weighted:
-            columns.append(y.weight)
-        where = self.edges.searchsorted(y.time, "right")
+        self.add_rows(as_rows(y, (risks[m] for m in self.models)))
+
+    def add_rows(self, rows: Floats) -> None:
+        """Append subjects whose numbers stand in rows."""
+        where = self.edges.searchsorted(rows[:, 0], "right")
         order = where.argsort(kind="stable")
-        rows = np.stack(columns, axis=1)[order]
+        rows = rows[order]
         bounds = np.searchsorted(where[order], np.arange(len(self) + 1))
         for k in np.flatnonzero(np.diff(bounds)):
             with self._path(int(k)).open("ab") as stream:
@@ -130,16 +130,8 @@ class External:
     """C-indices of a stream on disk; see the module."""
 
     def __init__(self, names: list[str], fit: Any) -> None:
-        self.names, self._fit = names, fit
+        self.names, self._fit, self._disk = names, fit, Spill()
         self.spill_rows: int = fit.spill_rows
-        try:
-            self._folder = tempfile.TemporaryDirectory(prefix="survgauge-")
-        except OSError as error:
-            raise InputError(
-                f"memory: columns do not fit and there is no room on disk for them ({error}); set "
-                "TMPDIR to a folder that can be written"
-            ) from error
-        self._numbers = count()
         #: Rows that a block may have; None: as memory allows when all have been scored.
         self.block_rows: int | None = None
 
@@ -147,24 +139,11 @@ class External:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._folder.cleanup()
+        self._disk.close()
 
-    def spill(self, whole: Any) -> None:
-        """Take the columns of a part (of each of its groups) off its hands, and write them."""
-        for _, part in whole.parts():
-            self._spill(part)
-
-    def _spill(self, part: Any) -> None:
-        columns, part.columns = part.columns, None
-        if columns is None:
-            return
-        number = columns.first_row()
-        path = Path(self._folder.name) / f"part{next(self._numbers):09d}.npz"
-        y, risks = columns.outcomes(), columns.risks()
-        weight = {"weight": y.weight} if y.weighted else {}
-        more = {f"risk{i}": risks[model] for i, model in enumerate(columns.models)}
-        np.savez(path, time=y.time, event=y.event, **weight, **more)
-        part.spilled.append((number, str(path), dict(columns.undefined)))
+    def spill(self, part: Any) -> None:
+        """Take the columns of a part off its hands, and write them to disk."""
+        self._disk.write(part)
 
     def cells(self, plan: Any, whole: Any) -> dict[Any, dict[tuple[str, str], Any]]:
         """Return what computes each cell of each group: {group: {(model, metric): function}}."""
@@ -177,22 +156,18 @@ class External:
 
     def _cells(self, plan: Any, problem: Problem, total: Any) -> dict[tuple[str, str], Any]:
         models = tuple(plan.layout.predictions)
-        paths = [Path(path) for _, path, _ in sorted(total.spilled)]
+        pieces = sorted(total.spilled, key=lambda piece: piece.start)
         undefined: dict[str, str] = {}
-        for _, _, why in sorted(total.spilled, key=lambda s: s[0]):
-            undefined = {**why, **undefined}
+        for piece in pieces:
+            undefined = {**piece.undefined, **undefined}
         most = self.block_rows or self._fit.block_rows(plan)
-        edges = time_edges(paths, total.rows, most)
-        weighted = total.outline.weighted
-        folder = Path(tempfile.mkdtemp(dir=self._folder.name))
-        blocks = Blocks(folder, edges, models, weighted)
-        for path in paths:
-            with np.load(path) as found:
-                y = Outcomes._trusted(
-                    found["time"], found["event"], found["weight"] if weighted else None
-                )
-                blocks.add(y, {m: found[f"risk{i}"] for i, m in enumerate(models)})
-            path.unlink()
+        edges = time_edges(pieces, total.rows, most)
+        folder = self._disk.folder()
+        blocks = Blocks(folder, edges, models, total.outline.weighted)
+        for piece in pieces:
+            blocks.add_rows(piece.read())
+            if plan.layout.by is None:  # groups share their files
+                Path(piece.path).unlink()
         self._check(blocks, most, plan)
         cells: dict[tuple[str, str], Any] = {}
         for name in self.names:
@@ -236,16 +211,15 @@ def _attempt(blocks: Blocks, name: str, problem: Problem, models: tuple[str, ...
         return error
 
 
-def time_edges(paths: list[Path], rows: int, block_rows: int) -> Floats:
+def time_edges(pieces: list[Piece], rows: int, block_rows: int) -> Floats:
     """Times that cut the subjects into blocks of about equal size."""
     wanted = -(-rows // block_rows)
     if wanted <= 1:
         return np.empty(0)
     sample = []
-    for path in paths[:: max(1, len(paths) // 64)]:
-        with np.load(path) as found:
-            time = found["time"]
-            sample.append(time[:: max(1, time.size // 4096)])
+    for piece in pieces[:: max(1, len(pieces) // 64)]:
+        time = piece.read()[:, 0]
+        sample.append(time[:: max(1, time.size // 4096)].copy())
     ordered = np.sort(np.concatenate(sample))
     picked = ordered[(np.arange(1, wanted) * ordered.size) // wanted]
     return np.unique(picked)

@@ -106,8 +106,8 @@ class GroupedAccumulator(Accumulator):
             self.settle()
 
     def _most_waiting(self) -> int:
-        if self.plan.chunk_rows is not None:  # memory is limited
-            return self.plan.chunk_rows
+        if self.plan.waiting_rows is not None:
+            return self.plan.waiting_rows
         specs = self.plan.layout.predictions.values()
         values = sum(len(getattr(spec, "times", None) or (0,)) for spec in specs)
         return min(min(len(self.groups), _CHUNKS_WAITING) * CHUNK_ROWS, _VALUES_WAITING // values)

@@ -138,6 +138,10 @@ class Fit:
         """Rows of columns that a thread may hold before they go to disk."""
         return max(_FEWEST_ROWS, self.room // (8 * (self.workers + 1)) // 150)
 
+    def waiting_rows(self, plan: Plan) -> int:
+        """Rows of groups that a thread may hold until they are scored."""
+        return max(_FEWEST_ROWS, self.room // (8 * self.workers) // (80 + 16 * _values(plan)))
+
     def check_outline(self, plan: Plan, outline: Outline) -> None:
         """Refuse what grows with the test set and cannot go to disk, once its size is known."""
         models, weighted = len(plan.layout.predictions), outline.weighted

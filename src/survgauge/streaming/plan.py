@@ -74,6 +74,8 @@ class Plan:
     keep_curves: bool = False
     #: Rows that are scored together at most, where memory is limited.
     chunk_rows: int | None = None
+    #: Rows of groups that may wait until they are scored, where memory is limited.
+    waiting_rows: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     #: Median and mean of Kaplan-Meier of the reference, as time errors read them.
     points: dict[str, float] = field(default_factory=dict)
