@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from survgauge.metrics import _inversions, _pairs, _tally
 from survgauge.metrics._inversions import inversions
-from survgauge.metrics._pairs import concordance_by_rule, pair_counts, same_time_pairs
+from survgauge.metrics._pairs import pair_counts
+from survgauge.metrics._same_time import concordance_by_rule, same_time_pairs
 from survgauge.metrics._tally import tally_counts
 
 

@@ -12,7 +12,8 @@ from .._arrays import Bools, Floats
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from ._checks import subject_mass
-from ._pairs import PairCounts, same_time_pairs
+from ._pairs import PairCounts
+from ._same_time import same_time_pairs
 from ._tally import TIES, Tally, counts_events, tally_adjusted, tally_counts, tally_events
 from .conventions import Convention, convention_of
 from .details import Details, standard_error

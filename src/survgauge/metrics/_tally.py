@@ -12,7 +12,8 @@ import numpy as np
 
 from ._by_risk import PIECE
 from ._inversions import Bools, Floats
-from ._pairs import PairCounts, Role, SameTimePairs
+from ._pairs import PairCounts, Role
+from ._same_time import SameTimePairs
 
 #: What equal risks count (None: the pair is left out); whether two events at one time count 1/2.
 _RULES: dict[str, tuple[float | None, bool]] = {
