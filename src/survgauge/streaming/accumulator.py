@@ -125,7 +125,13 @@ class Accumulator:
             known[BASELINE] = plan.baseline_prediction(len(y))
         scored = score_chunk(problem, known, plan.sums)
         if plan.tails:
-            held = {name: _held(p.curves) for name, p in models.items() if p.curves is not None}
+            held: dict[str, Prediction] = {
+                name: Prediction(p.curves.held(), None, None)
+                for name, p in models.items()
+                if p.curves is not None
+            }
+            if plan.baseline:
+                held[BASELINE] = plan.baseline_held(len(y))
             if len(held) > 1:
                 mae = [m for m in plan.sums if m.name == "mae_po"]
                 scored[HELD] = score_chunk(problem, held, mae)["mae_po"]
@@ -262,12 +268,6 @@ def _merge(known: dict[str, Any], key: str, part: Any) -> None:
         known[key].merge(part)
     else:
         known[key] = deepcopy(part)
-
-
-def _held(curves: SurvivalCurves) -> Prediction:
-    rules = curves.interpolation, "hold"
-    stopped = SurvivalCurves._trusted(curves.times, curves.survival, *rules)
-    return Prediction(stopped, None, None)
 
 
 def _copied(curves: SurvivalCurves | None) -> SurvivalCurves:

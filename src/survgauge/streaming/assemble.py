@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, UndefinedMetricError
-from ..evaluation.call import support_of
+from ..evaluation.call import ANTOLINI_LIMIT, chosen_metrics, support_of
 from ..evaluation.cells import evaluate_group
 from ..evaluation.census import Census
 from ..evaluation.result import NAN, Evaluation, Score
+from ..evaluation.verdict import BASELINE as BASELINE_NAME
 from ..evaluation.warnings import (
     TAIL_SHARE,
     EvaluationWarning,
@@ -74,8 +75,8 @@ def assemble(
         found, remarks = work.all_cells((external or {}).get(group, {}))
         scores += found
         warnings += remarks
-    if "mae_po" in plan.metrics and plan.tails and confidence is not None:
-        warnings += _tails(parts, confidence)
+    if plan.tails:
+        warnings += _tails(parts, confidence or 0.95)
     models = tuple(plan.layout.predictions)
     support = support_of(problem, census, scores)
     if sizes:
@@ -259,9 +260,12 @@ def _tails(parts: Accumulator, confidence: float) -> list[EvaluationWarning]:
         return []
     if max(parts.shares.values()) / parts.rows <= TAIL_SHARE / 2:
         return []
+    names = {model: model or BASELINE_NAME for model in held.models}
+    if BASELINE_NAME in held.models:  # a model takes its place
+        names.pop(BASELINE, None)
     try:
-        usual = {model: given.measured(model) for model in held.models}
-        stopped = {model: held.measured(model) for model in held.models}
+        usual = {name: given.measured(model) for model, name in names.items()}
+        stopped = {name: held.measured(model) for model, name in names.items()}
     except UndefinedMetricError:
         return []
     return tails_that_decide(usual, stopped, lambda a, b: a.stderr_against(b), confidence)
@@ -280,3 +284,16 @@ def few_replicates(n_boot: int) -> list[EvaluationWarning]:
         return []
     message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
     return [EvaluationWarning("few-replicates", message)]
+
+
+def without_antolini(rows: int, curves: bool) -> list[EvaluationWarning]:
+    """Say that the default metrics are not all of them; of many subjects as `evaluate` says it."""
+    if rows > ANTOLINI_LIMIT:
+        return chosen_metrics(None, rows)[1]
+    if not curves:
+        return []
+    message = (
+        "antolini compares every curve with every other and is left out of a stream's default "
+        "metrics; `evaluate` has it for curves in memory"
+    )
+    return [EvaluationWarning("antolini-skipped", message)]

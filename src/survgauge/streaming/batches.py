@@ -89,6 +89,11 @@ class Batch:
             return len(next(iter(self._data.values()))) if self._data else 0
         return len(self._data)
 
+    def refuse(self, name: str) -> None:
+        """Refuse a column that the first batch did not have."""
+        if name in self.names:
+            raise InputError(f"{self.label}: column {name!r} was not there in the first batch")
+
     def rows(self, start: int, stop: int) -> Batch:
         """Some of the rows, as a view where the data allow it."""
         data = self._data

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,8 @@ from ..evaluation.cells import BOOTSTRAP_LIMIT
 from ..metrics.skill import reference_curves
 from ..reference import Reference
 from .accumulator import Accumulator
-from .assemble import few_replicates
-from .counts import OutcomeCounts, Outline
+from .assemble import few_replicates, without_antolini
+from .counts import Outline
 from .engine import checked_workers, in_turn, merged
 from .groups import GroupedAccumulator, GroupedOutline, last_time_of
 from .layout import Layout
@@ -38,6 +37,7 @@ from .plan import (
 )
 from .sources import Item, Source, as_source
 from .sums import points_of
+from .train import reference_of
 
 #: Told how many rows are done, of how many (or None), in which pass.
 Progress = Callable[[int, int | None, str], None]
@@ -76,8 +76,9 @@ def evaluate_stream(
         iterator can be read only once, which suffices unless a metric has to know how long the
         follow-up is before it scores the first subject.
     y_train : outcomes, path or function
-        Reference set: anything that `Outcomes.of` reads, or batches like the above, which are
-        reduced to counts. It must be given.
+        Reference set: anything that `Outcomes.of` reads, or batches like the above (also an
+        iterator), which are reduced to counts, with their frequencies if they have
+        `weight_column`. It must be given.
     predictions : mapping of name to column
         The name of a column of times or of curves (lists, or ``"prefix*"``), or `TimeColumn`,
         `RiskColumn`, `CurveColumns`, which say more.
@@ -138,13 +139,13 @@ def evaluate_stream(
     count = checked_workers(workers)
     budget = Budget.of(memory)
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
-    reference = reference_of(y_train, time_column, event_column)
+    reference = reference_of(y_train, time_column, event_column, weight_column)
     source = as_source(batches, apart=apart)
     head = source.first()
     layout = layout.resolved(head)
     check = getattr(source, "check", None)
     if check is not None:
-        check(layout.columns())
+        check(layout)
     outline, plan = None, make_plan(ask, layout, reference, None)  # settings are checked here
     fit = budget.fit(plan, source, head, count)
     del head
@@ -184,6 +185,8 @@ class Ask:
     baseline: bool
     unit: str
     settings: dict[str, Any]
+    #: Whether the metrics are those that nobody named.
+    default: bool = False
 
     @classmethod
     def of(
@@ -215,6 +218,7 @@ class Ask:
             baseline=bool(baseline),
             unit=unit,
             settings=settings,
+            default=metrics is None,
         )
 
     def foresight(self) -> list[str]:
@@ -236,6 +240,9 @@ class Ask:
         result: Evaluation = total.result(
             self.confidence, self.unit, n_boot=self.n_boot, rows=rows, external=cells
         )
+        if self.default:
+            curves = "curves" in total.kinds.values()
+            result.warnings[:0] = without_antolini(total.rows, curves)
         if self.bootstrap:
             result.warnings.extend(few_replicates(self.n_boot))
         return result
@@ -312,10 +319,9 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         if isinstance(outline, GroupedOutline):
             groups = {label: _group_plan(label, own) for label, own in outline.groups.items()}
     check_conventions(problem, ask.names)
-    curves = sum(1 for spec in layout.predictions.values() if hasattr(spec, "tail"))
-    tails = (
-        "mae_po" in ask.names and ask.confidence is not None and problem.tau is None and curves > 1
-    )
+    curves = any(hasattr(spec, "tail") for spec in layout.predictions.values())
+    closed = problem.tau is not None and problem.tau <= reference.last_time
+    baseline = reference_curves(reference, 1)
     return Plan(
         layout,
         ask.names,
@@ -323,12 +329,13 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         seed=ask.seed,
         n_boot=ask.n_boot if ask.bootstrap else 0,
         baseline=ask.baseline,
-        tails=tails,
+        tails="mae_po" in ask.names and curves and not closed,
         threshold=threshold,
         follow_up=follow_up,
         keep_curves=keep_curves,
         settings=ask.settings,
-        points=points_of(reference_curves(reference, 1), problem.tau) if ask.baseline else {},
+        points=points_of(baseline, problem.tau) if ask.baseline else {},
+        held=points_of(baseline.held(), problem.tau) if ask.baseline else {},
         digest=None if outline is None else outline.digest,
         groups=groups,
     )
@@ -359,40 +366,3 @@ class Told:
             if self._progress is not None:
                 self._progress(done, self._rows, name)
             yield part
-
-
-def reference_of(y_train: Any, time: str = "time", event: str = "event") -> Reference:
-    """Return the reference set: outcomes, or batches of them reduced to counts."""
-    if isinstance(y_train, Reference):
-        return y_train
-    if isinstance(y_train, OutcomeCounts):
-        return y_train.reference()
-    streamed = (
-        isinstance(y_train, str | Path)
-        or callable(y_train)
-        or hasattr(y_train, "fetch_record_batch")
-        or hasattr(y_train, "to_batches")
-        or hasattr(y_train, "collect_schema")
-        or _is_listed(y_train)
-    )
-    if not streamed:
-        return Reference(y_train)
-    counts, source = OutcomeCounts(), as_source(y_train)
-    layout = Layout.of("", time, event)
-    for item in source.items(layout.outcome_columns):
-        for batch in item.batches(layout.outcome_columns):
-            if len(batch):
-                counts.update(layout.outcomes(batch))
-    return counts.reference()
-
-
-def _is_listed(y_train: Any) -> bool:
-    """Whether these are batches or paths, not a (time, event) pair."""
-    if not isinstance(y_train, list) or not y_train:
-        return False
-    return all(
-        isinstance(item, str | Path | Mapping)
-        or hasattr(item, "columns")
-        or hasattr(item, "schema")
-        for item in y_train
-    )

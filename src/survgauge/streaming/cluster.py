@@ -12,12 +12,13 @@ from ..errors import InputError, MissingExtraError
 from ..evaluation import Evaluation
 from .accumulator import Accumulator
 from .batches import Batch
-from .call import Ask, make_plan, outline_item, reference_of, score_item
+from .call import Ask, make_plan, outline_item, score_item
 from .counts import Outline
 from .layout import Layout
 from .parquet import ParquetItem, ParquetSource
 from .plan import Plan
 from .sources import Held, Item
+from .train import reference_of
 
 
 def evaluate_dask(
@@ -65,7 +66,7 @@ def evaluate_dask(
         metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
     )
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
-    reference = reference_of(y_train, time_column, event_column)
+    reference = reference_of(y_train, time_column, event_column, weight_column)
     cluster = Cluster(client)
     pieces: FramePieces | FilePieces
     if isinstance(frame, str | Path) or _are_paths(frame):
@@ -73,7 +74,7 @@ def evaluate_dask(
     else:
         pieces = FramePieces(cluster, cluster.partitions(frame))
     layout = layout.resolved(pieces.first())
-    pieces.check(layout.columns())
+    pieces.check(layout)
     plan = make_plan(ask, layout, reference, None)  # settings are checked here
     if ask.foresight():
         arguments = layout, ask.at_risk, ask.keep_outcomes
@@ -150,7 +151,7 @@ class FramePieces:
         head = self._cluster.run(self._cluster.delayed(head_of)(part))
         return Batch(head, f"partition {number}")
 
-    def check(self, columns: list[str]) -> None:
+    def check(self, layout: Layout) -> None:
         """Every partition is checked where it is scored."""
 
     def merged(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -172,9 +173,9 @@ class FilePieces:
         """Return some first rows."""
         return self._source.first()
 
-    def check(self, columns: list[str]) -> None:
-        """Refuse files that lack a column."""
-        self._source.check(columns)
+    def check(self, layout: Layout) -> None:
+        """Refuse files whose columns are not those of the first."""
+        self._source.check(layout)
 
     def merged(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Apply a function to every row group and merge the results."""

@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..files import PARQUET, Table, is_column, read_outcomes
+from ..outcomes import Outcomes
 from .call import Progress, evaluate_stream
 from .cluster import evaluate_dask
 from .labels import LabelColumn
@@ -82,9 +83,13 @@ def _on_cluster(args: argparse.Namespace, options: dict[str, Any]) -> Evaluation
 
 def _reference(args: argparse.Namespace) -> Any:
     path = Path(args.train)
-    if path.is_file() and path.suffix.lower() not in PARQUET:
-        return read_outcomes(args.train, time=args.time_column, event=args.event_column)
-    return args.train
+    if not path.is_file() or path.suffix.lower() in PARQUET:
+        return args.train
+    y = read_outcomes(args.train, time=args.time_column, event=args.event_column)
+    table = Table(args.train)
+    if args.weight_column in table.names:
+        return Outcomes(y.time, y.event, table.numbers(args.weight_column))
+    return y
 
 
 def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:

@@ -73,6 +73,8 @@ class CurveColumns:
     times: tuple[float, ...] | None = None
     interpolation: str = "linear"
     tail: str = "linear"
+    #: What the names of wide columns begin with, once they have been found by it.
+    prefix: str | None = None
 
     def __post_init__(self) -> None:
         one_of("interpolation", self.interpolation, INTERPOLATIONS)
@@ -96,7 +98,7 @@ class CurveColumns:
             names = [name for name in batch.names if name.startswith(prefix)]
             if not names:
                 raise InputError(f"{batch.label}: no column begins with {prefix!r}")
-            spec = replace(spec, columns=tuple(names))
+            spec = replace(spec, columns=tuple(names), prefix=prefix)
             if spec.times is None:
                 spec = replace(spec, times=_times_of(names, prefix, batch))
         if spec.times is None:
@@ -118,6 +120,7 @@ class CurveColumns:
             values = batch.matrix(self.columns)
             self._same_grid(batch)
         else:
+            self.refuse_more(batch.names, batch.label)
             columns = [batch.vector(name) for name in self.columns]
             kind = np.result_type(*columns)
             values = np.empty((len(batch), len(columns)), dtype=kind if kind.kind == "f" else float)
@@ -130,6 +133,17 @@ class CurveColumns:
                 f"grid has {times.size} times"
             )
         return SurvivalCurves(times, values, self.interpolation, self.tail)
+
+    def refuse_more(self, names: list[str], label: str) -> None:
+        """Refuse wide columns that the first batch did not have: they would be left out."""
+        if self.prefix is not None:
+            known = set(self.columns)
+            more = [n for n in names if n.startswith(self.prefix) and n not in known]
+            if more:
+                raise InputError(
+                    f"{label}: column {more[0]!r} begins with {self.prefix!r}, but the first batch "
+                    "has no such column; curves must have the same times everywhere"
+                )
 
     def _same_grid(self, batch: Batch) -> None:
         """Refuse a file whose metadata say another grid."""
@@ -221,6 +235,12 @@ class Layout:
                     spec = TimeColumn(spec)
             specs[name] = spec.resolved(batch)
         return replace(self, predictions=specs)
+
+    def refuse_more(self, names: list[str], label: str) -> None:
+        """Refuse a file with wide columns that the first one did not have."""
+        for spec in self.predictions.values():
+            if isinstance(spec, CurveColumns):
+                spec.refuse_more(names, label)
 
     def outcomes(self, batch: Batch) -> Outcomes:
         """Read the outcomes of a batch."""

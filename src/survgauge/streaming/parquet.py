@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import InputError, MissingExtraError
 from .batches import Batch
+from .layout import Layout
 
 _SUFFIXES = (".parquet", ".pq", ".parq")
 #: Rows decoded at once.
@@ -169,6 +170,12 @@ class Rows:
                         start += rows
         self.rows = start
         self._starts = [group.start for group in self.groups]
+
+    def names(self) -> Iterator[tuple[Path, list[str]]]:
+        """Yield each file with its columns."""
+        for path in self.paths:
+            with _open(path) as file:
+                yield path, list(file.schema_arrow.names)
 
     def between(
         self, start: int, stop: int, columns: list[str] | None, size: int
@@ -331,13 +338,19 @@ class ParquetSource:
             stop = group.start + group.rows
             yield ParquetItem(self.main, self.apart, group.start, stop, self.size)
 
-    def check(self, columns: list[str]) -> None:
-        """Refuse files that lack a column, before hours of work."""
-        own, others = split_columns(columns, self.apart)
-        for rows, wanted in (
-            (self.main, own),
-            *((r, (others or {}).get(n)) for n, r in self.apart.items()),
-        ):
-            for path in rows.paths:
-                with _open(path) as file:
-                    _check_columns(path, file.schema_arrow.names, wanted)
+    def check(self, layout: Layout) -> None:
+        """Refuse files that lack a column, or have more curves, before hours of work."""
+        own, others = split_columns(layout.columns(), self.apart)
+        for name, rows in {"": self.main, **self.apart}.items():
+            wanted = (others or {}).get(name) if name else own
+            for path, names in rows.names():
+                _check_columns(path, names, wanted)
+                prefix = f"{name}{SEPARATOR}" if name else ""
+                layout.refuse_more([prefix + column for column in names], str(path))
+
+    def check_alike(self, column: str) -> None:
+        """Refuse a column that some files have and others have not."""
+        having = {path: column in names for path, names in self.main.names()}
+        if len(set(having.values())) > 1:
+            path = next(path for path, has in having.items() if not has)
+            raise InputError(f"{path}: no column {column!r}, which other files have")

@@ -79,6 +79,8 @@ class Plan:
     settings: dict[str, Any] = field(default_factory=dict)
     #: Median and mean of Kaplan-Meier of the reference, as time errors read them.
     points: dict[str, float] = field(default_factory=dict)
+    #: The same where nothing is read past its last time.
+    held: dict[str, float] = field(default_factory=dict)
     #: Of all outcomes, as the first pass read them; None without one.
     digest: int | None = None
     #: Found by the first pass; None without one, or without groups.
@@ -136,6 +138,10 @@ class Plan:
     def baseline_prediction(self, n: int) -> Prediction:
         """Kaplan-Meier of the reference for everybody."""
         return SamePrediction(reference_curves(self.problem.reference, n), self.points)
+
+    def baseline_held(self, n: int) -> Prediction:
+        """Return the same, with nothing read past its last time."""
+        return SamePrediction(reference_curves(self.problem.reference, n).held(), self.held)
 
 
 def check_settings(settings: dict[str, Any], y_train: Any) -> None:
