@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from streaming_data import GRID, cut, differences, draw
@@ -9,6 +12,7 @@ from streaming_data import GRID, cut, differences, draw
 import survgauge as sg
 from survgauge.cli import main
 from survgauge.streaming import assemble
+from survgauge.streaming.batches import Batch
 from survgauge.streaming.call import reference_of
 
 pa = pytest.importorskip("pyarrow")
@@ -207,3 +211,40 @@ def test_the_same_in_folders_of_their_own(tmp_path):
             tmp_path / "y", y_train=y_train, predictions={"a": "a/a_*"}, metrics=["mae_po"],
             apart={"a": tmp_path / "a"},
         )  # fmt: skip
+
+
+# -- arrays ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["float64", "float32", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+     "bool", "float16"],
+)  # fmt: skip
+@pytest.mark.parametrize(("start", "stop"), [(0, 100), (3, 97), (8, 9), (15, 64), (7, 7)])
+def test_arrow_columns_are_read_where_they_are(kind, start, stop):
+    values = np.random.default_rng(0).integers(0, 2, 100).astype(kind)
+    batch = Batch(pa.table({"x": pa.array(values)})).rows(start, stop)
+    found = batch.vector("x")
+    assert found.dtype == values.dtype
+    np.testing.assert_array_equal(found, values[start:stop])
+
+
+def test_arrow_lists_are_read_where_they_are():
+    values = np.arange(60.0).reshape(20, 3)
+    for lists in (pa.array(list(values)), pa.FixedSizeListArray.from_arrays(values.ravel(), 3)):
+        batch = Batch(pa.table({"x": lists})).rows(4, 11)
+        np.testing.assert_array_equal(batch.matrix("x"), values[4:11])
+
+
+def test_reading_needs_no_pandas(tmp_path):
+    columns, _ = short(40)
+    pq.write_table(pa.table({k: columns[k] for k in ("time", "event", "lr")}), tmp_path / "0.pq")
+    program = (
+        "import sys, survgauge as sg\n"
+        f"sg.evaluate_stream({str(tmp_path)!r}, y_train=([1, 2, 3], [1, 0, 1]), "
+        "predictions='lr', metrics=['mae_po', 'harrell'])\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
