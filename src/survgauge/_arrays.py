@@ -167,9 +167,16 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same memory, not to be written to under this name."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 _CHUNK = 32_768
 #: Look-ups made together: neighbours then find each other's memory in the cache.
-QUERIES = 262_144
+QUERIES = 131_072
 
 
 def dot(a: Floats, b: Floats) -> float:

@@ -15,6 +15,7 @@ from ._arrays import (
     flags,
     frozen,
     keep_pages,
+    read_only,
     subject_index,
     to_numpy,
     vector,
@@ -38,6 +39,8 @@ class Outcomes:
         censored there. A subject censored at t is still at risk at t.
     weight : array-like of shape (n,), optional
         Frequencies: a weight of 2 equals two identical rows; zero means absent.
+    copy : bool
+        False looks at the arrays where they are; they must not change then.
 
     Examples
     --------
@@ -55,7 +58,7 @@ class Outcomes:
     _weight: Floats | None
     _order: Ints | None
 
-    def __init__(self, time: Any, event: Any, weight: Any = None) -> None:
+    def __init__(self, time: Any, event: Any, weight: Any = None, *, copy: bool = True) -> None:
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
@@ -71,7 +74,8 @@ class Outcomes:
             weights = vector(weight, "weight", length=times.size, minimum=0.0, largest=LARGEST)
             if not weights.sum() > 0:
                 raise InputError("weight must have a positive sum; got all zeros")
-        self._set(frozen(times), frozen(events), None if weights is None else frozen(weights))
+        keep = frozen if copy else read_only
+        self._set(keep(times), keep(events), None if weights is None else keep(weights))
 
     def _set(self, time: Floats, event: Bools, weight: Floats | None) -> None:
         object.__setattr__(self, "time", time)
@@ -96,7 +100,7 @@ class Outcomes:
         return outcomes
 
     @classmethod
-    def of(cls, obj: Any, argument: str = "y") -> Outcomes:
+    def of(cls, obj: Any, argument: str = "y", *, copy: bool = True) -> Outcomes:
         """Read outcomes from whatever holds them.
 
         Accepts an `Outcomes`, a ``(time, event)`` pair, a structured array with one boolean and
@@ -111,9 +115,9 @@ class Outcomes:
         if isinstance(obj, tuple) or (isinstance(obj, list) and len(obj) == 2):
             if len(obj) != 2:
                 raise InputError(f"{argument} must be a (time, event) pair; got {len(obj)} items")
-            return cls(obj[0], obj[1])
+            return cls(obj[0], obj[1], copy=copy)
         if isinstance(obj, np.ndarray) and obj.dtype.names:
-            return cls(*_structured_fields(obj, argument))
+            return cls(*_structured_fields(obj, argument), copy=copy)
         if isinstance(obj, Mapping) or hasattr(obj, "columns"):
             columns = list(obj if isinstance(obj, Mapping) else obj.columns)
             missing = [name for name in ("time", "event") if name not in columns]
@@ -123,7 +127,7 @@ class Outcomes:
                     f"{' and '.join(map(repr, missing))} missing, columns are "
                     f"{[str(c) for c in columns[:8]]}"
                 )
-            return cls(obj["time"], obj["event"])
+            return cls(obj["time"], obj["event"], copy=copy)
         raise InputError(
             f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
             f"with columns time and event; got {type(obj).__name__}"
@@ -194,6 +198,13 @@ class Outcomes:
             f"Outcomes(n={len(self)}, events={int(self.event.sum())}, "
             f"last time={float(self.time.max()):g})"
         )
+
+    def own(self) -> Outcomes:
+        """Return the same with arrays that nobody else can change."""
+        arrays = self.time, self.event, self._weight
+        if all(array is None or array.base is None for array in arrays):
+            return self
+        return Outcomes(*arrays)
 
     def present(self) -> Outcomes:
         """Leave out subjects of weight zero, who count as absent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,15 @@ class Prediction:
         self._cache.clear()
         if self.curves is not None:
             self.curves.forget_median()
+
+    def forget_times(self) -> None:
+        """Drop what was kept for others than those that rank subjects."""
+        known = {}
+        if self.curves is not None:
+            with suppress(UndefinedMetricError):
+                known = {"risk": self.risk}
+        self.forget()
+        self._cache |= known
 
     @classmethod
     def of(cls, obj: Any, n: int, name: str) -> Prediction:
@@ -105,7 +115,11 @@ class Prediction:
             return self._risk
         if self.curves is None:
             return -self._times  # type: ignore[operator]
-        times = self.curves.kept_median()
+        risk: Floats = self.cached("risk", self._negative_median)
+        return risk
+
+    def _negative_median(self) -> Floats:
+        times = self.curves.kept_median()  # type: ignore[union-attr]
         if np.isnan(times).any():
             raise UndefinedMetricError(
                 "the curves' tail 'nan' gives no median, so subjects cannot be ranked by it; "

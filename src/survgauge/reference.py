@@ -54,7 +54,7 @@ class Reference:
     def forget(self) -> None:
         """Drop what was computed; it comes back when asked for."""
         self._cache.clear()
-        for name in ("event_rows", "nodes", "survival", "table", "km", "censoring"):
+        for name in ("event_rows", "nodes", "_steps", "table", "km", "censoring"):
             self.__dict__.pop(name, None)
 
     def forget_methods(self) -> None:
@@ -137,17 +137,29 @@ class Reference:
         """Numbers at risk and of events at u_1, ..., u_K, or at a part of them."""
         return self.table.counts_in(self.event_rows[part])
 
-    @cached_property
+    @property
     def survival(self) -> Floats:
         """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
-        P = np.ones(self.event_rows.size + 1)
+        return self._steps[:-1]
+
+    @cached_property
+    def _steps(self) -> Floats:
+        """P_0, ..., P_K, P_K: at the nodes."""
+        steps = np.ones(self.event_rows.size + 2)
+        P = steps[:-1]
         for start in range(1, P.size, PIECE):
             values = P[start : start + PIECE]
             n, d = self.at_events(slice(start - 1, start - 1 + values.size))
             np.subtract(1.0, np.divide(d, n, out=d), out=values)
             values[0] *= P[start - 1]
             np.multiply.accumulate(values, out=values)
-        return P
+        steps[-1] = P[-1]
+        return steps
+
+    def steps(self) -> tuple[Floats, Floats]:
+        """Kaplan-Meier as a curve: event times and where the tail starts, and the values there."""
+        known = -1 if self.last_time == self.nodes[-2] else None
+        return self.nodes[1:known], self._steps[1:known]
 
     def _areas(self, values: Floats, area: str, part: slice = slice(None)) -> Floats:
         """Area under a function with `values` at u_0..u_K, between neighbouring nodes: K + 1.
@@ -203,9 +215,13 @@ class Reference:
 
         def build() -> Floats:
             count = self.at_events()[1]
-            total = np.append(_reverse_cumsum(count * self.event_times), 0.0)
-            number = np.append(_reverse_cumsum(count), 0.0)
-            return np.divide(total, number, out=np.full(total.size, np.nan), where=number > 0)
+            number, total = np.zeros(count.size + 1), np.zeros(count.size + 1)
+            np.cumsum(count[::-1], out=number[-2::-1])
+            count *= self.event_times
+            np.cumsum(count[::-1], out=total[-2::-1])
+            with np.errstate(invalid="ignore"):
+                total /= number  # 0 / 0 past the last
+            return total
 
         return self.cached("later", build)
 

@@ -42,7 +42,7 @@ class ResidualLaw:
     def __init__(self, reference: Reference, tail: str) -> None:
         self._tail = tail
         self._atoms = reference.event_times
-        self._mass = -np.diff(reference.survival)
+        self._survival = reference.survival
         self._sums: dict[str, Floats] = {}
         self._last, self._left = reference.last_time, reference.last_survival
         stop = reference.stop
@@ -64,7 +64,9 @@ class ResidualLaw:
         if name not in self._sums:
             # Nobody censored at c >= 0 has an event at 0 ahead, so f(0) is never used.
             f = _FUNCTIONS[name][0](np.maximum(self._atoms, np.finfo(float).tiny))
-            self._sums[name] = np.append(np.cumsum((self._mass * f)[::-1])[::-1], 0.0)
+            f = f * (self._survival[:-1] - self._survival[1:])  # the mass of the steps
+            self._sums[name] = sums = np.zeros(f.size + 1)
+            np.cumsum(f[::-1], out=sums[-2::-1])
         return self._sums[name]
 
     def _above(self, name: str, x: Floats, j: Ints) -> Floats:

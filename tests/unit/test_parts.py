@@ -136,6 +136,37 @@ def test_float32_curves_are_neither_copied_nor_widened(mapped, tmp_path):
     assert peak < 0.6 * given_.survival.nbytes
 
 
+def test_evaluation_of_many_takes_less_than_a_third_of_its_input():
+    n = 250_000
+    given_, train = _many(n, 100), _many(n, 1).y
+    few = SurvivalCurves(given_.grid, given_.survival[:500])
+    evaluate(few, tuple(v[:500] for v in given_.y), confidence=None)  # imports
+    arrays = (given_.survival, *given_.y, *train)
+    tracemalloc.start()
+    try:
+        evaluate((given_.grid, given_.survival), given_.y, y_train=train, confidence=None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.3 * sum(array.nbytes for array in arrays)
+
+
+def test_an_evaluation_keeps_its_own_outcomes():
+    given_ = _many(50, 5)
+    y, train = given_.y, tuple(v.copy() for v in given_.y)
+    found = evaluate(given_.y[0], y, y_train=train, metrics=["mae_po"])
+    before = found.problem.y.time.copy(), found.problem.reference.y.time.copy()
+    for array in (*y, *train):
+        array[:] = 0
+    np.testing.assert_array_equal(found.problem.y.time, before[0])
+    np.testing.assert_array_equal(found.problem.reference.y.time, before[1])
+    lent, kept = Outcomes(before[0], y[1], copy=False), Outcomes(before[0], y[1])
+    assert np.shares_memory(lent.time, before[0])
+    assert not lent.time.flags.writeable
+    assert not np.shares_memory(lent.own().time, before[0])
+    assert kept.own() is kept
+
+
 def test_medians_are_computed_once_and_outcomes_sorted_once(monkeypatch):
     given_ = _many(2000, 20)
     curves = SurvivalCurves(given_.grid, given_.survival)

@@ -16,6 +16,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
 from ..outcomes import Outcomes
 from ..predictions import Prediction
+from ..reference import Reference
 from .cells import evaluate_group
 from .census import Census
 from .condensed import CONTRIBUTIONS_LIMIT
@@ -96,7 +97,8 @@ def evaluate(
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
     one_of("reference", reference, ("fixed", "redrawn"))
-    y = Outcomes.of(y_test, "y_test")
+    # Where they are: a copy of a million outcomes would be held through every metric.
+    y = Outcomes.of(y_test, "y_test", copy=False)
     if not isinstance(unit, str):
         raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
@@ -109,6 +111,8 @@ def evaluate(
         probability(confidence, "confidence")
     if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
         raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
+    if y_train is not None and not isinstance(y_train, Reference):
+        y_train = Outcomes.of(y_train, "y_train", copy=False)
     problem = Problem.of(y, y_train, **settings)
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, len(y))
@@ -148,6 +152,7 @@ def evaluate(
     if sizes:
         support["groups"] = sizes
     models = tuple(parsed)
+    problem = problem.own()
     return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
 
 

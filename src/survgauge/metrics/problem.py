@@ -82,6 +82,15 @@ class Problem:
             y, reference, preset, horizon, time, on_unsupported, tau, censoring, options, reason
         )
 
+    def own(self) -> Problem:
+        """Return the same question with outcomes that nobody else can change."""
+        known, reference = self.y.own(), self.reference
+        if reference is not None and reference.y.own() is not reference.y:
+            reference = Reference(reference.y.own(), reference.stop)
+        if known is self.y and reference is self.reference:
+            return self
+        return replace(self, y=known, reference=reference)
+
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
         return replace(self, y=self.y[rows], censoring=self._censoring_of(rows))

@@ -46,12 +46,10 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
     """
     reference = Reference.of(y_train)
-    if not reference.table.jumps(censoring=False).any():  # no event: it stays at one
+    if reference.table.jumps(censoring=False).any():
+        times, survival = reference.steps()
+    else:  # no event: it stays at one
         times, survival = np.array([reference.last_time]), np.ones(1)
-    else:
-        times, survival = reference.event_times, reference.survival[1:]
-    if reference.last_time > times[-1]:  # the tail starts where the follow-up ends
-        times, survival = np.append(times, reference.last_time), np.append(survival, survival[-1])
     rows = np.broadcast_to(survival, (n, survival.size))
     return SurvivalCurves._trusted(times, rows, "step", tail)
 

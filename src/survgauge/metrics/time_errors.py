@@ -32,7 +32,7 @@ from ._time_error import (
 #: Methods that look every censored subject up among the reference event times.
 LOOKING_UP = ("margin", "ipcw_t", "po", "pop_po", "expected")
 #: Subjects looked at together.
-PART = 65_536
+PART = 32_768
 
 NORMALIZERS = ("n", "weights", "events")
 #: Methods that need nothing but outcomes.
