@@ -137,7 +137,7 @@ def test_what_cannot_go_to_disk_is_refused(small, data, monkeypatch):
         stream([columns], y_train, metrics=["ici", "harrell"], memory="1GB")
     stream([columns], y_train, metrics=["ici", "harrell"], memory="9GB")
     monkeypatch.setattr(memory, "_SLACK", 1e6)
-    fit = Fit(10**9, 9 * 10**8, 1, 1024)
+    fit = Fit(10**9, 9 * 10**8, 1, 1024, 8 * 10**8)
     monkeypatch.setattr(memory.Budget, "fit", lambda *args: fit)
     with pytest.raises(sg.InputError, match="km_calibration of 300 subjects takes more than"):
         stream([columns], y_train, metrics=["km_calibration"], memory="1GB")

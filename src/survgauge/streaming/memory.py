@@ -80,13 +80,14 @@ class Budget:
         """Cut the work so that it fits; None without a limit."""
         if self.limit is None:
             return None
-        _warm_up(plan, head)
+        columns = plan.layout.columns()
+        with suppress(SurvgaugeError):
+            _warm_up(plan, source.head(columns) if hasattr(source, "head") else head)
         give_back()
         held = resident()
-        columns = plan.layout.columns()
         pages = source.page_bytes(columns) if hasattr(source, "page_bytes") else 0
         fixed, row = _PER_THREAD + pages, _SLACK * scoring_bytes(plan)
-        least = max(_LEAST_ROOM, int(2 * (fixed + row * _FEWEST_ROWS)))
+        least = max(_LEAST_ROOM, int(fixed + 3 * row * _FEWEST_ROWS))
         room = self.limit - held
         if room < least:
             raise InputError(
@@ -94,14 +95,14 @@ class Budget:
                 "already (Python, its libraries, the reference set and what else is loaded), and "
                 f"the work takes {shown(least)} at least; give {shown(held + least)} or more"
             )
-        # Half of the room is for scoring, the other half for what is kept meanwhile.
-        while workers > 1 and room / 2 / workers < fixed + row * _FEWEST_ROWS:
+        while workers > 1 and room < workers * (fixed + 3 * row * _FEWEST_ROWS):
             workers -= 1
-        rows = int((room / 2 / workers - fixed) / row)
-        rows = max(_FEWEST_ROWS, min(rows, CHUNK_ROWS))
+        # A third of what is left is for scoring, the others for what is kept meanwhile.
+        rest = room - workers * fixed
+        rows = max(_FEWEST_ROWS, min(int(rest / 3 / workers / row), CHUNK_ROWS))
         if hasattr(source, "size"):
             source.size = min(source.size, rows)
-        return Fit(self.limit, room, workers, rows)
+        return Fit(self.limit, room, workers, rows, rest)
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ class Fit:
     workers: int
     #: Rows that are scored together.
     rows: int
+    #: Room besides what reading takes.
+    rest: int
 
     def watch(self) -> None:
         """Give back what is free, and refuse to go on above the limit."""
@@ -136,11 +139,11 @@ class Fit:
     @property
     def spill_rows(self) -> int:
         """Rows of columns that a thread may hold before they go to disk."""
-        return max(_FEWEST_ROWS, self.room // (8 * (self.workers + 1)) // 150)
+        return max(_FEWEST_ROWS, self.rest // (8 * (self.workers + 1)) // 150)
 
     def waiting_rows(self, plan: Plan) -> int:
         """Rows of groups that a thread may hold until they are scored."""
-        return max(_FEWEST_ROWS, self.room // (8 * self.workers) // (80 + 16 * _values(plan)))
+        return max(_FEWEST_ROWS, self.rest // (8 * self.workers) // (80 + 16 * _values(plan)))
 
     def check_outline(self, plan: Plan, outline: Outline) -> None:
         """Refuse what grows with the test set and cannot go to disk, once its size is known."""
@@ -184,11 +187,10 @@ class Fit:
 
 def _warm_up(plan: Plan, head: Batch) -> None:
     """Score some subjects for nothing, so that what is loaded on first use is there."""
-    with suppress(SurvgaugeError):
-        kind = Accumulator if plan.layout.by is None else GroupedAccumulator
-        part = kind(plan)
-        part.update(head.rows(0, min(64, len(head))), 0)
-        part.result(None)
+    kind = Accumulator if plan.layout.by is None else GroupedAccumulator
+    part = kind(plan)
+    part.update(head.rows(0, min(64, len(head))), 0)
+    part.result(None)
 
 
 def _values(plan: Plan) -> int:

@@ -19,9 +19,9 @@ _SUFFIXES = (".parquet", ".pq", ".parq")
 #: Rows decoded at once.
 BATCH_ROWS = 65_536
 #: Bytes of a column that are read at once.
-_BUFFER = 1 << 18
-#: What a column that is being read takes at most: buffer, page and dictionary.
-_OPEN_COLUMN = 2_500_000
+_BUFFER = 1 << 16
+#: What a column that is being read takes at most: page and dictionary, packed and unpacked.
+_OPEN_COLUMN = 4_500_000
 #: Between the name of a model and a column of its own files.
 SEPARATOR = "/"
 
@@ -152,6 +152,18 @@ def _check_columns(path: Path, names: list[str], columns: list[str] | None) -> N
         raise InputError(f"{path}: no column {missing[0]!r}; columns are {shown}")
 
 
+def _is_part_of(path: str, columns: list[str]) -> bool:
+    """Whether a path within a Parquet schema belongs to one of the columns.
+
+    >>> _is_part_of("cox.list.element", ["cox"]), _is_part_of("a_0.5", ["a_0.5"])
+    (True, True)
+    >>> _is_part_of("a_0.5", ["a_0", "b"]), _is_part_of("cox", ["co"])
+    (True, False)
+    """
+    parts = path.split(".")
+    return any(".".join(parts[:k]) in columns for k in range(1, len(parts) + 1))
+
+
 class Rows:
     """All row groups of some files, numbered through."""
 
@@ -202,18 +214,19 @@ class Rows:
             found = file.metadata.row_group(group.number)
             read = [found.column(k) for k in range(found.num_columns)]
         return sum(
-            min(int(column.total_uncompressed_size), _OPEN_COLUMN)
+            min(2 * int(column.total_uncompressed_size) + _BUFFER, _OPEN_COLUMN)
             for column in read
-            if columns is None or column.path_in_schema.split(".")[0] in columns
+            if columns is None or _is_part_of(column.path_in_schema, columns)
         )
 
     def schema_batch(self) -> tuple[Path, Any]:
-        """Some first rows with all columns."""
+        """Return all columns without rows: reading some of every column may take much memory."""
+        pa = _arrow()
         path = self.groups[0].path if self.groups else self.paths[0]
         with _open(path) as file, naming(path):
-            for batch in file.iter_batches(8, use_threads=False):
-                return path, batch
-            return path, file.schema_arrow.empty_table()
+            schema = file.schema_arrow
+            columns = [pa.nulls(0, field.type) for field in schema]
+            return path, pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 @dataclass(frozen=True)
@@ -318,13 +331,17 @@ class ParquetSource:
             raise InputError(f"{self.main.where}: no rows; at least one subject is needed")
 
     def first(self) -> Batch:
-        """Return some first rows with all columns."""
+        """Return all columns, without rows."""
         path, batch = self.main.schema_batch()
         tables = {"": batch}
         for name, rows in self.apart.items():
             tables[name] = rows.schema_batch()[1]
-        least = min(table.num_rows for table in tables.values())
-        return Batch(_joined({k: t.slice(0, least) for k, t in tables.items()}), str(path))
+        return Batch(_joined(tables), str(path))
+
+    def head(self, columns: list[str]) -> Batch:
+        """Return some first rows of some columns."""
+        stop = min(64, self.main.rows)
+        return next(ParquetItem(self.main, self.apart, 0, stop, stop).batches(columns))
 
     def page_bytes(self, columns: list[str]) -> int:
         """What a thread takes to read these columns, besides their rows."""
