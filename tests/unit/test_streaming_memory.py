@@ -164,7 +164,7 @@ def test_wide_curves_need_more_than_times(small):
     wide = {**columns, "a": np.repeat(columns["a"], 400, axis=1)}
     grid = np.repeat(GRID, 400) + np.tile(np.linspace(0, 1, 400), 12)
     spec = {"a": sg.CurveColumns("a", np.sort(grid))}
-    with pytest.raises(sg.InputError, match=r"the work takes 2\d\dMB at least"):
+    with pytest.raises(sg.InputError, match=r"the work takes 3\d\dMB at least"):
         stream([wide], y_train, predictions=spec, metrics=["mae_po"], memory="150MB")
 
 
@@ -175,3 +175,18 @@ def test_memory_of_this_process():
     del block
     give_back()
     assert resident() < before + 100_000_000
+
+
+def test_files_of_many_columns_need_more(small, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {"time": rng.exponential(10, 50_000), "event": np.ones(50_000, dtype=bool)}
+    fall = np.sort(rng.random((50_000, 40)), axis=1)[:, ::-1]
+    columns |= {f"a_{k + 0.5}": fall[:, k].copy() for k in range(40)}
+    pq.write_table(pa.table(columns), tmp_path / "0.parquet")
+    y_train = (columns["time"][:100], columns["event"][:100])
+    said = []
+    for name in ("a_*", "a_0.5"):
+        with pytest.raises(sg.InputError, match="too little") as error:
+            stream(tmp_path, y_train, predictions={"a": name}, metrics=["mae_po"], memory="101MB")
+        said.append(parse_size(re.search(r"give (\d+MB)", str(error.value))[1]))
+    assert said[0] > said[1] + 20_000_000
