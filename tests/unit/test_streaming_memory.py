@@ -132,17 +132,20 @@ def test_a_process_that_outgrows_its_limit_stops(monkeypatch, data):
 def test_what_cannot_go_to_disk_is_refused(small, data, monkeypatch):
     columns, y_train = data
     monkeypatch.setattr(memory, "end_bytes", lambda plan: 5_000_000)
-    said = r"ici of 300 subjects need the subjects in memory .*give \d+MB or more"
+    said = r"ici of 300 subjects take more than .*give \d+MB or more, or leave that out"
     with pytest.raises(sg.InputError, match=said):
         stream([columns], y_train, metrics=["ici", "harrell"], memory="1GB")
     stream([columns], y_train, metrics=["ici", "harrell"], memory="9GB")
     monkeypatch.setattr(memory, "_SLACK", 1e6)
     fit = Fit(10**9, 9 * 10**8, 1, 1024, 8 * 10**8)
     monkeypatch.setattr(memory.Budget, "fit", lambda *args: fit)
-    with pytest.raises(sg.InputError, match="km_calibration of 300 subjects takes more than"):
+    with pytest.raises(sg.InputError, match="km_calibration of 300 subjects take more than"):
         stream([columns], y_train, metrics=["km_calibration"], memory="1GB")
+    # One message tells what all of it takes: km_calibration 57 GB, ici 2 GB.
+    with pytest.raises(sg.InputError, match=r"km_calibration, ici of 300 .*give 58\d\d\dMB or"):
+        stream([columns], y_train, metrics=["ici", "km_calibration"], memory="1GB")
     monkeypatch.setattr(memory, "_PER_GROUP", 10**9)
-    with pytest.raises(sg.InputError, match="2 groups take more than the limit of 1000MB leaves"):
+    with pytest.raises(sg.InputError, match="2 groups of 300 subjects take more than the limit"):
         stream([{**columns, "g": np.arange(300) % 2}], y_train, metrics=["ibs"], by="g", memory=1)
 
 

@@ -203,11 +203,6 @@ def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
 
 def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[str, Any]:
     """What all metrics share, and what each cell left out."""
-    tails = {
-        s.model: s.measured.support.get("tail_share")
-        for s in scores
-        if s.measured is not None and s.measured.support.get("tail_share") is not None
-    }
     largest = [
         s.measured.support["largest_weight"]
         for s in scores
@@ -221,12 +216,29 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
         "subjects_past_horizon": census.subjects_past_horizon,
         "events_past_horizon": census.events_past_horizon,
         "largest_weight": max(largest, default=NAN),
-        "tail_share": tails,
+        "tail_share": _tail_shares(scores),
         "reference": "test outcomes, in sample"
         if problem.reference is None
         else "training outcomes",
         "metrics": _support_by_cell(scores),
     }
+
+
+def _tail_shares(scores: list[Score]) -> dict[str, float]:
+    """Share of each model's predicted times that were read off a tail, groups together."""
+    known: dict[tuple[str, Any], tuple[float, int]] = {}
+    for score in sorted(scores, key=lambda s: s.metric.name):  # medians (mae) before means (mse)
+        support = {} if score.measured is None else score.measured.support
+        if support.get("tail_share") is not None:
+            share = support["tail_share"], support["subjects"]
+            known.setdefault((score.model, score.group), share)
+    found: dict[str, float] = {}
+    for model in dict.fromkeys(score.model for score in scores):
+        groups = [share for (name, _), share in known.items() if name == model]
+        if groups:
+            total = sum(subjects for _, subjects in groups)
+            found[model] = sum(share * subjects for share, subjects in groups) / total
+    return found
 
 
 def _support_by_cell(scores: list[Score]) -> dict[str, Any]:

@@ -104,13 +104,15 @@ EXPLANATIONS: dict[str, Explanation] = {
     "large-weight": Explanation(
         "caution",
         "one subject stands for more than 20: G is small there",
-        "give `tau`, or raise `min_g`",
+        "errors in time: give `tau`; scores of probabilities and ranks: raise `min_g`",
     ),
     "c-below-half": Explanation(
         "problem", "significantly below 0.5", "check the sign of the risk: higher must mean earlier"
     ),
     "antolini-skipped": Explanation(
-        "note", "above 100,000 subjects antolini leaves the default set", "name it in `metrics`"
+        "note",
+        "above 100,000 subjects, and in streams, antolini leaves the default set",
+        "name it in the `metrics` of `evaluate`, or call `concordance_td(..., approximate=True)`",
     ),
     "few-replicates": Explanation(
         "caution", "too few bootstrap draws for an interval", "raise `n_boot`"

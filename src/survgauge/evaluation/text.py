@@ -58,15 +58,16 @@ def _margin(other: Against) -> str:
 
 def _warnings(result: Evaluation) -> str:
     """List remarks; one that several models share is said once."""
-    shared: dict[tuple[str, str, str], list[str]] = {}
+    shared: dict[tuple[str, str, str, str], list[str]] = {}
     for w in result.warnings:
-        names = shared.setdefault((w.code, w.metric or "", w.message), [])
+        group = "" if w.group is None else f"group {w.group}"
+        names = shared.setdefault((w.code, group, w.metric or "", w.message), [])
         if w.model and w.model not in names:
             names.append(w.model)
     lines = []
-    for (code, metric, message), models in shared.items():
+    for (code, group, metric, message), models in shared.items():
         whose = "all models" if len(models) == len(result.models) > 1 else ", ".join(models)
-        where = " ".join(part for part in (whose, metric) if part)
+        where = " ".join(part for part in (group, whose, metric) if part)
         lines.append(f"  [{code}] {where + ': ' if where else ''}{message}")
     return "Warnings\n" + "\n".join(lines) if lines else ""
 
@@ -132,9 +133,13 @@ def _comparisons(result: Evaluation) -> str:
     return title + "\n" + columns(header, rows, left=3 if grouped else 2)
 
 
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
 def _support(result: Evaluation) -> str:
     s = result.support
-    tails = ", ".join(f"{model} {share:.0%}" for model, share in s["tail_share"].items())
+    tails = ", ".join(f"{model} {_percent(share)}" for model, share in s["tail_share"].items())
     lines = [
         f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
         f"horizon of the 1/G metrics: {number(s['horizon'])} "

@@ -140,7 +140,7 @@ def check_measured(metric: Metric, measured: Measured, model: str) -> list[Evalu
         )
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
-        remark("large-weight", f"one subject stands for {largest:.0f}: G is small there")
+        remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")
     if metric.name in _C_INDICES and measured.value + 2 * measured.stderr < 0.5:
         remark(
             "c-below-half",

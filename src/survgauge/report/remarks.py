@@ -49,7 +49,7 @@ def _remark(code: str, message: str, names: list[str], support: dict[str, Any]) 
     told, weight = EXPLANATIONS.get(code), weight_of(code)
     shown = "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     advice = "" if told is None else told.advice.replace("`", "")
-    if "tau" in advice or "give tau" in message:
+    if advice.startswith("give tau") or "give tau" in message:
         advice = f"give tau, for example --tau {_round_down(support['horizon'])}"
     return tag(
         "li",

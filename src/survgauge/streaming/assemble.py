@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, UndefinedMetricError
-from ..evaluation.call import ANTOLINI_LIMIT, chosen_metrics, support_of
+from ..evaluation.call import ANTOLINI_LIMIT, support_of
 from ..evaluation.cells import evaluate_group
 from ..evaluation.census import Census
 from ..evaluation.result import NAN, Evaluation, Score
@@ -287,13 +287,11 @@ def few_replicates(n_boot: int) -> list[EvaluationWarning]:
 
 
 def without_antolini(rows: int, curves: bool) -> list[EvaluationWarning]:
-    """Say that the default metrics are not all of them; of many subjects as `evaluate` says it."""
-    if rows > ANTOLINI_LIMIT:
-        return chosen_metrics(None, rows)[1]
-    if not curves:
+    """Say that the default metrics are not all of them; of many subjects `evaluate` says it too."""
+    if not (curves or rows > ANTOLINI_LIMIT):
         return []
     message = (
         "antolini compares every curve with every other and is left out of a stream's default "
-        "metrics; `evaluate` has it for curves in memory"
+        "metrics; `evaluate(..., metrics=['antolini'])` has it for curves in memory"
     )
     return [EvaluationWarning("antolini-skipped", message)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +125,20 @@ def _pairs(items: list[str], flag: str) -> Iterator[tuple[str, str]]:
 
 
 def _grid(text: str) -> Any:
-    if Path(text).is_file():
-        return tuple(Table(text).numbers("time").tolist())
-    try:
+    with suppress(ValueError):
         return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--grid must be times such as 0,10,20 or a CSV file with a column time; got {text!r}"
-        ) from None
+    if "," not in text and Path(text).is_file():
+        table = Table(text)
+        if "time" not in table.names:
+            raise InputError(
+                f"--grid: {text} must have a column time with the times of the curves; columns "
+                f"are {', '.join(table.names[:5])}"
+            )
+        return tuple(table.numbers("time").tolist())
+    raise InputError(
+        "--grid must be times such as 0,10,20 or a CSV file that exists, with a column time; got "
+        f"{text[:60]!r}"
+    )
 
 
 def _column(target: str, grid: Any, rules: dict[str, Any], test: str) -> Any:

@@ -182,12 +182,12 @@ class External:
     def _check(self, blocks: Blocks, most: int, plan: Any) -> None:
         """Refuse a block that cannot be counted within the limit: equal times are not cut."""
         k, rows = blocks.largest()
-        if rows > 2 * most:  # edges come from a sample: some more is no surprise
-            self._fit.check(
-                rows * block_bytes(plan),
-                f"{rows} subjects have (nearly) the same time, around "
-                f"{blocks.edges[max(k - 1, 0)]:g}, and counting their pairs takes",
-            )
+        size = rows * block_bytes(plan)
+        # Edges come from a sample: some more is no surprise.
+        if rows > 2 * most and size > self._fit.room:
+            where = f"{blocks.edges[max(k - 1, 0)]:g}"
+            what = f"{rows} subjects have (nearly) the same time, around {where}, and counting"
+            self._fit.refuse(f"{what} their pairs takes", size)
 
 
 class _Cell:

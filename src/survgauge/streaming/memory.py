@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import InputError, SurvgaugeError
 from ..evaluation.cells import BOOTSTRAP_LIMIT
@@ -128,14 +128,6 @@ class Fit:
                 f"{shown(self.limit)}; raise it, or make the batches smaller"
             )
 
-    def check(self, size: float, what: str) -> None:
-        """Refuse work that there is no room for."""
-        if size > self.room:
-            raise InputError(
-                f"memory: {what} more than the limit of {shown(self.limit)} leaves; give "
-                f"{shown(self.limit - self.room + size)} or more"
-            )
-
     @property
     def spill_rows(self) -> int:
         """Rows of columns that a thread may hold before they go to disk."""
@@ -150,30 +142,40 @@ class Fit:
         models, weighted = len(plan.layout.predictions), outline.weighted
         parts = outline.groups.values() if isinstance(outline, GroupedOutline) else [outline]
         groups = len(parts) if isinstance(outline, GroupedOutline) else 0
-        size: float = groups * (self.workers + 2) * _PER_GROUP
-        self.check(size, f"{groups} groups take")
+        sums: float = groups * (self.workers + 2) * _PER_GROUP
+        demands = {f"{groups} groups": sums}
         if "km_calibration" in plan.metrics:
-            size += _SLACK * outline.rows * (150 + 10 * models + 40 * weighted)
             kept = sum(part.rows for part in parts if part.rows <= BOOTSTRAP_LIMIT)
-            size += 2 * kept * 8 * _values(plan)
-            self.check(size, f"km_calibration of {outline.rows} subjects takes")
+            curves = _SLACK * outline.rows * (150 + 10 * models + 40 * weighted)
+            demands["km_calibration"] = sums + curves + 2 * kept * 8 * _values(plan)
+        demands |= dict.fromkeys(
+            (name for name in plan.kept if name in AT_TIME), self._columns(plan, outline.rows)
+        )
+        demands = {name: size for name, size in demands.items() if size > self.room}
+        if demands:
+            what = f"{', '.join(demands)} of {outline.rows} subjects take"
+            instead = ", or leave that out (C-indices can be computed on disk)"
+            self.refuse(what, max(demands.values()), instead)
+
+    def refuse(self, what: str, size: float, instead: str = "") -> NoReturn:
+        """Say how much would do."""
+        # What the process holds changes a little from call to call.
+        needed = 1.02 * (self.limit - self.room + size)
+        raise InputError(
+            f"memory: {what} more than the limit of {shown(self.limit)} leaves; give "
+            f"{shown(needed)} or more{instead}"
+        )
+
+    def _columns(self, plan: Plan, rows: int) -> float:
+        """What metrics of whole columns need in the end: large arrays, which leave few gaps."""
+        return 1.1 / 0.8 * rows * end_bytes(plan)
 
     def external(self, plan: Plan, rows: int | None) -> Any:
         """Return where C-indices are computed on disk, if their columns do not fit."""
         if not plan.kept:
             return None
-        rest = [name for name in plan.kept if name in AT_TIME]
-        if rows is not None:
-            size = 1.1 * rows * end_bytes(plan)  # large arrays, which leave no gaps
-            if size <= 0.8 * self.room:
-                return None
-            if rest:
-                them = "them" if len(rest) > 1 else "it"
-                self.check(
-                    size / 0.8,
-                    f"{', '.join(rest)} of {rows} subjects need the subjects in memory (leave "
-                    f"{them} out, and C-indices are computed on disk), which takes",
-                )
+        if rows is not None and self._columns(plan, rows) <= self.room:
+            return None
         from .external import External
 
         return External([name for name in plan.kept if name in RANKED], self)
@@ -218,9 +220,9 @@ def end_bytes(plan: Plan) -> int:
     columns = 9 + 8 * weighted + 8 * models * (ranks + at_time)
     more = [80 + 8 * models + 75 * weighted]
     if plan.kept != ("harrell",):
-        more.append(125 + 8 * models + 60 * weighted)
+        more.append(100 + 8 * models + 60 * weighted)
     if "ici" in plan.kept:
-        more.append(70 + 160 * models + 110 * weighted)
+        more.append(90 + 24 * models + 110 * weighted)
     return columns + max(more)
 
 
