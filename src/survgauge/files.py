@@ -74,8 +74,12 @@ class Table:
         return np.array([word in _TRUE for word in words])
 
     def labels(self, name: str) -> Any:
-        """Return a column as labels."""
-        return np.asarray([str(word) for word in self._columns[self._index(name)]])
+        """Return a column as labels; a gap is refused with its line."""
+        words = list(self._columns[self._index(name)])
+        for line, word in enumerate(words):
+            if word is None or word != word or word == "":
+                raise InputError(f"{self.path}: column {name!r} has no label in row {line + 1}")
+        return np.asarray([str(word) for word in words])
 
     def _index(self, name: str) -> int:
         if name not in self.names:

@@ -250,3 +250,26 @@ def test_horizon_rule():
     assert "thin-risk-set" in codes(sg.evaluate({"m": y.time}, y, metrics=["mae_po"]))
     loose = sg.evaluate({"m": y.time}, y, metrics=["mae_po"], min_at_risk=1)
     assert loose.problem.horizon == 40.0
+
+
+def test_groups_share_their_tails_and_are_named_in_warnings():
+    rng = np.random.default_rng(0)
+    n, grid = 300, np.linspace(0, 6, 7)
+    survival = np.exp(-grid / rng.uniform(2, 20, (n, 1)))
+    y = rng.exponential(5, n), rng.random(n) < 0.7
+    late = survival[:, -1] > 0.5
+    ev = sg.evaluate(
+        sg.SurvivalCurves(grid, survival),
+        y,
+        y_train=y,
+        by=np.where(late, "late", "soon"),
+        metrics=["mse_po", "mae_po"],
+    )
+    np.testing.assert_allclose(ev.support["tail_share"]["model"], late.mean())
+    assert "[tail-times] group late model mae_po:" in str(ev)
+
+
+def test_a_group_of_weight_zero_is_refused():
+    y = sg.Outcomes([1, 2, 3, 4], [1, 1, 1, 0], [1, 1, 0, 0])
+    with pytest.raises(sg.InputError, match="group 'b' have weight 0"):
+        sg.evaluate([2, 2, 2, 2], y, by=["a", "a", "b", "b"], metrics=["mae_po"])

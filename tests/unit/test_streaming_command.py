@@ -34,6 +34,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "train.csv").write_text("time,event\n" + "\n".join(lines))
     grid = "\n".join(["time", *map(str, GRID)])
     (tmp_path / "grid.csv").write_text(grid)
+    (tmp_path / "line.csv").write_text("0\n5\n10\n")
     monkeypatch.chdir(tmp_path)
     return columns, y_train
 
@@ -50,6 +51,18 @@ def test_a_folder_gives_what_the_whole_gives(place, capsys):
         assert main([*COMMAND, *MODELS, "--json", "-", *more]) == 0
         found = json.loads(capsys.readouterr().out)
         assert [t for t in differences(expected, found) if "reference_subjects" not in t] == []
+
+
+def test_a_grid_may_be_longer_than_a_file_name(place, capsys):
+    columns, y_train = place
+    digits = ",".join(f"{t:.60f}" for t in GRID)
+    assert len(digits) > 255
+    words = ["--pred", "a=a", "--grid", f"a={digits}", "--json", "-"]
+    assert main([*COMMAND, *words]) == 0
+    expected = in_memory(columns, y_train, metrics=METRICS).to_dict()["metrics"]
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    known = [row["value"] for row in expected if row["model"] == "a"]
+    assert [row["value"] for row in found] == pytest.approx(known, rel=1e-10)
 
 
 def test_a_single_file_streams_where_pred_names_a_column(place, capsys):
@@ -69,6 +82,9 @@ def test_a_single_file_streams_where_pred_names_a_column(place, capsys):
         (["--pred", "x=train.csv"], "predictions of a stream must be Parquet"),
         (["--pred", "x=b"], "need their grid"),
         (["--pred", "x=lr", "--grid", "x=a,b"], "--grid must be times"),
+        (["--pred", "x=lr", "--grid", "x=" + "1," * 300 + "a"], "--grid must be times"),
+        (["--pred", "x=lr", "--grid", "x=nowhere.csv"], "a CSV file that exists"),
+        (["--pred", "x=lr", "--grid", "x=line.csv"], "must have a column time"),
         (["--pred", "x=lr", "--grid", "y=1,2"], "there is no --pred named 'y'"),
         (["--pred", "x=lr", "--pred", "x=lr"], "given twice"),
         (["--pred", "x=lr", "--by", "sex"], "no column 'sex'"),

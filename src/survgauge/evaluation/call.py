@@ -130,6 +130,12 @@ def evaluate(
     )
     scores: list[Score] = []
     groups = _groups(by, len(y))
+    for group, rows in groups if by is not None and y.weighted else ():
+        if not y.weight[rows].sum() > 0:
+            raise InputError(
+                f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
+                "them out"
+            )
     sizes = {
         str(group): {"subjects": int(rows.size), "events": int(y.event[rows].sum())}
         for group, rows in groups

@@ -36,7 +36,8 @@ def evaluation_page(
     sections = [
         ("summary", "Summary", _summary(data, tau)),
         ("trust", "What to trust", remarks(data)),
-        ("models", "Models at a glance", join(glance(data), charts.get("metrics"))),
+        ("models", "Models at a glance",
+         join(glance(data), charts.get("metrics"), _missing_charts(charts))),
         ("differences", "Differences between models",
          join(_differences_text(data), charts.get("differences"))),
         ("errors", "Errors in time", _whole(data, charts.get("errors"))),
@@ -73,6 +74,17 @@ def _whole(data: dict[str, Any], part: Markup | None) -> Markup | None:
     if part is None or "groups" not in data["support"]:
         return part
     return join(tag("p", "All subjects together, whatever their group.", class_="soft"), part)
+
+
+def _missing_charts(charts: dict[str, Markup]) -> Markup | None:
+    """Say why charts are missing, where only numbers are at hand."""
+    if any(name in charts for name in ("errors", "probabilities", "calibration", "subjects")):
+        return None
+    told = (
+        "Charts of errors, probabilities, calibration and single subjects need the predictions "
+        "themselves; this page comes from a stream or from saved numbers, which keep none."
+    )
+    return tag("p", told, class_="soft small")
 
 
 def _figures(specs: list[dict[str, Any]]) -> Markup:
