@@ -192,6 +192,7 @@ class PartialLikelihood:
             sums += product(self._x[:, piece.rows], values[piece.rows])
         return sums
 
+    @np.errstate(over="ignore", invalid="ignore")  # separated data have no bounds
     def influence(self, point: Point, slope: Floats, hazard: Floats, t: float) -> Floats:
         """Derivatives with respect to each subject's frequency at fixed beta, by time: (q, n).
 

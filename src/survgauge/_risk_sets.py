@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Bools, Floats
+from .errors import UndefinedMetricError
 
 #: Values in a matrix times a vector, and multiplications of two matrices, that BLAS starts no
 #: threads for; waiting for those takes longer than the rest when others use the machine.
 _VALUES, _PRODUCTS = 8_192, 262_144
+#: Steps of Efron's rule that are laid out at once.
+MOST_STEPS = 5e6
 #: Subjects per event time from which they are summed time by time.
 _MANY = 4
 
@@ -58,7 +61,13 @@ class _Steps:
     @classmethod
     def of(cls, events: Floats) -> _Steps | None:
         """Lay them out; None where there is one step at each time."""
-        count = np.maximum(np.rint(events), 1.0).astype(np.intp)
+        steps = np.maximum(np.rint(events), 1.0)
+        if steps.sum() > MOST_STEPS:
+            raise UndefinedMetricError(
+                f"Efron's rule takes a step for each of {steps.sum():.3g} events at tied times, "
+                f"more than {MOST_STEPS:.0e}: make the frequencies smaller, or use ties='breslow'"
+            )
+        count = steps.astype(np.intp)
         if not (count > 1).any():
             return None
         start = np.cumsum(count) - count

@@ -151,8 +151,9 @@ class Outcomes:
         >>> Outcomes([5, 8, 3], [1, 0, 1]).order()
         array([2, 0, 1])
         """
-        if self._order is not None:
-            return self._order
+        known = self._order
+        if known is not None:
+            return known
         order = sorting_order(self.time)
         if keep:
             order.setflags(write=False)

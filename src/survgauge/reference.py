@@ -59,14 +59,16 @@ class Reference:
 
     def forget_methods(self) -> None:
         """Drop what single methods of the time errors look up."""
-        for key in [key for key in self._cache if key[0] not in ("rest", "tau")]:
-            del self._cache[key]
+        for key in list(self._cache):
+            if key[0] not in ("rest", "tau"):
+                self._cache.pop(key, None)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once what depends on options, such as tail and area."""
-        if key not in self._cache:
-            self._cache[key] = build()
-        return self._cache[key]
+        known = self._cache.get(key)
+        if known is None:  # read once: another thread's evaluation may forget it meanwhile
+            known = self._cache[key] = build()
+        return known
 
     @cached_property
     def size(self) -> float:

@@ -61,13 +61,15 @@ class ResidualLaw:
 
     def _atoms_above(self, name: str) -> Floats:
         """Sum of f times mass over the event times past u_j, j = 0..K."""
-        if name not in self._sums:
+        known = self._sums.get(name)
+        if known is None:
             # Nobody censored at c >= 0 has an event at 0 ahead, so f(0) is never used.
             f = _FUNCTIONS[name][0](np.maximum(self._atoms, np.finfo(float).tiny))
             f = f * (self._survival[:-1] - self._survival[1:])  # the mass of the steps
-            self._sums[name] = sums = np.zeros(f.size + 1)
-            np.cumsum(f[::-1], out=sums[-2::-1])
-        return self._sums[name]
+            known = np.zeros(f.size + 1)
+            np.cumsum(f[::-1], out=known[-2::-1])
+            self._sums[name] = known  # complete: other threads may share the law
+        return known
 
     def _above(self, name: str, x: Floats, j: Ints) -> Floats:
         """Integral of f over (x, infinity) with respect to the distribution, j atoms being <= x."""

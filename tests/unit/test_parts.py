@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -223,3 +225,24 @@ def test_nothing_waits_for_the_collector_of_cycles(in_sample, confidence):
         gc.garbage.clear()
         gc.enable()
     assert ours == set()
+
+
+def test_threads_may_share_a_reference():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    y = rng.exponential(size=n), rng.random(n) < 0.6
+    predicted, methods = rng.random(n), ("expected", "po", "margin", "ipcw_t", "ipcw_d")
+    alone = {m: time_error(y, predicted, y_train=y, method=m) for m in methods}
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            shared = Reference(y)
+            with ThreadPoolExecutor(4) as pool:
+                asked = [m for m in methods for _ in range(2)]
+                found = pool.map(
+                    lambda m: time_error(y, predicted, y_train=shared, method=m), asked
+                )  # noqa: B023, E501
+                assert list(found) == [alone[m] for m in asked]
+    finally:
+        sys.setswitchinterval(interval)

@@ -309,3 +309,14 @@ def test_no_event_by_the_time_means_nothing_was_observed():
 def test_one_subject():
     result = integrated_calibration_index(([4.0], [1]), [0.3], 4.0, ties="breslow")
     assert result.ici == pytest.approx(abs(1 - np.exp(-1) - 0.7))
+
+
+def test_more_steps_of_efron_than_fit_are_refused():
+    time = np.repeat(np.arange(1.0, 6.0), 2)
+    survival = np.linspace(0.1, 0.9, 10)[[1, 0, 3, 2, 5, 4, 7, 6, 9, 8]]
+    y = Outcomes(time, np.ones(10, dtype=bool), np.full(10, 1e19))
+    with pytest.raises(UndefinedMetricError, match="Efron's rule takes a step for each"):
+        integrated_calibration_index(y, survival, 3.0)
+    once = Outcomes(time, np.ones(10, dtype=bool))
+    found = [integrated_calibration_index(o, survival, 3.0, ties="breslow") for o in (y, once)]
+    np.testing.assert_allclose(found[0].ici, found[1].ici)

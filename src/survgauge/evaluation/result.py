@@ -65,7 +65,8 @@ class Score:
         if a is None or b is None:
             return NAN
         if self.replicates is not None and other.replicates is not None:
-            return bootstrap_stderr(self.replicates - other.replicates)
+            with np.errstate(invalid="ignore"):  # two infinite ones do not differ by a number
+                return bootstrap_stderr(self.replicates - other.replicates)
         if a.psi is not None and b.psi is not None:
             return standard_error(a.psi - b.psi, a.frequency)
         if isinstance(a, Paired):
