@@ -7,6 +7,7 @@ import re
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -237,12 +238,10 @@ def test_threads_may_share_a_reference():
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(20):
-            shared = Reference(y)
+            asked, shared = [m for m in methods for _ in range(2)], Reference(y)
+            ask = partial(time_error, y, predicted, y_train=shared)
             with ThreadPoolExecutor(4) as pool:
-                asked = [m for m in methods for _ in range(2)]
-                found = pool.map(
-                    lambda m: time_error(y, predicted, y_train=shared, method=m), asked
-                )  # noqa: B023, E501
-                assert list(found) == [alone[m] for m in asked]
+                found = [pool.submit(ask, method=m) for m in asked]
+                assert [one.result() for one in found] == [alone[m] for m in asked]
     finally:
         sys.setswitchinterval(interval)
