@@ -42,7 +42,17 @@ def one_of(argument: str, value: object, allowed: object) -> None:
     names = list(allowed)  # type: ignore[call-overload]
     if isinstance(value, str) and value in names:
         return
-    close = get_close_matches(value, names, n=3) if isinstance(value, str) else []
-    hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
     listed = ", ".join(map(repr, names))
-    raise InputError(f"{argument} must be one of {listed}; got {value!r}{hint}")
+    raise InputError(
+        f"{argument} must be one of {listed}; got {value!r}{did_you_mean(value, names)}"
+    )
+
+
+def did_you_mean(value: object, names: list[str]) -> str:
+    """Hint at names that are close, for the end of a message.
+
+    >>> did_you_mean("tme", ["time", "event"])
+    " (did you mean 'time'?)"
+    """
+    close = get_close_matches(value, names, n=3) if isinstance(value, str) else []
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import Floats
 from .curves import SurvivalCurves
-from .errors import InputError, MissingExtraError
+from .errors import InputError, MissingExtraError, did_you_mean
 from .outcomes import Outcomes
 from .predictions import RiskScores
 
@@ -88,7 +88,8 @@ class Table:
                 "time": "; name it with --time-column",
                 "event": "; name it with --event-column",
             }.get(name, "")
-            raise InputError(f"{self.path}: no column {name!r}; columns are {shown}{hint}")
+            close = did_you_mean(name, self.names)
+            raise InputError(f"{self.path}: no column {name!r}{close}; columns are {shown}{hint}")
         return self.names.index(name)
 
 

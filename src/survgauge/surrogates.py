@@ -142,6 +142,11 @@ class Setting:
         """True for all subjects."""
         return np.ones(len(self.y), dtype=bool)
 
+    @property
+    def ones(self) -> Floats:
+        """Weights where all count alike; one number, read over and over."""
+        return np.broadcast_to(np.float64(1.0), len(self.y))
+
     @cached_property
     def confidence_of_all(self) -> Floats:
         """Weights where everybody has a surrogate: 1 for events, `confidence` for the others."""
@@ -149,18 +154,15 @@ class Setting:
         weights[self.censored] = self.confidence
         return weights
 
-    def fill(self, surrogate: Floats, weight: Floats | None = None, **more: Any) -> Surrogates:
+    def fill(self, surrogate: Floats, *, alike: bool = False, **more: Any) -> Surrogates:
         """Surrogates from the censored subjects' values; events keep their time and weigh 1.
 
-        Without `weight` censored subjects weigh their `confidence`.
+        Censored subjects weigh their `confidence`, or as much as events where all are `alike`.
         """
         time = self.y.time.copy()
         time[self.censored] = surrogate
-        known = ~np.isnan(surrogate if weight is not None else surrogate + self.confidence)
-        weights = self.confidence_of_all
-        if weight is not None:
-            weights = np.ones(len(self.y))
-            weights[self.censored] = weight
+        known = ~np.isnan(surrogate if alike else surrogate + self.confidence)
+        weights = self.ones if alike else self.confidence_of_all
         if known.all():
             return Surrogates(time, weights, self.everybody, **more)
         lost, weights, defined = self.censored[~known], weights.copy(), self.everybody.copy()
@@ -190,7 +192,7 @@ def uncensored(s: Setting) -> Surrogates:
 
 def hinge(s: Setting) -> Surrogates:
     """A prediction for a censored subject is wrong only if it is earlier than c."""
-    return Surrogates(s.y.time, np.ones(len(s.y)), s.everybody, lower_bound=~s.y.event)
+    return Surrogates(s.y.time, s.ones, s.everybody, lower_bound=~s.y.event)
 
 
 def margin(s: Setting) -> Surrogates:
@@ -258,14 +260,14 @@ def expected(s: Setting) -> Surrogates:
     law = s.reference.cached(("law", s.tail), lambda: ResidualLaw(s.reference, s.tail))
     mean = law.mean(s.c, s.j)
     notes = s.lost(mean, "excluded: the tail 'nan' gives no mean")
-    return s.fill(mean, np.ones(s.c.size), law=law, notes=notes)
+    return s.fill(mean, alike=True, law=law, notes=notes)
 
 
 def true(s: Setting) -> Surrogates:
     """Known event times."""
     if s.true_time is None:
         raise InputError("true_time must be given for method='true': the known event times")
-    return Surrogates(s.true_time, np.ones(len(s.y)), s.everybody)
+    return Surrogates(s.true_time, s.ones, s.everybody)
 
 
 METHODS: dict[str, Callable[[Setting], Surrogates]] = {

@@ -16,7 +16,7 @@ GLANCE = ("mae_po", "mae_margin", "ibs", "harrell", "d_calibration")
 #: Warnings that put the error without a horizon in doubt.
 _TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
 _SURE = 0.05
-_MOST_GROUPS = 6
+_MOST_GROUPS = 12
 
 #: What a censored subject counts as, after "A censored subject ".
 _COUNTS_AS = {
@@ -44,7 +44,8 @@ def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
     if found[0].group is not None:
         count = len(found)
         sentences.append(f"By {metric}, in {count} group{'s' if count > 1 else ''}:")
-        found.sort(key=lambda v: -_size(data, v.group, "subjects"))
+        if count > _MOST_GROUPS:
+            found.sort(key=lambda v: -_size(data, v.group, "subjects"))
     for verdict in found[:_MOST_GROUPS]:
         sentences.append(_first(data, verdict, tau))
         sentences += _others(data, verdict)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Ints
-from ..errors import InputError
+from ..errors import InputError, did_you_mean
 
 
 def _holds_lists(kind: Any) -> bool:
@@ -108,7 +108,8 @@ class Batch:
     def _found(self, name: str) -> Any:
         if name not in self.names:
             shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            raise InputError(f"{self.label}: no column {name!r}; columns are {shown}")
+            hint = did_you_mean(name, self.names)
+            raise InputError(f"{self.label}: no column {name!r}{hint}; columns are {shown}")
         column = self._data.column(name) if self._arrow else self._data[name]
         if self._arrow and hasattr(column, "combine_chunks"):  # a chunked column of a table
             column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

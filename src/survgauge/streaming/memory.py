@@ -59,9 +59,11 @@ def parse_size(text: int | str) -> int:
 def shown(size: float) -> str:
     """A size for messages, rounded up.
 
-    >>> shown(150_200_000), shown(2.5e9)
-    ('151MB', '2500MB')
+    >>> shown(150_200_000), shown(2.5e9), shown(2)
+    ('151MB', '2500MB', '2 bytes')
     """
+    if size < 1_000_000:
+        return f"{int(size)} bytes"
     return f"{-(-int(size) // 1_000_000)}MB"
 
 

@@ -66,10 +66,16 @@ class Moments:
                 part.square = _products(values, frequency) - part.count * np.outer(mean, mean)
         self.merge(part)
 
-    def update_by(self, fill: Callable[[slice, Floats], None], n: int) -> None:
-        """Add n subjects whose numbers `fill` writes, a block that fits the cache at a time."""
-        part = Moments(self.total.size)
-        room = np.empty((self.total.size, min(_BLOCK, n)))
+    def update_by(
+        self, fill: Callable[[slice, Floats], None], n: int, last: float | None = None
+    ) -> None:
+        """Add n subjects whose numbers `fill` writes, a block that fits the cache at a time.
+
+        Where the last number is the same for all, it is given and not written.
+        """
+        size = self.total.size - (last is not None)
+        part = Moments(size)
+        room = np.empty((size, min(_BLOCK, n)))
         shift: Floats | None = None
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
             for start in range(0, n, _BLOCK):
@@ -87,6 +93,9 @@ class Moments:
             part.count = float(n)
             part.square -= np.outer(part.total, part.total) / n
             part.total += n * shift
+        if last is not None:
+            part.total = np.append(part.total, n * last)
+            part.square = np.pad(part.square, (0, 1))  # a constant has no spread
         self.merge(part)
 
     def merge(self, other: Moments) -> None:

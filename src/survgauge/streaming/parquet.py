@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError, did_you_mean
 from .batches import Batch
 from .layout import Layout
 
@@ -149,7 +149,8 @@ def _check_columns(path: Path, names: list[str], columns: list[str] | None) -> N
     missing = [name for name in columns or () if name not in names]
     if missing:
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise InputError(f"{path}: no column {missing[0]!r}; columns are {shown}")
+        hint = did_you_mean(missing[0], names)
+        raise InputError(f"{path}: no column {missing[0]!r}{hint}; columns are {shown}")
 
 
 def _is_part_of(path: str, columns: list[str]) -> bool:

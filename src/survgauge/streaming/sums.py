@@ -123,10 +123,12 @@ class SumCells:
         def fill(rows: slice, out: Floats) -> None:
             for k, part in enumerate(listed):
                 part.write(rows, out[k])
-            out[-1] = np.nan if shared is None else shared[rows]
+            if len(out) > len(listed):
+                out[-1] = np.nan if shared is None else shared[rows]
 
         if counts is None and not chunk.y.weighted:
-            self.moments.update_by(fill, n)
+            alike = shared is not None and shared.strides == (0,)
+            self.moments.update_by(fill, n, float(shared[0]) if alike else None)  # type: ignore[index]
             return
         values = np.empty((len(self.models) + 1, n))
         with np.errstate(invalid="ignore"):  # no weight, infinite loss
