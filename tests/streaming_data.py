@@ -64,14 +64,14 @@ def cut(columns, cuts):
     ]
 
 
-def differences(one, other, where="", rel=1e-10):
+def differences(one, other, where="", rel=1e-10, near=1e-13):
     """Where two results as plain data differ, by more than rounding."""
     if isinstance(one, dict) and isinstance(other, dict):
         return [
             text
             for key in {**one, **other}
             for text in (
-                differences(one[key], other[key], f"{where}/{key}", rel)
+                differences(one[key], other[key], f"{where}/{key}", rel, near)
                 if key in one and key in other
                 else [f"{where}/{key}: only one has it"]
             )
@@ -80,11 +80,11 @@ def differences(one, other, where="", rel=1e-10):
         return [
             text
             for k, pair in enumerate(zip(one, other, strict=True))
-            for text in differences(*pair, f"{where}[{k}]", rel)
+            for text in differences(*pair, f"{where}[{k}]", rel, near)
         ]
     if isinstance(one, float | int) and isinstance(other, float | int):
         # What is zero on paper may be a rounding error in both.
-        same = math.isclose(one, other, rel_tol=rel, abs_tol=1e-13)
+        same = math.isclose(one, other, rel_tol=rel, abs_tol=near)
         return [] if same else [f"{where}: {one!r} and {other!r}"]
     if where.endswith(("p_value", "p_holm")) and not one and not other:
         return []  # a spread of exactly zero gives none, one of 1e-17 gives zero
