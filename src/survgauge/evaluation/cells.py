@@ -91,9 +91,9 @@ def _let_go(done: int, stage: int, problem: Problem, predictions: dict[str, Pred
     elif done < 1:
         if stage == 1:
             problem.y.order(keep=True)  # the weights are looked up by it too
+            for prediction in predictions.values():
+                prediction.forget_times()
         problem.forget_tables()
-        for prediction in predictions.values():
-            prediction.forget_times()
     if done < 2 <= stage:  # nobody ranks by medians any more
         problem.y.forget_order()
         for prediction in predictions.values():
