@@ -86,14 +86,15 @@ def _stage(metric: Metric) -> int:
 
 def _let_go(done: int, stage: int, problem: Problem, predictions: dict[str, Prediction]) -> None:
     """Drop what no metric from this stage on looks at."""
-    if stage == 0:
+    if done == 0:
         problem.forget_methods()
-    elif done < 1:
-        if stage == 1:
-            problem.y.order(keep=True)  # the weights are looked up by it too
-            for prediction in predictions.values():
-                prediction.forget_times()
+    if stage > 0:
+        problem.forget_times()
+    if done < 1 == stage:
+        problem.y.order(keep=True)  # the weights are looked up by it too
         problem.forget_tables()
+        for prediction in predictions.values():
+            prediction.forget_times()
     if done < 2 <= stage:  # nobody ranks by medians any more
         problem.y.forget_order()
         for prediction in predictions.values():

@@ -124,9 +124,12 @@ class Problem:
         if "setting" in self._cache:
             self.setting.forget_methods()
 
-    def forget_tables(self) -> None:
-        """Drop the setting of the time errors and the reference's tables; the weights stay."""
+    def forget_times(self) -> None:
+        """Drop the setting of the time errors."""
         self._cache.pop("setting", None)
+
+    def forget_tables(self) -> None:
+        """Drop the reference's tables; the weights stay."""
         if any(name in _WEIGHTED for name in self.asked):
             self.weights.forget_tables()
         if self.reference is not None:
