@@ -117,7 +117,9 @@ def _rooted(squared: Compute) -> Compute:
     def compute(problem: Problem, prediction: Prediction) -> Measured:
         details = squared(problem, prediction)
         root = float(np.sqrt(details.value))
-        psi = None if details.psi is None or root == 0 else details.psi / (2 * root)
+        psi = None if root == 0 else details.psi  # made anew when asked for
+        if psi is not None:
+            psi /= 2 * root
         convention = {**details.convention, "root": True}
         return Details(root, convention, details.support, psi, details.frequency)
 

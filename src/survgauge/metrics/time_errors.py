@@ -157,14 +157,19 @@ def errors_of(
         arguments = rule, point.times, average, normalize
         return {m: combine(setting, s, *arguments, rules[m], dict(counts)) for m, s in made}
     n = len(setting.y)
-    filled = [(np.empty(n), np.empty(n), SupportSum()) for _ in methods]
+    losses, supports = [np.empty(n) for _ in methods], [SupportSum() for _ in methods]
+    weights = [setting.ones for _ in methods]
     question = setting, point, predicted, methods, rule, normalize, sample_weight
     for rows, parts in _parts(*question):
-        for (loss, weight, support), part in zip(filled, parts, strict=True):
-            loss[rows], weight[rows] = part.loss, part.weight
-            support.add(part.support)
+        for k, part in enumerate(parts):
+            losses[k][rows] = part.loss
+            supports[k].add(part.support)
+            if part.weight.strides != (0,):  # they are not all one
+                if weights[k].strides == (0,):
+                    weights[k] = np.ones(n)
+                weights[k][rows] = part.weight
     frequency, found = setting.y.weight if setting.y.weighted else None, {}
-    for method, (loss, weight, support) in zip(methods, filled, strict=True):
+    for method, loss, weight, support in zip(methods, losses, weights, supports, strict=True):
         share = share_of(weight, average, None, method, normalize)
         normalizer, total = float((weight if share is None else share).sum()), dot(weight, loss)
         known = counts | support.result(total)
