@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
 from typing import Any
@@ -128,14 +129,32 @@ def mean_error(
     question = setting, point, predicted, (method,), rule, normalize, sample_weight
     if not _divisible(setting, rule):
         return errors_of(*question)[method].value
-    total, normalizer, anybody = 0.0, 0.0, False
+    total = _Total()
     for _, (part,) in _parts(*question):
-        total += dot(part.weight, part.loss)
-        normalizer += float((part.weight if part.share is None else part.share).sum())
-        anybody = anybody or bool(part.weight.any())
-    if not (normalizer > 0 and anybody):  # refused there, with the reasons
+        total.add(part)
+    if not total.defined:  # refused there, with the reasons
         return errors_of(*question)[method].value
-    return total / normalizer
+    return total.above / total.below
+
+
+@dataclass
+class _Total:
+    """Weighted losses and their normaliser, over parts of the subjects."""
+
+    above: float = 0.0
+    below: float = 0.0
+    anybody: bool = False
+
+    def add(self, part: TimeErrorDetails) -> None:
+        """Add a part while it is in the cache."""
+        self.above += dot(part.weight, part.loss)
+        self.below += float((part.weight if part.share is None else part.share).sum())
+        self.anybody = self.anybody or bool(part.weight.any())
+
+    @property
+    def defined(self) -> bool:
+        """Whether there is somebody to average over."""
+        return self.below > 0 and self.anybody
 
 
 def errors_of(
@@ -158,10 +177,11 @@ def errors_of(
         return {m: combine(setting, s, *arguments, rules[m], dict(counts)) for m, s in made}
     n = len(setting.y)
     losses, supports = [np.empty(n) for _ in methods], [SupportSum() for _ in methods]
-    weights = [setting.ones for _ in methods]
+    weights, totals = [setting.ones for _ in methods], [_Total() for _ in methods]
     question = setting, point, predicted, methods, rule, normalize, sample_weight
     for rows, parts in _parts(*question):
         for k, part in enumerate(parts):
+            totals[k].add(part)
             losses[k][rows] = part.loss
             supports[k].add(part.support)
             if part.weight.strides != (0,):  # they are not all one
@@ -169,14 +189,14 @@ def errors_of(
                     weights[k] = np.ones(n)
                 weights[k][rows] = part.weight
     frequency, found = setting.y.weight if setting.y.weighted else None, {}
-    for method, loss, weight, support in zip(methods, losses, weights, supports, strict=True):
-        share = share_of(weight, average, None, method, normalize)
-        normalizer, total = float((weight if share is None else share).sum()), dot(weight, loss)
-        known = counts | support.result(total)
-        if not (normalizer > 0 and weight.any()):
+    for k, method in enumerate(methods):
+        loss, weight, total = losses[k], weights[k], totals[k]
+        known = counts | supports[k].result(total.above)
+        if not total.defined:
             refuse_empty(method, known)
+        share, value = share_of(weight, average, None, method, normalize), total.above / total.below
         found[method] = TimeErrorDetails(
-            total / normalizer, rules[method], known, loss, weight, normalizer, share, frequency
+            value, rules[method], known, loss, weight, total.below, share, frequency
         )
     return found
 
