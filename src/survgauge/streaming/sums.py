@@ -127,8 +127,8 @@ class SumCells:
                 out[-1] = np.nan if shared is None else shared[rows]
 
         if counts is None and not chunk.y.weighted:
-            alike = shared is not None and shared.strides == (0,)
-            self.moments.update_by(fill, n, float(shared[0]) if alike else None)  # type: ignore[index]
+            alike = None if shared is None or shared.strides != (0,) else float(shared[0])
+            self.moments.update_by(fill, n, alike)
             return
         values = np.empty((len(self.models) + 1, n))
         with np.errstate(invalid="ignore"):  # no weight, infinite loss
