@@ -41,13 +41,24 @@ def sorting_order(values: Floats) -> Ints:
     return _put_right(order, values)
 
 
+def ordered_bits(values: Floats) -> NDArray[np.int64]:
+    """Integers in the order of the values; there is one zero only.
+
+    >>> bits = ordered_bits(np.array([-2.0, -0.0, 0.0, 1.0]))
+    >>> np.diff(bits) > 0
+    array([ True, False,  True])
+    """
+    bits = (values + 0.0).view(np.int64)
+    if bits.size and bits.min() < 0:  # of negative numbers all bits but the sign count downwards
+        for start in range(0, bits.size, _PIECE):
+            piece = bits[start : start + _PIECE]
+            piece ^= (piece >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)
+    return bits
+
+
 def _keys(values: Floats) -> tuple[NDArray[np.uint64], int]:
     """Leading bits above the row number, and how many bits that takes."""
-    ordered = (values + 0.0).view(np.int64)  # there is one zero only
-    if ordered.min() < 0:  # of negative numbers all bits but the sign count downwards
-        for start in range(0, ordered.size, _PIECE):
-            piece = ordered[start : start + _PIECE]
-            piece ^= (piece >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)
+    ordered = ordered_bits(values)
     low = ordered.min()
     span = int(ordered.max()) - int(low)
     bits = (values.size - 1).bit_length()

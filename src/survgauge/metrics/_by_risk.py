@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._sorting import ordered_bits
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
 
 #: Subjects worked on together, in the cache.
 PIECE = 32_768
-_ALL_BUT_SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 class ByRisk(NamedTuple):
@@ -95,11 +96,11 @@ class RiskSorter:
         """Make the keys: how many, and whether equal keys mean equal risks."""
         if not risk.size:
             return 0, True
-        low, high = _ordered(np.array([risk.min(), risk.max()])).tolist()
+        low, high = ordered_bits(np.array([risk.min(), risk.max()])).tolist()
         lost = max((high - low).bit_length() + self._bits - 64, 0)
         size, exact = 0, True
         for start in range(0, risk.size, PIECE):
-            key = _ordered(risk[start : start + PIECE])
+            key = ordered_bits(risk[start : start + PIECE])
             key -= low  # may wrap round, to what is right without a sign
             piece = key.view(np.uint64)
             if lost:
@@ -134,11 +135,3 @@ class RiskSorter:
         by_risk = np.lexsort((found, group))
         position[place], found = position[place[by_risk]], found[by_risk]
         new[place[1:]] |= found[1:] != found[:-1]
-
-
-def _ordered(values: FloatArray) -> NDArray[np.int64]:
-    """Integers in the same order; there is one zero only."""
-    bits = (values + 0.0).view(np.int64)
-    # Of negative numbers all bits but the sign count downwards.
-    bits ^= (bits >> 63) & _ALL_BUT_SIGN
-    return bits
