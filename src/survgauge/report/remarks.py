@@ -51,12 +51,13 @@ def _remark(code: str, message: str, names: list[str], support: dict[str, Any]) 
     advice = "" if told is None else told.advice.replace("`", "")
     if advice.startswith("give tau") or "give tau" in message:
         advice = f"give tau, for example --tau {_round_down(support['horizon'])}"
+    said = message.removesuffix("; give tau").removesuffix(": give tau").rstrip(".")
     return tag(
         "li",
         tag("span", weight, class_="badge"),
         tag("strong", f"{shown}: ") if shown else None,
-        message.removesuffix("; give tau").removesuffix(": give tau").rstrip("."),
-        ". ",
+        said if said.endswith("?") else f"{said}.",
+        " ",
         tag("span", f"What to do: {advice}. ", class_="soft")
         if advice and advice not in message
         else None,
