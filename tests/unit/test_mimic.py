@@ -371,3 +371,91 @@ def test_the_documented_first_day_columns_give_91_features():
     query = mimic_sql.first_day_query(described)
     measured = query.count("TRY_CAST")
     assert 2 + measured + len(vital) + len(labs) == 91
+
+
+# --- hostile copies -------------------------------------------------------------------------------
+
+
+def with_lab_columns(root: Path, form: str, **columns: object) -> Path:
+    tables = all_cause_tables()
+    tables["first_day_lab"] = tables["first_day_lab"].assign(**columns)
+    return write_folder(root, tables, form)
+
+
+@pytest.mark.parametrize("form", [".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        'x" AS DOUBLE) AS y FROM c, first_day_lab; {} --',
+        'x" AS DOUBLE) AS "y" FROM c LEFT JOIN "first_day_lab" ON true; {}; SELECT 1 AS "z',
+        "x'; {} --",
+        "x; {}",
+        'x\\"; {} --',
+    ],
+)
+def test_a_column_name_runs_no_statement(tmp_path, form, start):
+    """A header wrote a file of its choice; now it is a name like any other."""
+    out = tmp_path / "written.csv"
+    name = start.format(f"COPY (SELECT 42) TO '{out}'")
+    place = with_lab_columns(tmp_path / "mimic", form, **{name: 7.0})
+    ds = datasets.load("mimic_a", path=place, check=False)
+    assert not out.exists()
+    np.testing.assert_array_equal(ds.X[name], 7.0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mimic"]
+
+
+def test_a_column_name_reads_no_file(tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("number\n424242\n")
+    name = (
+        f'x" AS DOUBLE) AS a, (SELECT number FROM read_csv(\'{secret}\')) AS "leak", (1.0::DOUBLE'
+    )
+    place = with_lab_columns(tmp_path / "mimic", ".csv", **{name: 7.0})
+    ds = datasets.load("mimic_a", path=place, check=False)
+    assert "leak" not in ds.X.columns
+    assert not (ds.X == 424242).to_numpy().any()
+
+
+def test_odd_column_names_are_kept(tmp_path):
+    odd = {"5\" tube; O'Neill (%)": 1.0, "Größe": 2.0, "select": 3.0, "age": 4.0, "MALE": 5.0}
+    place = with_lab_columns(tmp_path / "mimic", ".csv", **odd, lab_age=6.0)
+    ds = datasets.load("mimic_a", path=place, check=False)
+    for name, value in odd.items():
+        kept = {"age": "lab_age", "MALE": "lab_MALE"}.get(name, name)
+        np.testing.assert_array_equal(ds.X[kept], value)
+    np.testing.assert_array_equal(ds.X["lab_lab_age"], 6.0)
+
+
+def test_the_database_of_a_copy_is_cut_off_from_files(tmp_path):
+    """Whatever gets into a query: one statement, and no way to files or back to settings."""
+    secret = tmp_path / "secret.csv"
+    secret.write_text("number\n1\n")
+    database = write_database(tmp_path / "mimic.duckdb", hospital_tables())
+    for place in (write_folder(tmp_path / "mimic", hospital_tables()), database):
+        tables = mimic.open_tables(place, mimic_sql.HOSPITAL_TABLES, "mimic_h")
+        for query in (
+            f"SELECT * FROM read_csv('{secret}')",
+            f"COPY (SELECT 1) TO '{tmp_path / 'out.csv'}'",
+            f"ATTACH '{tmp_path / 'new.db'}' AS new",
+            "SET enable_external_access = true",
+        ):
+            with pytest.raises(duckdb.Error):
+                tables.rows(query)
+        with pytest.raises(InputError, match="must be one statement; got 2"):
+            tables.rows("SELECT 1; SELECT 2")
+        tables.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "mimic", "mimic.duckdb", "secret.csv",
+    ]  # fmt: skip
+
+
+def test_views_over_files_in_a_database_are_not_followed(tmp_path):
+    secret = tmp_path / "secret.csv"
+    hospital_tables()["patients"].to_csv(secret, index=False)
+    place = write_database(tmp_path / "mimic.duckdb", hospital_tables())
+    with duckdb.connect(str(place)) as connection:
+        connection.execute("DROP TABLE mimiciv_hosp.patients")
+        view = f"SELECT * FROM read_csv('{secret}')"
+        connection.execute(f"CREATE VIEW mimiciv_hosp.patients AS {view}")
+    with pytest.raises(InputError, match="mimic_h cannot be built from"):
+        datasets.load("mimic_h", path=place, check=False)

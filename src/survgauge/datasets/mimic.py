@@ -20,6 +20,7 @@ from .mimic_sql import (
     HOSPITAL_TABLES,
     ICU_TABLES,
     first_day_query,
+    quoted,
 )
 from .record import Counts, Dataset, Dropped, check_counts
 from .storage import data_folder
@@ -53,7 +54,7 @@ _DERIVED_HELP = (
 
 @dataclass
 class Tables:
-    """Tables of a MIMIC copy, opened as views of their plain names."""
+    """Tables of a MIMIC copy under their plain names, in a database that is cut off from files."""
 
     connection: Any
     path: Path
@@ -64,11 +65,18 @@ class Tables:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
-        return list(self.connection.execute(query).fetchall())
+        return list(self._one(query).fetchall())
 
     def frame(self, query: str) -> pd.DataFrame:
         """Run a query and return a frame."""
-        return self.connection.execute(query).df()
+        return self._one(query).df()
+
+    def _one(self, query: str) -> Any:
+        """Run one statement: DuckDB would run several, and names in a query come from files."""
+        statements = self.connection.extract_statements(query)
+        if len(statements) != 1:
+            raise InputError(f"{self.path}: a query must be one statement; got {len(statements)}")
+        return self.connection.execute(statements[0])
 
 
 def find_mimic(path: str | Path | None) -> Path | None:
@@ -125,10 +133,12 @@ def open_tables(place: Path, needed: Iterable[str], name: str) -> Tables:
     try:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET autoinstall_known_extensions = false")  # no network behind the back
+        found: dict[str, Any]
         if place.is_dir():
             found = {table: _file_of(place, table) for table in wanted}
         else:
             connection.execute(f"ATTACH {_text(str(place))} AS source (READ_ONLY)")
+            _cut_off(connection)
             found = {table: _stored(connection, table) for table in wanted}
         missing = [table for table, where in found.items() if where is None]
         if missing:
@@ -136,12 +146,23 @@ def open_tables(place: Path, needed: Iterable[str], name: str) -> Tables:
                 f"{name} needs the table(s) {', '.join(missing)}, which {place} does not hold. "
                 f"{_INSTRUCTIONS}{_derived_help(name)}"
             )
-        for table, where in found.items():
-            connection.execute(f"CREATE VIEW {_name(table)} AS SELECT * FROM {where}")
+        if place.is_dir():
+            for table, file in found.items():
+                connection.execute(f"CREATE TABLE {quoted(table)} AS {_scan(file)}", [str(file)])
+            _cut_off(connection)
+        else:
+            for table, where in found.items():
+                connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM {where}")
     except BaseException:
         connection.close()
         raise
     return Tables(connection, place)
+
+
+def _cut_off(connection: Any) -> None:
+    """Close the way to files and the network for good: what follows was written by others."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
 
 
 def _text(value: str) -> str:
@@ -149,26 +170,19 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _name(value: str) -> str:
-    """Quote a name for SQL."""
-    return '"' + value.replace('"', '""') + '"'
+def _file_of(folder: Path, table: str) -> Path | None:
+    """Find the file of a table, if the folder has one."""
+    files = (folder / inner / f"{table}{end}" for inner in _FOLDERS for end in _ENDINGS)
+    return next((file for file in files if file.is_file()), None)
 
 
-def _file_of(folder: Path, table: str) -> str | None:
-    """SQL that scans the file of a table, if the folder has one."""
-    for inner in _FOLDERS:
-        for ending in _ENDINGS:
-            file = folder / inner / f"{table}{ending}"
-            if not file.is_file():
-                continue
-            if ending == ".parquet":
-                return f"read_parquet({_text(str(file))})"
-            # Everything as text: the queries cast, so no type depends on a sample of the rows.
-            return (
-                f"read_csv({_text(str(file))}, header=true, all_varchar=true, delim=',', "
-                f"quote='\"', escape='\"')"
-            )
-    return None
+def _scan(file: Path) -> str:
+    """SQL that reads a file whose name is bound to it as a parameter."""
+    if file.suffix == ".parquet":
+        return "SELECT * FROM read_parquet($1)"
+    # Everything as text: the queries cast, so no type depends on a sample of the rows.
+    options = "header=true, all_varchar=true, delim=',', quote='\"', escape='\"'"
+    return f"SELECT * FROM read_csv($1, {options})"
 
 
 def _stored(connection: Any, table: str) -> str | None:
@@ -182,7 +196,7 @@ def _stored(connection: Any, table: str) -> str | None:
     ).fetchall()
     # A copy of a table in another schema must not win over the schemas of mimic-code.
     rows.sort(key=lambda row: (not row[0].startswith("mimiciv"), row[0]))
-    return f"source.{_name(rows[0][0])}.{_name(rows[0][1])}" if rows else None
+    return f"source.{quoted(rows[0][0])}.{quoted(rows[0][1])}" if rows else None
 
 
 def _hospital(tables: Tables, place: Path) -> Dataset:
@@ -204,7 +218,7 @@ def _hospital(tables: Tables, place: Path) -> Dataset:
 def _all_cause(tables: Tables, place: Path) -> Dataset:
     cohort = tables.rows(f"SELECT count(*), count(dod) FROM ({ALL_CAUSE_COHORT})")[0]
     described = {
-        table: [row[0] for row in tables.rows(f"DESCRIBE {_name(table)}")]
+        table: [row[0] for row in tables.rows(f"DESCRIBE {quoted(table)}")]
         for table in FIRST_DAY_TABLES
     }
     frame = tables.frame(first_day_query(described))

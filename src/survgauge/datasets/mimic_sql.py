@@ -94,23 +94,34 @@ QUALIFY row_number() OVER (
 """
 
 
+def quoted(name: str) -> str:
+    """Quote a name for SQL: names of columns come from files, and may hold anything.
+
+    >>> quoted('a"; DROP TABLE b; --')
+    '"a""; DROP TABLE b; --"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def first_day_query(columns: Mapping[str, Sequence[str]]) -> str:
     """Join the cohort with every measurement of the first-day tables.
 
     A column that two tables share (glucose is a vital sign and a lab value) gets the table's name
     in front in the later one.
     """
-    taken = {"age", "male", "time", "event"}
+    taken = {"subject_id", "age", "male", "time", "event"}
     selected, joins = [], []
     for table in columns:
-        alias = f'"{table}"'
+        alias = quoted(table)
         joins.append(f"LEFT JOIN {alias} ON CAST({alias}.stay_id AS BIGINT) = c.stay_id")
         for column in columns[table]:
-            if column in _IDENTIFIERS:
+            if column.lower() in _IDENTIFIERS:
                 continue
-            name = column if column not in taken else f"{table.removeprefix('first_day_')}_{column}"
-            taken.add(name)
-            selected.append(f'TRY_CAST({alias}."{column}" AS DOUBLE) AS "{name}"')
+            name = column
+            while name.lower() in taken:  # names in SQL do not differ by case alone
+                name = f"{table.removeprefix('first_day_')}_{name}"
+            taken.add(name.lower())
+            selected.append(f"TRY_CAST({alias}.{quoted(column)} AS DOUBLE) AS {quoted(name)}")
     measurements = "".join(f",\n    {item}" for item in selected)
     return (
         f"WITH c AS ({ALL_CAUSE_COHORT})\n"
