@@ -78,6 +78,11 @@ def compare_values(difference: float, stderr: float, confidence: float) -> Compa
 def holm(p_values: Sequence[float]) -> Floats:
     """Holm's step-down adjustment of p-values; NaN stays NaN and does not count.
 
+    Parameters
+    ----------
+    p_values : sequence of float
+        Raw p-values of one family of tests.
+
     References
     ----------
     Holm (1979), A simple sequentially rejective multiple test procedure.

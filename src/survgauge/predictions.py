@@ -17,6 +17,13 @@ from .errors import InputError, UndefinedMetricError
 class RiskScores:
     """Scores without a unit, higher meaning an earlier event: they can only be ranked.
 
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        One score per subject; infinite scores are ranked like others, NaN is refused.
+
+    Examples
+    --------
     >>> RiskScores([0.3, 1.2]).values
     array([0.3, 1.2])
     """

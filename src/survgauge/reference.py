@@ -26,6 +26,13 @@ class Reference:
 
     Every function with a `y_train` argument accepts one, so that several calls share the work.
 
+    Parameters
+    ----------
+    y : outcomes
+        Training outcomes; anything that `Outcomes.of` reads.
+    stop : float
+        Where the clock stops (`tau`): every area ends there.
+
     Examples
     --------
     >>> reference = Reference(([2, 4, 6, 8], [1, 0, 1, 1]))

@@ -55,12 +55,14 @@ def brier_decomposition(
 
     Parameters
     ----------
+    y_true, curves
+        As for `brier_score`.
     time : float
         The time of interest.
     bins : int or None
         Groups of equal width on [0, 1]; None: a group per distinct prediction, and `within` is 0.
-
-    Other parameters are those of `brier_score`.
+    **options
+        Other options of `brier_score`.
 
     Examples
     --------

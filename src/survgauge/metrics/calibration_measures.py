@@ -115,6 +115,13 @@ def km_calibration_details(
 ) -> KMCalibrationDetails:
     """`km_calibration` with the curves, convention, support and standard error behind it.
 
+    Parameters
+    ----------
+    y_true, curves, convention
+        As for `km_calibration`.
+
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
     >>> details = km_calibration_details(([2, 4, 6, 9], [1, 0, 1, 1]), curves)
     >>> round(details.value, 4), round(details.stderr, 4)
@@ -194,7 +201,13 @@ def coverage(y_true: Any, curves: Any, level: float = 0.9) -> float:
 
 
 def coverage_details(y_true: Any, curves: Any, level: float = 0.9) -> Details:
-    """`coverage` with contributions, convention and support."""
+    """`coverage` with contributions, convention and support.
+
+    Parameters
+    ----------
+    y_true, curves, level
+        As for `coverage`.
+    """
     if not 0 < float(level) < 1:
         raise InputError(f"level must lie strictly between 0 and 1; got {level}")
     y = Outcomes.of(y_true, "y_true")
@@ -273,7 +286,13 @@ def calibration_slope_details(
     ties: str = "efron",
     probability: str = "survival",
 ) -> Details:
-    """`calibration_slope` with contributions, convention and support."""
+    """`calibration_slope` with contributions, convention and support.
+
+    Parameters
+    ----------
+    y_true, curves, time, ties, probability
+        As for `calibration_slope`.
+    """
     one_of("ties", ties, TIES)
     y = Outcomes.of(y_true, "y_true")
     moved = 0

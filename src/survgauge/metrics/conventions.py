@@ -10,7 +10,32 @@ from ..errors import InputError, one_of
 
 @dataclass(frozen=True)
 class Convention:
-    """How ties, limits and divisors are taken by the metrics that weight by 1/G."""
+    """How ties, limits and divisors are taken by the metrics that weight by 1/G.
+
+    Attributes
+    ----------
+    name : str
+        Of the preset, or your own.
+    g_ties : {"events_first", "flipped"}
+        Whether events leave the risk set of G before tied censorings, or G is plain Kaplan-Meier
+        on flipped flags.
+    g_floor : float
+        Smallest value of G; 0 means none.
+    event_limit, survivor_limit : {"left", "right"}
+        G(t-) or G(t) for an event at t, and for somebody event-free past t.
+    censored_at_t : str
+        Whether somebody censored exactly at t is known to be event-free there.
+    divisor, unweighted_divisor : str
+        What Brier scores are divided by, with weights and without.
+    integration : {"trapezoid", "simpson", "simpson_average"}
+        Rule for integrals over a grid.
+    anchors_at_tau : bool
+        Whether anchors exactly at tau count in truncated C-indices.
+    clip : float
+        Probabilities are kept within [clip, 1 - clip] before logarithms.
+    g_influence : {"estimated", "hazard"}
+        How standard errors count the estimation of G.
+    """
 
     name: str
     #: "events_first": events leave the risk set of G before tied censorings; "flipped": plain

@@ -55,6 +55,13 @@ def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
 def crps_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Details:
     """`crps` with what lies behind it.
 
+    Parameters
+    ----------
+    y_true, curves, sample_weight
+        As for `crps`.
+
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 6], [[1, 0], [1, 0]])
     >>> details = crps_details(([3, 6], [1, 1]), curves)
     >>> details.value, round(details.stderr, 3), details.support["infinite_losses"]
@@ -119,6 +126,13 @@ def log_likelihood(y_true: Any, curves: Any, *, sample_weight: Any = None) -> fl
 def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Details:
     """`log_likelihood` with what lies behind it.
 
+    Parameters
+    ----------
+    y_true, curves, sample_weight
+        As for `log_likelihood`.
+
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 5, 10], [[1, 1, 0.5], [1, 0.5, 0.5]])
     >>> details = log_likelihood_details(([4, 10], [1, 0]), curves)
     >>> details.value, details.support["infinite_losses"]  # an event where the curve is flat

@@ -122,6 +122,15 @@ def concordance_index_details(
 
     The contributions take G and the margin times as given, whatever they were estimated from.
 
+    Parameters
+    ----------
+    y_true, risk, method
+        As for `concordance_index`.
+    **options
+        Other options of `concordance_index`.
+
+    Examples
+    --------
     >>> d = concordance_index_details(([2, 4, 6, 8], [1, 1, 0, 1]), [4, 3, 1, 2], method="uno")
     >>> d.value, d.convention["anchor_weight"], d.support["notes"]
     (1.0, '1/G^2', {})
@@ -223,6 +232,15 @@ def concordance_td_details(
     Where it is approximated, ``support["bound"]`` is the largest possible distance from the exact
     value.
 
+    Parameters
+    ----------
+    y_true, curves, method, approximate
+        As for `concordance_td`.
+    **options
+        Other options of `concordance_td`.
+
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 5, 10], [[1, 0.5, 0.1], [1, 0.8, 0.4], [1, 0.7, 0.5]])
     >>> d = concordance_td_details(([2, 4, 6], [1, 1, 1]), curves)
     >>> round(d.value, 4), d.convention["interpolation"]

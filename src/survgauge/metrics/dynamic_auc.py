@@ -221,6 +221,17 @@ def cumulative_dynamic_auc_details(
 ) -> Details:
     """Mean of `cumulative_dynamic_auc` (at one time: that AUC) with its standard error.
 
+    Parameters
+    ----------
+    y_true, risk_or_curves, times
+        As for `cumulative_dynamic_auc`.
+    stderr : {"fixed", "estimated"}
+        Standard error that takes G as given, or (in sample) as estimated.
+    **options
+        Other options of `cumulative_dynamic_auc`.
+
+    Examples
+    --------
     >>> y = ([1, 2, 4, 5, 7], [1, 1, 1, 0, 1])
     >>> d = cumulative_dynamic_auc_details(y, [9, 4, 5, 1, 2], 3)
     >>> round(d.value, 4), round(d.stderr, 4), d.convention["stderr"]

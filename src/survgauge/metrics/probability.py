@@ -133,10 +133,17 @@ def binomial_log_likelihood(
 
     Parameters
     ----------
+    y_true, curves, times
+        As for `brier_score`.
+    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
     clip : float, optional
         Keep probabilities within [clip, 1 - clip]; what was changed is counted in the support.
 
-    Other parameters and the result are those of `brier_score`.
+    Returns
+    -------
+    CurveResult
+        As for `brier_score`.
 
     Examples
     --------
@@ -176,12 +183,18 @@ def integrated_brier_score(
 
     Parameters
     ----------
+    y_true, curves
+        As for `brier_score`.
     times : array-like of shape (k,), optional
         At least two times. None: 100 equal steps from 0 to the last time at which the score is
         identified.
+    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
 
-    Other parameters are those of `brier_score`; `integrated_brier_score_details` gives the same
-    with convention, support and contributions.
+    Returns
+    -------
+    float
+        `integrated_brier_score_details` gives the same with convention, support and contributions.
 
     Examples
     --------
@@ -209,6 +222,15 @@ def integrated_brier_score_details(
 ) -> Details:
     """`integrated_brier_score` with what lies behind it.
 
+    Parameters
+    ----------
+    y_true, curves, times
+        As for `integrated_brier_score`.
+    **options
+        Other options of `integrated_brier_score`.
+
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> details = integrated_brier_score_details(([2, 5, 8], [1, 0, 1]), curves)
     >>> round(details.stderr, 4), details.convention["grid"]
@@ -234,8 +256,17 @@ def integrated_binomial_log_likelihood(
 ) -> float:
     """Integral of `binomial_log_likelihood` over `times`, divided by its length: a loss.
 
-    Parameters are those of `binomial_log_likelihood` and, for `times`, `integrated_brier_score`.
+    Parameters
+    ----------
+    y_true, curves, times
+        As for `integrated_brier_score`.
+    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
+    clip
+        As for `binomial_log_likelihood`.
 
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> y = ([2, 5, 8], [1, 0, 1])
     >>> round(integrated_binomial_log_likelihood(y, curves, [1, 3, 5, 7]), 4)
@@ -261,6 +292,15 @@ def integrated_binomial_log_likelihood_details(
 ) -> Details:
     """`integrated_binomial_log_likelihood` with what lies behind it.
 
+    Parameters
+    ----------
+    y_true, curves, times, clip
+        As for `integrated_binomial_log_likelihood`.
+    **options
+        Other options of `integrated_binomial_log_likelihood`.
+
+    Examples
+    --------
     >>> curves = SurvivalCurves([0, 4], [[1, 0.0], [1, 0.9]])  # the first lives to 9
     >>> y = ([9, 2], [1, 1])
     >>> integrated_binomial_log_likelihood_details(y, curves, [2, 4]).support["infinite_losses"]

@@ -69,7 +69,11 @@ def martingale_residuals(y_true: Any, curves: Any) -> Floats:
     """Martingale residuals: observed minus predicted events, event_i - H_i.
 
     At most 1; under the true model they have mean zero. Minus infinity where S_i(t_i) = 0.
-    Parameters as for `cox_snell_residuals`.
+
+    Parameters
+    ----------
+    y_true, curves
+        As for `cox_snell_residuals`.
 
     References
     ----------
@@ -91,8 +95,12 @@ def deviance_residuals(y_true: Any, curves: Any) -> Floats:
     .. math:: d_i = \mathrm{sign}(m_i) \sqrt{-2 (m_i + \delta_i \log(\delta_i - m_i))}
 
     with martingale residual m and event flag delta. Minus infinity where S_i(t_i) = 0; plus
-    infinity for an event where S_i(t_i) = 1, which the curve excludes. Parameters as for
-    `cox_snell_residuals`.
+    infinity for an event where S_i(t_i) = 1, which the curve excludes.
+
+    Parameters
+    ----------
+    y_true, curves
+        As for `cox_snell_residuals`.
 
     References
     ----------

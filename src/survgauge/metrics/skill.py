@@ -42,6 +42,17 @@ SKILLS: dict[str, Callable[..., Any]] = {
 def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurves:
     """Kaplan-Meier of the reference set as the prediction for n subjects, stored once.
 
+    Parameters
+    ----------
+    y_train : outcomes or Reference
+        Reference set.
+    n : int
+        Number of subjects, all with the same curve.
+    tail : str
+        How curves go on past the last time; see `SurvivalCurves`.
+
+    Examples
+    --------
     >>> reference_curves(([1, 2, 3, 4], [1, 0, 1, 1]), 1000)
     SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
     """
@@ -109,6 +120,15 @@ def skill_details(
 ) -> Details:
     """`skill` with what lies behind it; both losses are in the support.
 
+    Parameters
+    ----------
+    metric, y_true, predicted, y_train, baseline
+        As for `skill`.
+    **options
+        Options of the metric.
+
+    Examples
+    --------
     >>> y = ([2, 5, 8, 9], [1, 0, 1, 1])
     >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
     >>> details = skill_details("ibs", y, curves)
@@ -146,7 +166,18 @@ def brier_skill(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveRe
 
         IPA(t) = 1 - BS(t) / BS_KM(t);  `mean` is 1 - IBS / IBS_KM over the same times.
 
-    Parameters are those of `brier_score`. NaN where Kaplan-Meier makes no error.
+    NaN where Kaplan-Meier makes no error.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    curves : SurvivalCurves
+        One curve per subject; anything that `as_curves` reads.
+    times : array-like of shape (k,)
+        Distinct times in any order; the result has them sorted.
+    **options
+        Other options of `brier_score`.
 
     References
     ----------

@@ -45,6 +45,17 @@ def time_error_details(
 ) -> TimeErrorDetails:
     """`time_error` with what lies behind it: losses, weights, convention, support.
 
+    Parameters
+    ----------
+    y_true, predicted
+        As for `time_error`.
+    method
+        As for `time_error`.
+    **options
+        Other options of `time_error`.
+
+    Examples
+    --------
     >>> y = ([2, 4, 6, 8], [1, 0, 1, 1])
     >>> d = time_error_details(y, [3, 3, 3, 3], method="ipcw_t")
     >>> round(d.value, 3), d.support["censored"], d.convention["reference"]
@@ -71,8 +82,17 @@ def time_errors(
 ) -> dict[str, TimeErrorDetails]:
     """Several methods at once, sharing one look-up per subject.
 
-    Parameters are those of `time_error`, with `methods` instead of `method`.
+    Parameters
+    ----------
+    y_true, predicted
+        As for `time_error`.
+    methods : sequence of str
+        Names of methods of `time_error`.
+    y_train, loss, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
+        As for `time_error`.
 
+    Examples
+    --------
     >>> y = ([2, 4, 6, 8], [1, 0, 1, 1])
     >>> errors = time_errors(y, [3, 3, 3, 3], methods=("uncensored", "po"))
     >>> {name: round(details.value, 3) for name, details in errors.items()}
@@ -342,8 +362,15 @@ def _like_time_error(loss: str) -> Callable[[Callable[..., float]], Callable[...
 def mae(mean: float) -> float:
     """Mean absolute error under censoring: `time_error` with the absolute loss.
 
-    Takes the arguments of `time_error` but `loss`.
+    Parameters
+    ----------
+    y_true, predicted
+        As for `time_error`.
+    y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
+        As for `time_error`; there is no `loss`.
 
+    Examples
+    --------
     >>> mae(([2, 5, 7], [1, 1, 1]), [3, 5, 6])
     0.6666666666666666
     """
@@ -354,8 +381,17 @@ def mae(mean: float) -> float:
 def mse(mean: float) -> float:
     """Mean squared error under censoring: `time_error` with the squared loss.
 
-    Takes the arguments of `time_error` but `loss`; of curves the mean is the prediction.
+    Of curves the mean is the prediction.
 
+    Parameters
+    ----------
+    y_true, predicted
+        As for `time_error`.
+    y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
+        As for `time_error`; there is no `loss`.
+
+    Examples
+    --------
     >>> mse(([2, 5, 7], [1, 1, 1]), [3, 5, 5])
     1.6666666666666667
     """
@@ -366,8 +402,17 @@ def mse(mean: float) -> float:
 def rmse(mean: float) -> float:
     """Root of the mean squared error under censoring, in the unit of time.
 
-    Takes the arguments of `time_error` but `loss`; of curves the mean is the prediction.
+    Of curves the mean is the prediction.
 
+    Parameters
+    ----------
+    y_true, predicted
+        As for `time_error`.
+    y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
+        As for `time_error`; there is no `loss`.
+
+    Examples
+    --------
     >>> rmse(([2, 5, 7, 9], [1, 1, 1, 1]), [4, 5, 7, 7])
     1.4142135623730951
     """

@@ -53,10 +53,14 @@ def evaluate_dask(
     frame : dask.dataframe.DataFrame, list of delayed frames, or path to Parquet
         The test set, with outcomes and predictions. Of Parquet every row group is a piece of work;
         all workers must see the files.
+    y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline
+        As for `evaluate_stream`.
+    time_column, event_column, weight_column, by, apart, unit
+        As for `evaluate_stream`.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
-    y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline, apart
-        As for `evaluate_stream`, as are the columns, `by`, `unit` and `settings`.
+    **settings
+        As for `evaluate_stream`.
 
     Returns
     -------

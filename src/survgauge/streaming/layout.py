@@ -25,7 +25,13 @@ GRID_KEY = "survgauge.times"
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """A column with one predicted time a subject."""
+    """A column with one predicted time a subject.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    """
 
     column: str
 
@@ -45,7 +51,13 @@ class TimeColumn:
 
 @dataclass(frozen=True)
 class RiskColumn(TimeColumn):
-    """A column with one risk score a subject: higher means sooner."""
+    """A column with one risk score a subject: higher means sooner.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    """
 
     def of(self, batch: Batch) -> Any:
         """Read the predictions of a batch."""
