@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -233,7 +234,10 @@ def _integrated(name: str) -> Compute:
     """One of the integrated scores; the others that were asked for come from the same pass."""
 
     def compute(problem: Problem, prediction: Prediction) -> Measured:
-        waiting: dict[str, Measured] = problem.cached(("integrated", id(prediction)), dict)
+        # By the prediction itself, not by its id: another object may get a deleted one's.
+        shared: WeakKeyDictionary[Prediction, dict[str, Measured]]
+        shared = problem.cached("integrated", WeakKeyDictionary)
+        waiting = shared.setdefault(prediction, {})
         if name not in waiting:
             _check_horizon(problem)
             losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]

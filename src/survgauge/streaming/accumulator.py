@@ -19,7 +19,7 @@ from .layout import located
 from .mean_curves import MeanCurves
 from .plan import Plan
 from .spill import Piece
-from .sums import BASELINE, SumCells, draws, score_chunk
+from .sums import BASELINE, ModelName, SumCells, draws, score_chunk
 
 #: Rows that are scored together: their numbers fit the cache.
 CHUNK_ROWS = 65_536
@@ -120,12 +120,12 @@ class Accumulator:
         plan, y, models = self.plan, chunk.y, chunk.predictions
         problem = plan.of(y)
         counts = draws(chunk, plan.n_boot, plan.seed) if chunk.counts is None else chunk.counts
-        known = dict(models)
+        known: dict[ModelName, Prediction] = dict(models.items())
         if plan.baseline and plan.sums:
             known[BASELINE] = plan.baseline_prediction(len(y))
         scored = score_chunk(problem, known, plan.sums)
         if plan.tails:
-            held: dict[str, Prediction] = {
+            held: dict[ModelName, Prediction] = {
                 name: Prediction(p.curves.held(), None, None)
                 for name, p in models.items()
                 if p.curves is not None

@@ -260,7 +260,7 @@ def _tails(parts: Accumulator, confidence: float) -> list[EvaluationWarning]:
         return []
     if max(parts.shares.values()) / parts.rows <= TAIL_SHARE / 2:
         return []
-    names = {model: model or BASELINE_NAME for model in held.models}
+    names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
     if BASELINE_NAME in held.models:  # a model takes its place
         names.pop(BASELINE, None)
     try:

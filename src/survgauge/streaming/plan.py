@@ -28,6 +28,17 @@ from .sums import SamePrediction, is_sum
 FORESIGHT = ("brier", "ibs", "ibll", "km_calibration", *AT_TIME)
 #: Metrics that need every curve to be compared with every other.
 NEVER = ("antolini",)
+#: Metrics with sums of their own kind, beside the ratios and those that are kept as columns.
+_OWN_SUMS = ("d_calibration", "km_calibration")
+
+
+def streams(name: str) -> bool:
+    """Whether a metric has a form for streams; one that is only registered has none.
+
+    >>> streams("crps"), streams("antolini")
+    (True, False)
+    """
+    return is_sum(name) or name in (*RANKED, *AT_TIME, *_OWN_SUMS)
 
 
 def chosen_names(metrics: Any) -> list[str]:
@@ -42,6 +53,12 @@ def chosen_names(metrics: Any) -> list[str]:
         raise InputError(
             f"{never[0]} compares every curve with every other and cannot be streamed; leave it "
             "out of `metrics`, or use `evaluate` on curves in memory"
+        )
+    unknown = [name for name in names if not streams(name)]
+    if unknown:
+        raise InputError(
+            f"metrics: {unknown[0]!r} has no form for streams, which add up parts of the test set; "
+            "leave it out, or use `evaluate` on predictions in memory"
         )
     return names
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,16 @@ from ..surrogates import METHODS, Setting, Surrogates, make_setting
 from .chunks import Chunk
 from .moments import Moments
 
-#: Stands for Kaplan-Meier of the reference set among the models.
-BASELINE = ""
+
+class Baseline(Enum):
+    """Kaplan-Meier of the reference set among the models: no model can be called the same."""
+
+    KAPLAN_MEIER = "Kaplan-Meier"
+
+
+BASELINE = Baseline.KAPLAN_MEIER
+ModelName = str | Baseline
+
 _LOSS_OF = {"mae": "absolute", "mse": "squared", "rmse": "squared"}
 _MEANS = ("brier", "ibs", "ibll", "crps", "log_likelihood")
 
@@ -95,16 +104,18 @@ def points_of(curves: SurvivalCurves, tau: float | None) -> dict[str, float]:
 class SumCells:
     """All models under one metric (all models' a_i and the shared s_i), over all chunks so far."""
 
-    def __init__(self, models: Iterable[str], n_boot: int = 0) -> None:
+    def __init__(self, models: Iterable[ModelName], n_boot: int = 0) -> None:
         self.models = tuple(models)
         self.moments = Moments(len(self.models) + 1)
-        self.convention: dict[str, dict[str, Any]] = {}
+        self.convention: dict[ModelName, dict[str, Any]] = {}
         self.support = {model: SupportSum() for model in self.models}
-        self.undefined: dict[str, str] = {}
+        self.undefined: dict[ModelName, str] = {}
         #: Sums of resampled subjects, (n_boot, models + 1).
         self.replicates: Floats = np.zeros((n_boot, len(self.models) + 1))
 
-    def update(self, parts: dict[str, Part], chunk: Chunk, counts: Floats | None, n: int) -> None:
+    def update(
+        self, parts: dict[ModelName, Part], chunk: Chunk, counts: Floats | None, n: int
+    ) -> None:
         """Add a chunk; `counts` (n_boot, n) say how often its subjects are drawn."""
         shared: Floats | None = None
         for model in self.models:
@@ -153,7 +164,7 @@ class SumCells:
                 self.undefined.setdefault(model, other.undefined[model])
         self.replicates = self.replicates + other.replicates
 
-    def measured(self, model: str, root: bool = False) -> SumMeasured:
+    def measured(self, model: ModelName, root: bool = False) -> SumMeasured:
         """Return the metric of one model; raise where it is undefined."""
         if model in self.undefined:
             raise UndefinedMetricError(self.undefined[model])
@@ -221,11 +232,11 @@ class SumMeasured:
 # -- a chunk -----------------------------------------------------------------------------------
 
 
-Scored = dict[str, dict[str, Part]]
+Scored = dict[str, dict[ModelName, Part]]
 
 
 def score_chunk(
-    problem: Problem, predictions: dict[str, Prediction], metrics: Iterable[Metric]
+    problem: Problem, predictions: dict[ModelName, Prediction], metrics: Iterable[Metric]
 ) -> Scored:
     """Score all models under all metrics of the kind: {key of the metric: {model: part}}.
 
@@ -277,7 +288,7 @@ def _mean_part(metric: Metric, problem: Problem, prediction: Prediction, strict:
 
 
 def _time_errors(
-    problem: Problem, predictions: dict[str, Prediction], losses: dict[str, list[str]]
+    problem: Problem, predictions: dict[ModelName, Prediction], losses: dict[str, list[str]]
 ) -> Scored:
     """All time errors of all models; surrogates and look-ups are made once for all."""
     options = {name: value for name, value in problem.options.items() if name != "normalize"}
