@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Ints
+from ._estimators import meaning_of_predict
 from ._random import check_seed, stream
+from .curves import SurvivalCurves
 from .errors import InputError, UndefinedMetricError, one_of
 from .metrics.problem import Problem, check_options
 from .metrics.registry import REGISTRY
@@ -28,9 +30,18 @@ class Scorer:
     metric is undefined on a fold the score is NaN with a warning, so that a search goes on.
     """
 
-    def __init__(self, name: str, y_train: Any = None, settings: dict[str, Any] | None = None):
+    def __init__(
+        self,
+        name: str,
+        y_train: Any = None,
+        settings: dict[str, Any] | None = None,
+        predicts: str | None = None,
+    ):
         one_of("name", name, REGISTRY)
+        if predicts is not None:
+            one_of("predicts", predicts, ("time", "risk"))
         self.name, self.y_train, self.settings = name, y_train, settings or {}
+        self.predicts = predicts
         accepted = inspect.signature(Problem.of).parameters
         check_options({k: v for k, v in self.settings.items() if k not in accepted})
 
@@ -48,7 +59,7 @@ class Scorer:
         if sample_weight is not None:
             outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
         metric = REGISTRY[self.name]
-        prediction = predict(estimator, X)
+        prediction = predict(estimator, X, self.predicts)
         if not prediction.has(metric.needs):
             raise InputError(
                 f"{self.name} needs {metric.needs}, but {type(estimator).__name__} gives "
@@ -93,7 +104,9 @@ def _uses_reference(name: str) -> bool:
     return REGISTRY[name].needs == "times" and not name.endswith(("uncensored", "hinge"))
 
 
-def scorer(name: str, *, y_train: Any = None, **settings: Any) -> Scorer:
+def scorer(
+    name: str, *, y_train: Any = None, predicts: str | None = None, **settings: Any
+) -> Scorer:
     """Make a scikit-learn scorer for a metric.
 
     Parameters
@@ -104,6 +117,11 @@ def scorer(name: str, *, y_train: Any = None, **settings: Any) -> Scorer:
         Reference set for all folds. Without it the scorer asks the estimator what it was trained on
         (`survgauge.models` remember it, as does `from_sklearn`); where the estimator does not say,
         the test fold is its own reference.
+    predicts : {None, "time", "risk"}
+        What the estimator's ``predict`` gives, for estimators that have no method with a plainer
+        name (`predict_curves`, `predict_survival_function`, `predict_time`, `predict_risk`): times,
+        or risks, higher meaning sooner. It is known for scikit-survival, for XGBoost by its
+        objective, and for scikit-learn's regressors; others are refused without it.
     **settings
         As in `evaluate`: time, tau, convention, ...
 
@@ -118,11 +136,14 @@ def scorer(name: str, *, y_train: Any = None, **settings: Any) -> Scorer:
     >>> scorer("mae_hinge")(Constant(), np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1]))
     -1.6666666666666667
     """
-    return Scorer(name, y_train, settings)
+    return Scorer(name, y_train, settings, predicts)
 
 
-def predict(estimator: Any, X: Any) -> Prediction:
-    """Ask an estimator for the most that it can say: curves, times, or a risk."""
+def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
+    """Ask an estimator for the most that it can say: curves, times, or a risk.
+
+    `predicts` ("time" or "risk") says what plain `predict` gives where it is not known.
+    """
     *before, final = _steps(estimator)
     for step in before:
         X = step.transform(X)
@@ -133,15 +154,34 @@ def predict(estimator: Any, X: Any) -> Prediction:
     if hasattr(final, "predict_survival_function"):
         return Prediction.of(final.predict_survival_function(X), n, name)
     if hasattr(final, "predict_time"):
-        return Prediction.of(np.asarray(final.predict_time(X)), n, name)
+        return Prediction.of(_plain(final.predict_time(X)), n, name)
+    if hasattr(final, "predict_risk"):
+        return Prediction.of(_as_risk(final.predict_risk(X)), n, name)
     if not hasattr(final, "predict"):
         raise InputError(
-            f"{name} must have predict_curves, predict_survival_function, predict_time or predict"
+            f"{name} must have predict_curves, predict_survival_function, predict_time, "
+            "predict_risk or predict"
         )
-    given = np.asarray(final.predict(X))
-    # scikit-survival's `predict` is a risk score; a regressor's is a time.
-    is_risk = type(final).__module__.split(".")[0] == "sksurv"
-    return Prediction.of(RiskScores(given) if is_risk else given, n, name)
+    given = _plain(final.predict(X))
+    if isinstance(given, RiskScores | SurvivalCurves):
+        return Prediction.of(given, n, name)
+    meaning = predicts or meaning_of_predict(final)
+    if meaning is None:
+        raise InputError(
+            f"{name}.predict may give times or risks, and nothing says which; name the method "
+            "predict_time or predict_risk, return RiskScores, or give "
+            'predicts="time" or predicts="risk" to the scorer'
+        )
+    return Prediction.of(_as_risk(given) if meaning == "risk" else given, n, name)
+
+
+def _plain(given: Any) -> Any:
+    """An array, unless it says itself what it is."""
+    return given if isinstance(given, RiskScores | SurvivalCurves) else np.asarray(given)
+
+
+def _as_risk(given: Any) -> RiskScores:
+    return given if isinstance(given, RiskScores) else RiskScores(np.asarray(given))
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import pytest
 import survgauge as sg
 
 sklearn = pytest.importorskip("sklearn")
-from sklearn.base import BaseEstimator  # noqa: E402
+from sklearn.base import BaseEstimator, RegressorMixin  # noqa: E402
 from sklearn.linear_model import LinearRegression  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_validate  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -118,3 +118,100 @@ def test_folds_are_alike_and_cover_everybody_once():
         sg.SurvivalKFold(1)
     with pytest.raises(sg.InputError, match="at least n_splits"):
         list(sg.SurvivalKFold(5).split(None, ([1.0], [1])))
+
+
+# -- a risk is known as a risk, or refused -------------------------------------------------------
+
+
+def signed(y):
+    return np.where(y["event"], y["time"], -y["time"])
+
+
+class Ranks(BaseEstimator):
+    """Gives minus the log of the true scale, in whichever way it is asked to."""
+
+    def __init__(self, wrap=False):
+        self.wrap = wrap
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return sg.RiskScores(-X[:, 0]) if self.wrap else -X[:, 0]
+
+
+class NamedRanks(Ranks):
+    def predict_risk(self, X):
+        return -X[:, 0]
+
+    def predict(self, X):
+        raise AssertionError("predict_risk says more")
+
+
+def test_what_predict_gives_is_declared_recognised_or_refused():
+    X, y = data(200)
+    true = sg.concordance_index(y, -X[:, 0])
+    assert true > 0.6
+    harrell = sg.scorer("harrell")
+    with pytest.raises(sg.InputError, match=r"Ranks.predict may give times or risks.*predicts="):
+        harrell(Ranks(), X, y)
+    with pytest.raises(sg.InputError, match="may give times or risks"):
+        sg.scorer("mae_hinge")(Ranks(), X, y)
+    assert harrell(Ranks(wrap=True), X, y) == true
+    assert harrell(NamedRanks(), X, y) == true
+    assert harrell(make_pipeline(NamedRanks()), X, y) == true
+    assert sg.scorer("harrell", predicts="risk")(Ranks(), X, y) == true
+    assert sg.scorer("harrell", predicts="time")(Ranks(), X, y) == pytest.approx(1 - true)
+    with pytest.raises(sg.InputError, match="mae_po needs times, but Ranks gives risk only"):
+        sg.scorer("mae_po", predicts="risk")(Ranks(), X, y)
+    with pytest.raises(sg.InputError, match="predicts must be one of"):
+        sg.scorer("harrell", predicts="hazard")
+    assert pickle.loads(pickle.dumps(sg.scorer("uno", predicts="risk"))).predicts == "risk"
+
+
+def test_xgboost_is_known_by_its_objective():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data(300)
+    options = {"n_estimators": 20, "max_depth": 2, "n_jobs": 1}
+    cox = xgboost.XGBRegressor(objective="survival:cox", **options).fit(X, signed(y))
+    hazard = cox.predict(X)
+    expected = sg.concordance_index(y, hazard)
+    assert expected > 0.6
+    assert sg.scorer("harrell")(cox, X, y) == expected
+    assert sg.scorer("harrell")(make_pipeline("passthrough", cox), X, y) == expected
+    with pytest.raises(sg.InputError, match="gives risk only"):
+        sg.scorer("mae_hinge")(cox, X, y)
+    plain = xgboost.XGBRegressor(**options).fit(X, y["time"])
+    assert sg.scorer("harrell")(plain, X, y) == sg.concordance_index(y, -plain.predict(X))
+
+    class Holder(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.model_ = cox
+            return self
+
+        def predict(self, X):
+            return self.model_.predict(X)
+
+    with pytest.raises(sg.InputError, match=r"Holder.predict may give times or risks"):
+        sg.scorer("harrell")(Holder().fit(X, y), X, y)
+    assert sg.scorer("harrell", predicts="risk")(Holder().fit(X, y), X, y) == expected
+
+
+def test_scikit_survivals_predict_is_a_risk_unless_it_says_otherwise():
+    sksurv = pytest.importorskip("sksurv.svm")
+    X, y = data(120)
+    for ratio, sign in ((1.0, 1.0), (0.0, -1.0)):  # ranks, or regression on log times
+        model = sksurv.FastSurvivalSVM(rank_ratio=ratio, fit_intercept=ratio == 0, max_iter=50)
+        model.fit(X, y)
+        expected = sg.concordance_index(y, sign * model.predict(X))
+        assert expected > 0.6
+        assert sg.scorer("harrell")(model, X, y) == expected
+
+
+@pytest.mark.parametrize("objective", ["survival:cox", "survival:aft", "rank:pairwise"])
+def test_from_sklearn_refuses_objectives_that_are_not_fitted_to_times(objective):
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(objective=objective)
+    for estimator in (model, make_pipeline(StandardScaler(), model)):
+        with pytest.raises(sg.InputError, match=f"estimator: .*{objective}.*guides/xgboost.md"):
+            sg.models.from_sklearn(estimator)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats
+from .._estimators import objective_of, ranks_only
 from ..adapters import as_curves
 from ..curves import SurvivalCurves
 from ..errors import InputError
@@ -24,8 +25,9 @@ def from_sklearn(estimator: Any, *, repair: str | None = None) -> SurvivalModel:
     estimator : object
         With ``predict_survival_function``, as scikit-survival's have: it is fitted to
         ``(X, structured array)`` and gives curves. Otherwise a regressor whose ``predict`` gives
-        times: it is fitted to the uncensored rows. A pipeline or search around either will do;
-        `X` must be numbers without gaps all the same.
+        times: it is fitted to the uncensored rows. One whose objective learns an order
+        (XGBoost's ``survival:cox``) is refused. A pipeline or search around either will do; `X`
+        must be numbers without gaps all the same.
     repair : {None, "running_minimum", "isotonic"}
         For curves that rise; None: refuse them.
 
@@ -57,6 +59,20 @@ def from_sklearn(estimator: Any, *, repair: str | None = None) -> SurvivalModel:
         raise InputError(
             f"{type(estimator).__name__} gives risk scores, neither curves nor times; pass them to "
             "evaluate as RiskScores"
+        )
+    if ranks_only(_final(estimator)):
+        raise InputError(
+            f"estimator: {type(estimator).__name__} with objective "
+            f"{objective_of(_final(estimator))!r} learns an order, neither curves nor times, and "
+            "must see censored subjects; fit it yourself and pass its predictions to evaluate as "
+            "RiskScores, or give an estimator of your own a method predict_risk for searches (see "
+            "guides/xgboost.md)"
+        )
+    if objective_of(_final(estimator)) == "survival:aft":
+        raise InputError(
+            f"estimator: {type(estimator).__name__} with objective 'survival:aft' is fitted to "
+            "bounds of times, which cannot be handed over here; fit it with xgboost.train and make "
+            "curves with curves_from_aft (see guides/xgboost.md)"
         )
     return TimeEstimator(estimator)
 
