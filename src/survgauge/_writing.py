@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,6 +29,39 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         # Putting a file in its place would destroy, for one, the null device.
         raise InputError(f"cannot write {target}: it is a device or a pipe, not a file")
     return target
+
+
+def check_outputs(
+    targets: Mapping[str, str | None], inputs: Iterable[str | os.PathLike[str]]
+) -> None:
+    """Refuse, before any work, targets that cannot be written or that would destroy an input.
+
+    Parameters
+    ----------
+    targets : mapping
+        Paths by the option that names them; None and ``-`` (standard output) are left out.
+    inputs : iterable of path
+        What is read: the same file under another name (link, relative path, other case) counts.
+    """
+    taken = [(os.fspath(path), os.fspath(path)) for path in inputs]
+    for option, path in targets.items():
+        if path is None or path == "-":
+            continue
+        place = str(check_target(path))
+        for other, name in taken:
+            if is_same_file(place, other):
+                raise InputError(f"{option} {path} would overwrite {name}; give another name")
+        taken.append((place, path))
+
+
+def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one file, be it through links, or to one place without a file."""
+    with suppress(OSError, ValueError):  # one of them does not exist, or cannot
+        return os.path.samefile(one, other)
+    try:
+        return os.path.realpath(one) == os.path.realpath(other)
+    except (OSError, ValueError):
+        return False
 
 
 def write_atomically(path: str | Path, content: str | bytes | Callable[[str], object]) -> Path:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._writing import write_atomically
+from ._writing import check_outputs, write_atomically
 from .errors import InputError, MissingExtraError
-from .files import read_outcomes
+from .files import PARQUET, read_outcomes
 
 _ADDED = ("time", "event", "true_time")
-_PARQUET = (".parquet", ".pq")
 
 
 def add_commands(commands: Any) -> None:
@@ -50,6 +49,9 @@ def run(args: argparse.Namespace) -> int:
     """Draw, write, and say in one line what came out."""
     from .censoring import semisynthetic
 
+    inputs = [path for path in (args.data, args.external) if path is not None]
+    check_outputs({"--out": args.out, "--plot": args.plot}, inputs)
+    _check_formats(args)
     columns = {"time": args.time_column, "event": args.event_column}
     y = read_outcomes(args.data, **columns)
     external = None if args.external is None else read_outcomes(args.external, **columns)
@@ -85,7 +87,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_parquet(path: str) -> bool:
-    return Path(path).suffix.lower() in _PARQUET
+    return Path(path).suffix.lower() in PARQUET
+
+
+def _check_formats(args: argparse.Namespace) -> None:
+    """Refuse, before anything is written, a format that cannot be written."""
+    if _is_parquet(args.out):
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("writing Parquet", "parquet") from error
+    if args.plot:
+        try:
+            from matplotlib.backend_bases import FigureCanvasBase
+        except ImportError as error:
+            raise MissingExtraError("survgauge censor --plot", "plot") from error
+        known = FigureCanvasBase.get_supported_filetypes()
+        ending = Path(args.plot).suffix.lower().lstrip(".")
+        if ending not in known:
+            raise InputError(
+                f"--plot {args.plot}: the name must end in a format of matplotlib "
+                f"({', '.join(sorted(known))}); got {ending or 'no ending'}"
+            )
 
 
 def _read(path: str) -> tuple[Any, Any]:
@@ -97,6 +120,9 @@ def _read(path: str) -> tuple[Any, Any]:
     try:
         if _is_parquet(path):
             typed = pd.read_parquet(path)
+            named = [name for name in typed.index.names if name is not None]
+            if named:  # columns that pandas kept as its index
+                typed = typed.reset_index(named)
             return typed, typed
         options = {"encoding": "utf-8-sig", "skipinitialspace": True}
         text = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
@@ -118,11 +144,8 @@ def _write(features: Any, data: Any, path: str) -> None:
         table[name] = values.astype(np.int64) if whole else values
     table.insert(table.columns.get_loc("true_time"), "event", data.y.event.astype(np.int64))
     if _is_parquet(path):
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("writing Parquet", "parquet") from error
-        write_atomically(path, lambda place: table.to_parquet(place, index=False))
+        options = {"index": False, "engine": "pyarrow", "write_page_checksum": True}
+        write_atomically(path, lambda place: table.to_parquet(place, **options))
     else:
         write_atomically(path, lambda place: table.to_csv(place, index=False))
 

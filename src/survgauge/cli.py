@@ -7,10 +7,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
+from typing import Any, NoReturn
 
 from . import __version__
-from .errors import SurvgaugeError
+from ._terminal import Visible, visible
+from .errors import InputError, SurvgaugeError
 
 #: Modules with an `add_commands(subparsers)` function.
 _COMMANDS = (
@@ -23,8 +26,16 @@ _COMMANDS = (
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, like every other error, instead of printing the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what `main` prints."""
+        raise InputError(f"{message}; '{self.prog} --help' lists the arguments")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="survgauge",
         description="Evaluate survival (time-to-event) predictions, in units people care about.",
     )
@@ -45,23 +56,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        args = _parser().parse_args(arguments)
-        status = int(args.run(args))
-        sys.stdout.flush()
+        shown: Any = Visible(sys.stdout)  # names come from files
+        with redirect_stdout(shown):
+            args = _parser().parse_args(arguments)
+            status = int(args.run(args))
+            sys.stdout.flush()
         return status
-    except SurvgaugeError as error:
-        if debug:
-            raise
-        print(f"survgauge: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         # The reader of our output has gone: not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
+    except (SurvgaugeError, OSError) as error:
         if debug:
             raise
-        print(f"survgauge: {error}", file=sys.stderr)
+        print(f"survgauge: {visible(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("survgauge: interrupted", file=sys.stderr)

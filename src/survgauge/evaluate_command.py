@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ._writing import check_target, write_atomically
+from ._writing import check_outputs, write_atomically
 from .errors import InputError
 from .files import PARQUET, is_column, read_outcomes, read_predictions
 
@@ -60,7 +62,7 @@ def add_commands(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write JSON."""
-    _check_outputs(args)
+    check_outputs({"--html": args.html, "--json": args.json}, _inputs(args))
     result = _evaluate_stream(args) if _wants_stream(args) else _evaluate_files(args)
     if args.html:
         options = {} if args.title is None else {"title": args.title}
@@ -154,17 +156,16 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
     )
 
 
-def _check_outputs(args: argparse.Namespace) -> None:
-    """Refuse, before any work, files that cannot be written or that would be lost."""
-    used = {Path(path).resolve(): path for path in (args.test, args.train) if path}
-    used |= {Path(item.partition("=")[2]).resolve(): item for item in args.pred}
-    for flag, path in (("--html", args.html), ("--json", args.json)):
-        if path is None or path == "-":
-            continue
-        place = check_target(path).resolve()
-        if place in used:
-            raise InputError(f"{flag} {path} would overwrite {used[place]}; give another name")
-        used[place] = path
+def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
+    """Yield every file that the command reads, those of folders one by one."""
+    named = [args.test, args.train, *map(_target, args.pred), *map(_target, args.grid)]
+    for name in filter(None, named):
+        yield name
+        with suppress(OSError, ValueError):  # reading says what is wrong with it
+            if not Path(name).is_file():
+                from .streaming.parquet import parquet_files
+
+                yield from parquet_files(name)
 
 
 def _groups(path: str, column: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ class Table:
             self.names, self._columns = _read_parquet(self.path)
         else:
             self.names, self._columns = _read_csv(self.path)
-        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
+        repeated = sorted(name for name, count in Counter(self.names).items() if count > 1)
         if repeated:
             raise InputError(f"{self.path}: columns appear twice: {', '.join(repeated[:5])}")
+        self._places = {name: k for k, name in enumerate(self.names)}
 
     def __len__(self) -> int:
         return len(self._columns[0]) if self._columns else 0
@@ -82,7 +84,7 @@ class Table:
         return np.asarray([str(word) for word in words])
 
     def _index(self, name: str) -> int:
-        if name not in self.names:
+        if name not in self._places:
             shown = ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "")
             hint = {
                 "time": "; name it with --time-column",
@@ -90,7 +92,7 @@ class Table:
             }.get(name, "")
             close = did_you_mean(name, self.names)
             raise InputError(f"{self.path}: no column {name!r}{close}; columns are {shown}{hint}")
-        return self.names.index(name)
+        return self._places[name]
 
 
 def read_outcomes(path: str | Path, time: str = "time", event: str = "event") -> Outcomes:
@@ -176,7 +178,9 @@ def _read_parquet(path: Path) -> tuple[list[str], list[Any]]:
     except ImportError as error:
         raise MissingExtraError("reading Parquet", "parquet") from error
     try:
-        table = pq.read_table(path)
+        # Not `read_table`, which refuses columns of the same name in words of its own.
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
     return list(table.column_names), [c.to_numpy(zero_copy_only=False) for c in table.columns]

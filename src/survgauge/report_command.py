@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ._writing import check_target, write_atomically
+from ._writing import check_outputs, write_atomically
 from .errors import InputError, SurvgaugeError
 
 
@@ -29,7 +30,7 @@ def add_commands(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
     place = Path(args.results)
-    check_target(args.html)
+    check_outputs({"--html": args.html}, _inputs(place))
     options = {} if args.title is None else {"title": args.title}
     if place.is_dir():
         from .experiment import Results
@@ -54,6 +55,14 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{place}: no such file or folder")
     print(f"report written to {path}")
     return 0
+
+
+def _inputs(place: Path) -> Iterator[Path]:
+    """Yield what the page is made from: a file, or every file of a store."""
+    yield place
+    if place.is_dir():
+        # A page that an earlier call wrote into the folder may be written again.
+        yield from (p for p in place.rglob("*") if p.suffix in (".json", ".parquet", ".npz"))
 
 
 def _saved(path: Path) -> dict[str, Any]:

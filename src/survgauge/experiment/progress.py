@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from .._terminal import visible
 from .plan import Cell
 
 
@@ -113,7 +114,7 @@ class Lines(Progress):
 
     def say(self, text: str) -> None:
         """Print a line."""
-        print(text, file=self.stream, flush=True)
+        print(visible(text), file=self.stream, flush=True)
 
     def show(self, cell: Cell, status: str, message: str) -> None:
         """Print at the end, after failures, and now and then."""
@@ -153,7 +154,7 @@ class Live(Progress):
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.console.print(text, markup=False, highlight=False)
+        self.console.print(visible(text), markup=False, highlight=False)
 
     def show(self, cell: Cell, status: str, message: str) -> None:
         """Move the bar."""

@@ -147,7 +147,8 @@ def _column(target: str, grid: Any, rules: dict[str, Any], test: str) -> Any:
     if grid is not None or target.endswith("*"):
         return CurveColumns(target, grid, **rules)
     _, batch = Rows(test).schema_batch()
-    kind = batch.schema.field(target).type if target in batch.schema.names else ""
+    # A column that is missing or there twice is refused, with its file, where it is read.
+    kind = batch.schema.field(target).type if batch.schema.names.count(target) == 1 else ""
     return CurveColumns(target, None, **rules) if "list" in str(kind) else TimeColumn(target)
 
 
