@@ -129,6 +129,23 @@ class TestCounts:
                     if whole.pairs > 0:
                         np.testing.assert_allclose(other.psi, whole.psi, atol=1e-12)
 
+    @pytest.mark.parametrize("n", range(2, 20))
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_inversions_of_few_elements(self, n, weighted):
+        # Up to 16 elements are one leaf, whose sums share their memory with the results; NumPy
+        # before 2 does not notice when an assignment by index overwrites what it still has to read.
+        rank = np.arange(n, dtype=np.int32)[::-1].copy()
+        left = right = np.linspace(1.0, 2.0, n) if weighted else None
+        later, earlier = inversions(rank, np.ones(n, dtype=bool) if left is None else left, right)
+        w = np.ones(n) if right is None else right
+        np.testing.assert_allclose(later, w.sum() - np.cumsum(w), atol=1e-12)
+        np.testing.assert_allclose(earlier, np.cumsum(w) - w, atol=1e-12)
+
+    def test_values_go_to_places_in_their_own_memory(self):
+        values = np.arange(40.0)
+        _inversions._put(values, values.view(), np.arange(40)[::-1])
+        assert values.tolist() == list(range(39, -1, -1))
+
     def test_inversions_of_one_element(self):
         later, earlier = inversions(np.zeros(1, dtype=np.int32), np.ones(1, dtype=bool), None)
         assert later.tolist() == [0]

@@ -65,9 +65,11 @@ def _by_rank(
             node.split(1 << (level + _LEAF_BITS), leaf << level)
         node.finish(leaf)
         place = (node.code >> _LEAF_BITS) * leaf + (node.code & ((1 << _LEAF_BITS) - 1)) - start
-        later[rows][place] = node.later
+        # A node that was never split still shares its memory with what is written here, and an
+        # assignment by index reads what it has just written (NumPy before 2 does).
+        _put(node.later, later[rows], place)
         if left is not None:
-            earlier[rows][place] = node.earlier
+            _put(node.earlier, earlier[rows], place)
 
     run_all(split_to_the_end, range(0, later.size, leaf << low))
     return later, earlier
@@ -174,6 +176,11 @@ def back(values: Counts, order: Ints) -> Counts:
     original = np.empty_like(values)
     original[order] = values
     return original
+
+
+def _put(values: Counts, out: Counts, place: Counts) -> None:
+    """Values to their places in `out`, which may be the same memory."""
+    out[place] = values.copy() if np.may_share_memory(values, out) else values
 
 
 def _moved(values: Counts, order: Counts) -> Counts:
