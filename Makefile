@@ -8,13 +8,14 @@ export SURVGAUGE_DATA := $(DATA)
 endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint test-fast test-slow test-peer bench bench-check docs clean
+.PHONY: help demo test lint test-fast test-slow test-peer fuzz bench bench-check docs clean
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
 	@echo "make test       lint, types, layers, unit and property tests, doctests"
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
+	@echo "make fuzz       random calls against loops and rules (SEED, MINUTES, CALLS, KIND, CASE)"
 	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
 	@echo "make bench-check  fails if something has become slower than the stored baseline"
@@ -54,6 +55,11 @@ test-slow: $(VENV)/.test
 test-peer: benchmarks/requirements.txt
 	bash benchmarks/environment.sh
 	PYTHONPATH=src .venv-bench/bin/python -m pytest -m peer tests/peer
+
+fuzz: $(VENV)/.test
+	PYTHONPATH=src:tests OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --seed $(or $(SEED),0) \
+	  --minutes $(or $(MINUTES),5) --calls $(or $(CALLS),1e12) \
+	  $(addprefix --kind ,$(KIND)) $(addprefix --case ,$(CASE))
 
 $(VENV)/.docs: $(VENV)/.base
 	$(PIP) -e ".[docs]"
