@@ -21,7 +21,7 @@ BESIDE = {
 }
 INTERVALS = {
     "analytic": "analytic",
-    "bootstrap-log": "bootstrap, log scale",
+    "bootstrap-log": "bootstrap",
     "test": "none, the value is a p-value",
 }
 HEAD = """# Metrics
@@ -53,6 +53,12 @@ def bound(value: float) -> str:
     return "∞" if value == float("inf") else "-∞" if value == float("-inf") else f"{value:g}"
 
 
+def interval_of(metric: dict[str, Any]) -> str:
+    """Where the standard error comes from, and on which scale the interval is symmetric."""
+    told = INTERVALS[metric["inference"]]
+    return told if metric["interval"] == "none" else f"{told}, {metric['interval']} scale"
+
+
 def page_of(name: str) -> str:
     """Squared errors of all methods share the page of the losses."""
     return "losses" if name.startswith(("mse_", "rmse_")) else name
@@ -67,7 +73,7 @@ def facts(metric: dict[str, Any]) -> str:
         f"{low} to {high}" + (f", in units of {metric['unit']}" if metric["unit"] else ""),
         f"needs {metric['needs']}",
         f"proper: {metric['proper']}",
-        f"interval: {INTERVALS[metric['inference']]}",
+        f"interval: {interval_of(metric)}",
     ]
     return "> " + " · ".join(parts)
 
@@ -85,7 +91,7 @@ def page() -> str:
         home = page_of(m["name"])
         rows.append(
             f"| [`{m['name']}`](metrics/{home}.md) | {m['title']}{unit} | {m['direction']} | "
-            f"{low} to {high} | {m['needs']} | {m['proper']} | {INTERVALS[m['inference']]} | "
+            f"{low} to {high} | {m['needs']} | {m['proper']} | {interval_of(m)} | "
             f"{m['reference']} |"
         )
         if home not in BESIDE:

@@ -185,11 +185,12 @@ def list_metrics(args: argparse.Namespace) -> int:
             "yes" if m["name"] in DEFAULT_METRICS else "",
             m["direction"],
             m["needs"],
-            m["inference"],
+            m["inference"].partition("-")[0],
+            m["interval"],
             m["title"],
         ]
         for m in available_metrics()
     ]
-    header = ["metric", "default", "better", "needs", "interval", "what it is"]
-    print(columns(header, rows, left=6))
+    header = ["metric", "default", "better", "needs", "stderr", "interval", "what it is"]
+    print(columns(header, rows, left=7))
     return 0

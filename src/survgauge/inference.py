@@ -9,23 +9,34 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import factorial, ndtr, ndtri, stdtr
+from scipy.special import expit, factorial, logit, ndtr, ndtri, stdtr, stdtrit
 
 from ._arrays import Bools, Floats, positive, probability, vector
-from .errors import InputError
+from .errors import InputError, one_of
 
 #: Fewer bootstrap draws than this give no standard error.
 FEWEST_REPLICATES = 10
 
 
+#: On which scale an interval is symmetric; "none": there is no interval.
+INTERVALS = ("normal", "log", "logit", "none")
+#: A standard error that is a smaller part of its value than this is a rounding error.
+ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its standard error and confidence interval."""
+    """An estimate with its standard error and confidence interval.
+
+    `scale` says where the limits come from: "normal", "log", "logit", "edge" (the bound of a share
+    that is 0 or 1 in the data), or "none" where there are no limits.
+    """
 
     value: float
     stderr: float
     low: float
     high: float
+    scale: str = "normal"
 
 
 @dataclass(frozen=True)
@@ -37,42 +48,121 @@ class Comparison:
     low: float
     high: float
     p_value: float
+    #: Degrees of freedom of the t distribution; infinite for the normal one.
+    freedom: float = float("inf")
 
 
-def critical(confidence: float) -> float:
-    """Two-sided normal quantile.
+def critical(confidence: float, freedom: float = float("inf")) -> float:
+    """Two-sided quantile: of the normal distribution, or of t with `freedom` degrees of freedom.
 
-    >>> round(critical(0.95), 4)
-    1.96
+    >>> round(critical(0.95), 4), round(critical(0.95, 19), 4)
+    (1.96, 2.093)
     """
-    return float(ndtri(0.5 + probability(confidence, "confidence") / 2))
+    level = 0.5 + probability(confidence, "confidence") / 2
+    return float(ndtri(level) if np.isinf(freedom) else stdtrit(freedom, level))
 
 
-def normal_interval(
-    value: float, stderr: float, confidence: float, *, log_scale: bool = False
+def interval(
+    value: float,
+    stderr: float,
+    confidence: float,
+    scale: str = "normal",
+    *,
+    size: float = float("nan"),
+    freedom: float = float("inf"),
 ) -> Interval:
-    """Interval value +- z stderr; on the log scale for distances that cannot be negative.
+    """Confidence interval of a metric from its value and standard error.
 
-    >>> normal_interval(10.0, 1.0, 0.95).low < 8.05
-    True
+    On the scale "normal" the limits are value +- z stderr. On the scale "log" they are
+    value exp(+- z stderr / value), so that an error or score is never negative; on the scale
+    "logit" they are symmetric in log(value / (1 - value)), so that a share stays within 0 and 1.
+
+    A standard error of zero says that the subjects do not differ, from which no width can be told:
+    the limits are NaN. A share of exactly 1 among `size` independent events is the exception: its
+    lower limit is the share under which that would happen with probability 1 - confidence,
+    (1 - confidence)^(1 / size); a share of 0 is the mirror image.
+
+    Parameters
+    ----------
+    value, stderr : float
+        The metric and its standard error.
+    confidence : float
+        Level, such as 0.95.
+    scale : {"normal", "log", "logit", "none"}
+        Where the interval is symmetric.
+    size : float
+        Events that a share rests on; only read where the share is 0 or 1.
+    freedom : float
+        Degrees of freedom of the t quantile; infinite for the normal one.
+
+    Examples
+    --------
+    >>> found = interval(0.9, 0.05, 0.95, "logit")
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.752, 0.964)
+    >>> perfect = interval(1.0, 0.0, 0.95, "logit", size=8)
+    >>> round(perfect.low, 3), perfect.high, perfect.scale
+    (0.688, 1.0, 'edge')
     """
-    z = critical(confidence)
-    if log_scale:
-        if not (value > 0 and np.isfinite(stderr)):
-            return Interval(value, stderr, float("nan"), float("nan"))
-        spread = float(np.exp(z * stderr / value))
-        return Interval(value, stderr, value / spread, value * spread)
-    return Interval(value, stderr, value - z * stderr, value + z * stderr)
+    one_of("scale", scale, INTERVALS)
+    nothing = Interval(value, stderr, float("nan"), float("nan"), "none")
+    if scale == "none" or not np.isfinite(value):
+        return nothing
+    if scale == "logit" and (value <= ROUNDING or value >= 1 - ROUNDING):
+        if np.isnan(stderr) or not size > 0:
+            return nothing
+        least = (1 - probability(confidence, "confidence")) ** (1 / size)
+        low, high = (least, 1.0) if value > 0.5 else (0.0, 1 - least)
+        return Interval(value, stderr, low, high, "edge")
+    if not (np.isfinite(stderr) and stderr > ROUNDING * abs(value)):
+        return nothing
+    half = critical(confidence, freedom) * stderr
+    if scale == "normal":
+        return Interval(value, stderr, value - half, value + half, scale)
+    if scale == "log":
+        if value <= 0:
+            return nothing
+        with np.errstate(over="ignore"):
+            spread = float(np.exp(half / value))
+        return Interval(value, stderr, value / spread, value * spread, scale)
+    middle, reach = float(logit(value)), half / (value * (1 - value))
+    return Interval(
+        value, stderr, float(expit(middle - reach)), float(expit(middle + reach)), scale
+    )
 
 
-def compare_values(difference: float, stderr: float, confidence: float) -> Comparison:
-    """Normal interval and two-sided p-value of a paired difference."""
-    z = critical(confidence)
+def compare_values(
+    difference: float, stderr: float, confidence: float, freedom: float = float("inf")
+) -> Comparison:
+    """Interval and two-sided p-value of a paired difference: normal, or t with `freedom`.
+
+    Two models that say the same differ by exactly 0, without doubt: the interval is [0, 0] and p is
+    1. Where they differ by the same amount for everybody, no spread can be told: limits and p-value
+    are NaN.
+
+    >>> compare_values(-2.0, 1.0, 0.95).p_value < 0.05, compare_values(0.0, 0.0, 0.95).p_value
+    (True, 1.0)
+    """
     if stderr > 0:
-        p = float(2 * ndtr(-abs(difference) / stderr))
-    else:  # identical predictions: no difference, and no doubt about it
-        p = 1.0 if difference == 0 else float("nan")
-    return Comparison(difference, stderr, difference - z * stderr, difference + z * stderr, p)
+        reached = -abs(difference) / stderr
+        p = float(2 * (ndtr(reached) if np.isinf(freedom) else stdtr(freedom, reached)))
+        half = critical(confidence, freedom) * stderr
+    else:
+        same = stderr == 0 and difference == 0
+        p, half = (1.0, 0.0) if same else (float("nan"), float("nan"))
+    return Comparison(difference, stderr, difference - half, difference + half, p, freedom)
+
+
+def simultaneous(found: Comparison, confidence: float, family: int) -> tuple[float, float]:
+    """Limits that hold for all of `family` comparisons together (Bonferroni).
+
+    >>> low, high = simultaneous(compare_values(-2.0, 1.0, 0.95), 0.95, 10)
+    >>> round(low, 2), round(high, 2)
+    (-4.81, 0.81)
+    """
+    level = 1 - (1 - confidence) / max(family, 1)
+    wide = compare_values(found.difference, found.stderr, level, found.freedom)
+    return wide.low, wide.high
 
 
 def holm(p_values: Sequence[float]) -> Floats:
@@ -139,13 +229,9 @@ def compare_folds(
     difference = float(np.mean(a - b))
     stderr = float(np.sqrt(np.var(a - b, ddof=1) * (1 / a.size + share)))
     freedom = a.size - 1
-    from scipy.special import stdtrit
-
-    t = float(stdtrit(freedom, 0.5 + level / 2))
-    p = float(2 * stdtr(freedom, -abs(difference) / stderr)) if stderr > 0 else float("nan")
-    if stderr == 0 and difference == 0:
-        p = 1.0
-    return Comparison(difference, stderr, difference - t * stderr, difference + t * stderr, p)
+    if stderr <= ROUNDING * abs(difference):  # folds that differ by rounding errors only
+        stderr = 0.0
+    return compare_values(difference, stderr, level, freedom)
 
 
 def bootstrap_counts(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.inference import compare_values, normal_interval
+from survgauge.metrics.registry import REGISTRY
+from survgauge.inference import compare_values, interval
 from survgauge.metrics.details import standard_error
 
 pytestmark = pytest.mark.slow
@@ -58,9 +59,9 @@ def coverage():
         found = measure(y, x, train)
         for name in limit["good"]:
             good, poor = found["good"][name], found["poor"][name]
-            interval = normal_interval(good.value, good.stderr, 0.95)
+            limits = interval(good.value, good.stderr, 0.95, REGISTRY[name].interval)
             truth = limit["good"][name]
-            hits.setdefault(name, []).append(interval.low <= truth <= interval.high)
+            hits.setdefault(name, []).append(limits.low <= truth <= limits.high)
             difference = compare_values(
                 good.value - poor.value, standard_error(good.psi - poor.psi), 0.95
             )

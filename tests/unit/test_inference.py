@@ -32,15 +32,61 @@ def test_nadeau_bengio_by_hand():
         sg.compare_folds([1.0, 2.0], [2.0, 3.0], n_train=0, n_test=1)
 
 
-def test_normal_intervals_on_both_scales():
-    plain = inference.normal_interval(10.0, 2.0, 0.95)
+def test_intervals_on_all_scales():
+    plain = inference.interval(10.0, 2.0, 0.95)
     assert (plain.low, plain.high) == pytest.approx((10 - 3.919928, 10 + 3.919928))
-    log = inference.normal_interval(10.0, 2.0, 0.95, log_scale=True)
+    log = inference.interval(10.0, 2.0, 0.95, "log")
     assert log.low * log.high == pytest.approx(100.0)
-    assert log.low > 0
-    assert np.isnan(inference.normal_interval(0.0, 1.0, 0.95, log_scale=True).low)
+    assert np.log(log.high / 10) == pytest.approx(1.959964 * 0.2, rel=1e-6)
+    share = inference.interval(0.9, 0.05, 0.95, "logit")
+    odds = [x / (1 - x) for x in (share.low, 0.9, share.high)]
+    assert odds[0] * odds[2] == pytest.approx(odds[1] ** 2)
+    assert np.log(odds[2] / odds[1]) == pytest.approx(1.959964 * 0.05 / 0.09, rel=1e-6)
+    assert [x.scale for x in (plain, log, share)] == ["normal", "log", "logit"]
     with pytest.raises(sg.InputError, match="confidence must lie"):
         inference.critical(95)
+    with pytest.raises(sg.InputError, match="scale must be"):
+        inference.interval(1.0, 1.0, 0.95, "percentile")
+
+
+def test_intervals_with_few_clusters_take_t_quantiles():
+    found = inference.interval(10.0, 2.0, 0.95, freedom=3)
+    assert found.high - 10 == pytest.approx(2 * 3.182446, rel=1e-6)
+    compared = inference.compare_values(4.0, 2.0, 0.95, freedom=3)
+    assert compared.high - 4 == pytest.approx(2 * 3.182446, rel=1e-6)
+    assert compared.p_value == pytest.approx(0.139326, abs=1e-6)  # R: 2 * pt(-2, 3)
+
+
+def test_a_share_of_one_or_zero_has_the_bound_of_its_events():
+    one = inference.interval(1.0, 0.0, 0.95, "logit", size=8)
+    assert (one.low, one.high, one.scale) == (pytest.approx(0.05 ** (1 / 8)), 1.0, "edge")
+    rounded = inference.interval(1 - 1e-16, 1e-17, 0.95, "logit", size=8)
+    assert rounded.low == one.low
+    none = inference.interval(0.0, 0.0, 0.95, "logit", size=8)
+    assert (none.low, none.high) == (0.0, pytest.approx(1 - one.low))
+    assert np.isnan(inference.interval(1.0, 0.0, 0.95, "logit").low)
+    assert np.isnan(inference.interval(1.0, np.nan, 0.95, "logit", size=1).low)
+
+
+@pytest.mark.parametrize("scale", ["normal", "log", "logit"])
+@pytest.mark.parametrize("stderr", [0.0, 1e-17, np.nan])
+def test_no_interval_has_zero_width(scale, stderr):
+    found = inference.interval(0.5, stderr, 0.95, scale)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.scale == "none"
+
+
+def test_log_intervals_need_a_positive_value():
+    assert np.isnan(inference.interval(0.0, 1.0, 0.95, "log").low)
+    assert np.isnan(inference.interval(-0.1, 1.0, 0.95, "log").low)
+    assert inference.interval(1e-5, 1.0, 0.95, "log").high == np.inf
+
+
+def test_constant_differences_have_no_p_value():
+    same = inference.compare_values(0.0, 0.0, 0.95)
+    assert (same.low, same.high, same.p_value) == (0.0, 0.0, 1.0)
+    shifted = inference.compare_values(3.0, 0.0, 0.95)
+    assert np.isnan([shifted.low, shifted.high, shifted.p_value]).all()
 
 
 def test_bootstrap_draws_depend_on_seed_and_number_only():

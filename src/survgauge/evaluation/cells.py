@@ -13,12 +13,13 @@ from ..errors import InputError, UndefinedMetricError
 from ..inference import (
     FEWEST_REPLICATES,
     Comparison,
+    Interval,
     bootstrap_counts,
     bootstrap_stderr,
     compare_values,
-    normal_interval,
+    interval,
 )
-from ..metrics.details import standard_error
+from ..metrics.details import paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..metrics.skill import reference_curves
@@ -151,17 +152,47 @@ def _evaluate_batch(
     scores = []
     for model, metric, measured in cells:
         known = replicates.get((model, metric.name))
-        stderr, low, high = NAN, NAN, NAN
-        if confidence is not None:
-            if measured is not None and metric.inference != "test":
-                stderr = measured.stderr if known is None else bootstrap_stderr(known)
-            log_scale = metric.inference == "bootstrap-log"
-            interval = normal_interval(_value(measured), stderr, confidence, log_scale=log_scale)
-            low, high = interval.low, interval.high
         km = losses.get(metric.name, NAN)
         beside = against[model, metric.name]
-        scores.append(Score(model, metric, group, measured, stderr, low, high, known, km, beside))
+        scores.append(score_of(model, metric, group, measured, known, km, beside, confidence))
     return scores
+
+
+def score_of(
+    model: str,
+    metric: Metric,
+    group: Any,
+    measured: Measured | None,
+    replicates: Floats | None,
+    baseline: float,
+    against: Comparison | None,
+    confidence: float | None,
+) -> Score:
+    """A cell with its interval, whatever its standard error comes from."""
+    found = Interval(_value(measured), NAN, NAN, NAN, "none")
+    if confidence is not None and measured is not None and metric.inference != "test":
+        stderr = measured.stderr if replicates is None else bootstrap_stderr(replicates)
+        size = _events(measured.support)
+        found = interval(found.value, stderr, confidence, metric.interval, size=size)
+    return Score(
+        model,
+        metric,
+        group,
+        measured,
+        found.stderr,
+        found.low,
+        found.high,
+        replicates,
+        baseline,
+        against,
+        found.scale,
+    )
+
+
+def _events(support: dict[str, Any]) -> float:
+    """How many events a share of pairs rests on: anchors, or the fewer of cases and controls."""
+    counts = [support[name] for name in ("anchors", "cases", "controls") if support.get(name)]
+    return float(min(counts, default=NAN))
 
 
 def _condensed(cells: list[Cell]) -> list[Cell]:
@@ -180,10 +211,9 @@ def _against(
     """Compare a model with the baseline on the same subjects."""
     if confidence is None or measured is None or km is None:
         return None
-    own, theirs = measured.psi, km.psi
-    if own is None or theirs is None:
+    if measured.psi is None or km.psi is None:
         return None
-    stderr = standard_error(own - theirs, measured.frequency)
+    stderr = paired_error(measured, km)
     return compare_values(measured.value - km.value, stderr, confidence)
 
 

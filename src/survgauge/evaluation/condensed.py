@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._arrays import Floats
-from ..metrics.details import standard_error
+from ..metrics.details import Details, paired_error
 from ..metrics.registry import Measured
 
 #: Above this many subjects cells keep no contributions: eight bytes a subject, metric and model.
@@ -35,21 +35,27 @@ class Condensed:
         return self.against.get(getattr(other, "model", ""), float("nan"))
 
 
+def _kept(cell: Measured | None) -> Details | None:
+    """Contributions, made once for all pairs."""
+    psi = None if cell is None else cell.psi
+    if cell is None or psi is None:
+        return None
+    return Details(float(cell.value), psi=psi, frequency=cell.frequency)
+
+
 def condensed(cells: dict[str, Measured | None]) -> dict[str, Measured | None]:
     """Cells of one metric, model by model, without contributions but with all that needs them."""
     found: dict[str, Measured | None] = {}
     several = len(cells) > 1
-    psi = {
-        model: cell.psi if several and cell is not None else None for model, cell in cells.items()
-    }
+    kept = {model: _kept(cell) if several else None for model, cell in cells.items()}
     for model, cell in cells.items():
         if cell is None:
             found[model] = None
             continue
-        own, against = psi[model], {}
-        for other, theirs in psi.items():
+        own, against = kept[model], {}
+        for other, theirs in kept.items():
             if own is not None and theirs is not None and other != model:
-                against[other] = standard_error(own - theirs, cell.frequency)
+                against[other] = paired_error(own, theirs)
         found[model] = Condensed(
             model, float(cell.value), cell.convention, cell.support, float(cell.stderr), against
         )

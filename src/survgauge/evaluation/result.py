@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import Floats
 from ..errors import MissingExtraError
 from ..inference import Comparison, bootstrap_stderr, compare_values, holm
-from ..metrics.details import standard_error
+from ..metrics.details import paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..predictions import Prediction
@@ -47,6 +47,8 @@ class Score:
     baseline: float = NAN
     #: The difference from that baseline, where there are contributions to tell its error by.
     against_baseline: Comparison | None = None
+    #: Where the limits come from: normal, log, logit, edge, or none where there are no limits.
+    interval: str = "none"
 
     @property
     def value(self) -> float:
@@ -67,11 +69,7 @@ class Score:
         if self.replicates is not None and other.replicates is not None:
             with np.errstate(invalid="ignore"):  # two infinite ones do not differ by a number
                 return bootstrap_stderr(self.replicates - other.replicates)
-        if a.psi is not None and b.psi is not None:
-            return standard_error(a.psi - b.psi, a.frequency)
-        if isinstance(a, Paired):
-            return a.stderr_against(b)
-        return NAN
+        return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b)
 
     def row(self) -> dict[str, Any]:
         """Return the cell as a row of the table."""
@@ -83,6 +81,7 @@ class Score:
             "low": self.low,
             "high": self.high,
             "stderr": self.stderr,
+            "interval": self.interval,
             "skill": self.skill,
             "direction": self.metric.direction,
             "unit": self.metric.unit,
@@ -125,7 +124,8 @@ class Evaluation:
     def table(self) -> Any:
         """Frame with a row per model and metric.
 
-        Columns: model, metric, value, low, high, stderr, skill (1 - loss / loss of the reference
+        Columns: model, metric, value, low, high, stderr, interval (on which scale it is symmetric:
+        normal, log, logit; edge: bound of a share of 0 or 1; none), skill (1 - loss / loss of the reference
         set's Kaplan-Meier), direction, unit, and what the convention holds.
         """
         rows = []

@@ -12,7 +12,7 @@ import numpy as np
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
-from ..metrics.details import Details, standard_error
+from ..metrics.details import Details, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..metrics.skill import reference_curves
@@ -190,7 +190,7 @@ def _errors(problem: Problem, curves: dict[str, SurvivalCurves], held: bool) -> 
 
 
 def _stderr_between(a: Any, b: Any) -> float:
-    return standard_error(a.psi - b.psi, a.frequency)
+    return paired_error(a, b)
 
 
 def _closed(problem: Problem) -> bool:

@@ -179,10 +179,12 @@ class Setting:
             "times": int(self.supported.sum()),
             "times_left_out": int((~self.supported).sum()),
         }
+        last = np.max(self.asked, where=self.supported, initial=0.0)
+        used = y.event & (y.time <= last)
+        support["cases"] = float(y.weight[used].sum())
+        support["controls"] = float(y.weight[y.time > last].sum())
         notes = {f"times left out: {why}": int(k.sum()) for why, k in wrong.items() if k.any()}
         if self.ipcw:
-            last = np.max(self.asked, where=self.supported, initial=0.0)
-            used = y.event & (y.time <= last)
             weight = self.weights.event_weight
             lost = int((used & (weight == 0)).sum())
             if lost:

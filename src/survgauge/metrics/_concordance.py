@@ -124,6 +124,7 @@ class Question:
         y, weights = self.y, self.weights
         events, anchors = int(y.event.sum()), int(self.anchor.sum())
         support: dict[str, Any] = {"subjects": len(y), "events": events, "notes": {}}
+        support["anchors"] = float(y.weight[self.anchor].sum())
         if self.tau is not None:
             support["events_past_tau"] = events - anchors
         if self.weighted:

@@ -26,6 +26,7 @@ _ADDED = frozenset(
         "survival_one",
         "past_curves",
         "events_past_tau",
+        "anchors",
     )
 )
 _LARGEST = frozenset(("largest_weight", "largest_surrogate"))

@@ -7,24 +7,117 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, dot
+from .._arrays import Floats, Ints, dot
 
 
-def standard_error(psi: Floats, frequency: Floats | None = None) -> float:
+@dataclass(frozen=True)
+class Clusters:
+    """Who belongs together (subjects of a hospital, visits of a patient): sampled as a whole.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n,)
+        Number of the cluster of each subject.
+    number : int
+        How many clusters have somebody in them.
+    """
+
+    codes: Ints
+    number: int
+
+    @classmethod
+    def of(cls, labels: Any, weight: Floats | None = None) -> Clusters:
+        """Number the clusters of labels; subjects of weight 0 are absent.
+
+        >>> Clusters.of(np.array(["b", "a", "b"])).codes
+        array([1, 0, 1])
+        """
+        codes = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        present = codes if weight is None else codes[weight > 0]
+        return cls(codes, int(np.unique(present).size))
+
+    def __getitem__(self, rows: Any) -> Clusters:
+        return Clusters.of(self.codes[rows])
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a standard error: one less than there are clusters."""
+        return float(self.number - 1)
+
+    def stderr(self, psi: Floats) -> float:
+        """Standard error from the sums of the contributions of each cluster."""
+        if self.number < 2:
+            return float("nan")
+        sums: Floats = np.bincount(self.codes, weights=psi).astype(np.float64)
+        return float(np.sqrt(dot(sums, sums) * self.number / (self.number - 1)))
+
+
+def standard_error(
+    psi: Floats, frequency: Floats | None = None, clusters: Clusters | None = None
+) -> float:
     """Standard error from first-order contributions: value_without_i is about value - psi_i.
 
     `frequency` are the counts of identical subjects that a row stands for: a row of weight w with
-    contribution psi is w subjects with psi/w each.
+    contribution psi is w subjects with psi/w each. Subjects of one of the `clusters` count
+    together: with their sums u_g it is sqrt(G / (G - 1) sum u_g^2).
 
     >>> round(standard_error(np.array([0.5, -0.5, 0.25, -0.25])), 4)
     0.9129
     """
+    if clusters is not None:
+        return clusters.stderr(psi)
     if frequency is None:
         n, square = float(psi.size), dot(psi, psi)
     else:
         present = frequency > 0
         n, square = float(frequency.sum()), float(np.sum(psi[present] ** 2 / frequency[present]))
     return float(np.sqrt(square * n / (n - 1))) if n > 1 else float("nan")
+
+
+#: A difference whose spread is a smaller part of its models' than this (squared) is constant: in a
+#: stream it comes from sums of squares, which have no more digits.
+_CONSTANT = 2e-15
+#: The same as a part of the values, for models whose losses are all alike.
+_ROUNDING = 1e-13
+
+
+def paired_error(
+    a: Any, b: Any, clusters: Clusters | None = None, spread: tuple[float, float] | None = None
+) -> float:
+    """Standard error of the difference of two models' values on the same subjects.
+
+    Exactly 0 where they differ by the same amount for everybody but for rounding errors; NaN where
+    one of them has no contributions.
+
+    Parameters
+    ----------
+    a, b : Details
+        Of two models, or what else has a value, contributions and frequencies.
+    clusters : Clusters, optional
+        Who belongs together.
+    spread : pair of float, optional
+        Standard errors of the two, where they are known.
+
+    Examples
+    --------
+    >>> one = Details(1.0, psi=np.array([0.1, -0.1, 0.2, -0.2]))
+    >>> two = Details(4.0, psi=np.array([0.1, -0.1, 0.2, -0.2]) * (1 + 1e-16))
+    >>> paired_error(one, two)
+    0.0
+    """
+    own, theirs = a.psi, b.psi
+    if own is None or theirs is None:
+        return float("nan")
+    if spread is None:
+        spread = (
+            standard_error(own, a.frequency, clusters),
+            standard_error(theirs, b.frequency, clusters),
+        )
+    own = own - theirs
+    found = standard_error(own, a.frequency, clusters)
+    if found**2 <= _CONSTANT * sum(spread) ** 2:
+        return 0.0
+    return 0.0 if found <= _ROUNDING * (abs(a.value) + abs(b.value)) else found
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,9 @@ class Measured(Protocol):
         """Frequencies of the subjects, if given."""
 
 
+_UNIT, _POSITIVE, _ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
+
+
 @dataclass(frozen=True)
 class Metric:
     """A registered metric.
@@ -70,7 +73,9 @@ class Metric:
     proper : str
         Whether telling the truth is optimal, and under which condition.
     inference : {"analytic", "bootstrap", "bootstrap-log", "test"}
-        Where its interval comes from; a test's value is a p-value and has none.
+        Where its standard error comes from; a test's value is a p-value and has none.
+    interval : {"normal", "log", "logit", "none"}
+        On which scale its interval is symmetric; by default what keeps it in its range.
     """
 
     name: str
@@ -83,6 +88,19 @@ class Metric:
     inference: str
     unit: str
     compute: Callable[[Problem, Prediction], Measured]
+    interval: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.interval:
+            object.__setattr__(self, "interval", self._usual_interval())
+
+    def _usual_interval(self) -> str:
+        if self.inference == "test":
+            return "none"
+        low, high = self.range
+        if self.inference == "bootstrap-log" or (low, high) == _POSITIVE:
+            return "log"
+        return "logit" if (low, high) == _UNIT else "normal"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By name: `compute` may be a closure, which cannot be pickled.
@@ -90,8 +108,11 @@ class Metric:
 
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""
-        shown = ("name", "title", "direction", "range", "needs", "proper", "inference", "unit")
-        return {**{name: getattr(self, name) for name in shown}, "reference": self.reference}
+        shown = (
+            "name", "title", "direction", "range", "needs", "proper", "inference", "interval",
+            "unit", "reference",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in shown}
 
 
 Compute = Callable[[Problem, Prediction], Measured]
@@ -113,13 +134,16 @@ def _time_error(method: str, loss: str) -> Compute:
 
 
 def _rooted(squared: Compute) -> Compute:
-    """Take the root, with contributions by the delta method."""
+    """Take the root, with contributions by the delta method.
+
+    A root of exactly 0 has contributions of 0, as its square has: nobody has a loss.
+    """
 
     def compute(problem: Problem, prediction: Prediction) -> Measured:
         details = squared(problem, prediction)
         root = float(np.sqrt(details.value))
-        psi = None if root == 0 else details.psi  # made anew when asked for
-        if psi is not None:
+        psi = details.psi  # made anew when asked for
+        if psi is not None and root > 0:
             psi /= 2 * root
         convention = {**details.convention, "root": True}
         return Details(root, convention, details.support, psi, details.frequency)
@@ -280,7 +304,6 @@ def _ici(problem: Problem, prediction: Prediction) -> Measured:
     return Resampled(r.ici, r.convention, r.support, r.psi, r.frequency, r.resampled)
 
 
-_UNIT, _POSITIVE, _ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
 _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
 
 #: name, title, direction, range, needs, proper, reference, inference, unit, compute

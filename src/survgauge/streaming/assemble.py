@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation.call import ANTOLINI_LIMIT, support_of
-from ..evaluation.cells import evaluate_group
+from ..evaluation.cells import evaluate_group, score_of
 from ..evaluation.census import Census
 from ..evaluation.result import NAN, Evaluation, Score
 from ..evaluation.verdict import BASELINE as BASELINE_NAME
@@ -25,9 +25,7 @@ from ..evaluation.warnings import (
 from ..inference import (
     FEWEST_REPLICATES,
     Comparison,
-    bootstrap_stderr,
     compare_values,
-    normal_interval,
 )
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric
@@ -172,24 +170,13 @@ class _Work:
             self.scores[model, metric.name] = empty
             return
         self.remarks += check_measured(metric, measured, model)
-        stderr = low = high = NAN
         replicates = None
         base, against = NAN, None
         if isinstance(measured, SumMeasured):
             replicates = measured.cells.replicates_of(measured)
             base, against = self._against_baseline(measured)
-        if self.confidence is not None:
-            if metric.inference != "test":
-                stderr = measured.stderr if replicates is None else bootstrap_stderr(replicates)
-            interval = normal_interval(
-                float(measured.value),
-                stderr,
-                self.confidence,
-                log_scale=metric.inference == "bootstrap-log",
-            )
-            low, high = interval.low, interval.high
-        self.scores[model, metric.name] = Score(
-            model, metric, self.group, measured, stderr, low, high, replicates, base, against
+        self.scores[model, metric.name] = score_of(
+            model, metric, self.group, measured, replicates, base, against, self.confidence
         )
 
     def _base(self, metric: Metric) -> tuple[Any, ...]:
@@ -215,8 +202,6 @@ class _Work:
             return NAN, None
         finite = np.isfinite(measured.value) and np.isfinite(km.value)
         if self.confidence is None or not finite:
-            return km.value, None
-        if measured.root and (measured.value == 0 or km.value == 0):
             return km.value, None
         stderr = measured.stderr_against(km)
         return km.value, compare_values(measured.value - km.value, stderr, self.confidence)

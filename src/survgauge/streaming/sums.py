@@ -209,23 +209,20 @@ class SumMeasured:
     def pull(self) -> Floats:
         """What one subject's numbers change in the value."""
         pull = self.cells.moments.ratio_pull(self.index)
-        return pull / (2 * self.value) if self.root else pull
+        # A root of exactly 0 has contributions of 0, as its square has: nobody has a loss.
+        return pull / (2 * self.value) if self.root and self.value > 0 else pull
 
     @property
     def stderr(self) -> float:
         """Analytic standard error, reference set fixed."""
         if not np.isfinite(self.value):
             return float("nan")
-        if self.root and self.value == 0:  # no subject has a loss, so no other draw has one
-            return 0.0 if self.cells.moments.count > 1 else float("nan")
         return self.cells.moments.stderr(self.pull)
 
     def stderr_against(self, other: Any) -> float:
         """Standard error of the difference from another model on the same subjects."""
         if not (np.isfinite(self.value) and np.isfinite(other.value)):
             return float("nan")
-        if self.root and (self.value == 0 or other.value == 0):
-            return self.stderr if self.value == other.value else float("nan")
         return self.cells.moments.stderr(self.pull - other.pull)
 
 
