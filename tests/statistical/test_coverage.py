@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
 from survgauge.inference import compare_values, interval
 from survgauge.metrics.details import standard_error
+from survgauge.metrics.registry import REGISTRY
 
 pytestmark = pytest.mark.slow
 

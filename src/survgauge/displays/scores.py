@@ -185,8 +185,8 @@ class DifferencesDisplay(Display):
     Attributes
     ----------
     values : list of dict
-        model_a, model_b, metric, difference (a - b), low, high, p_value, p_holm, better (the name
-        of the model with the better value, or nothing), and group where there are groups.
+        As from `Evaluation.comparisons`, and better (the name of the model with the better value,
+        or nothing). The picture has the limits that hold for all pairs together.
     direction : {"lower", "higher"}
         Which values of the metric are better.
 
@@ -265,7 +265,7 @@ class DifferencesDisplay(Display):
             clear = row["p_holm"] < 1 - self.confidence
             kind = {"color": style.EVENT if clear else style.GREY, "marker": "o"}
             face = kind["color"] if clear else "white"
-            style.whiskers(ax, row["difference"], row["low"], row["high"], k, face=face, **kind)
+            style.whiskers(ax, *_reach(row), k, face=face, **kind)
             group = "" if row.get("group") is None else f" · {style.plain(row['group'], 10)}"
             labels.append(f"{names[row['model_a']]} − {names[row['model_b']]}{group}")
             ax.annotate(
@@ -275,7 +275,7 @@ class DifferencesDisplay(Display):
             )  # fmt: skip
         style.names_on_rows(ax, labels)
         ax.axvline(0, color="black", linewidth=0.8)
-        ends = np.array([[row["difference"], row["low"], row["high"]] for row in rows])
+        ends = np.array([_reach(row) for row in rows])
         reach = float(np.max(np.abs(ends[np.isfinite(ends)]), initial=0.0)) or 1.0
         ax.set_xlim(-1.08 * reach, 1.08 * reach)
         unit = f" ({style.plain(self.unit)})" if self.unit else ""
@@ -308,12 +308,19 @@ def _names(row: dict[str, Any]) -> tuple[str, str]:
     return row["model_a"], row["model_b"]
 
 
+def _reach(row: dict[str, Any]) -> tuple[float, float, float]:
+    """A difference with the limits that belong to its adjusted p-value."""
+    return row["difference"], row["low_simultaneous"], row["high_simultaneous"]
+
+
 def _facing(row: dict[str, Any], model: str) -> dict[str, Any]:
     """Turn a pair round so that `model` comes second."""
     if row["model_b"] == model:
         return row
     a, b = _names(row)
-    turned = {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
+    turned = {"difference": -row["difference"]}
+    for low, high in (("low", "high"), ("low_simultaneous", "high_simultaneous")):
+        turned |= {low: -row[high], high: -row[low]}
     return {**row, "model_a": b, "model_b": a, **turned}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
 from typing import Any, Protocol, runtime_checkable
@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arrays import Floats
 from ..errors import MissingExtraError
-from ..inference import Comparison, bootstrap_stderr, compare_values, holm
+from ..inference import Comparison, bootstrap_stderr, compare_values, holm, simultaneous
 from ..metrics.details import paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
@@ -125,8 +125,8 @@ class Evaluation:
         """Frame with a row per model and metric.
 
         Columns: model, metric, value, low, high, stderr, interval (on which scale it is symmetric:
-        normal, log, logit; edge: bound of a share of 0 or 1; none), skill (1 - loss / loss of the reference
-        set's Kaplan-Meier), direction, unit, and what the convention holds.
+        normal, log, logit; edge: bound of a share of 0 or 1; none), skill (1 - loss / loss of the
+        reference set's Kaplan-Meier), direction, unit, and what the convention holds.
         """
         rows = []
         for row in self.rows():
@@ -145,24 +145,26 @@ class Evaluation:
                 first, second = by_cell.get((group, name, a)), by_cell.get((group, name, b))
                 if first is None or second is None or first.metric.inference == "test":
                     continue
-                family.append(self._compare(first, second))
-            for row, adjusted in zip(family, holm([r["p_value"] for r in family]), strict=True):
-                rows.append({**row, "p_holm": float(adjusted)})
+                labels = _labels(first, model_a=a, model_b=b)
+                family.append((labels, self._compare(first, second)))
+            rows += _adjusted(family, self.confidence)
         return rows
 
     def baseline_comparisons(self) -> list[dict[str, Any]]:
         """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
 
-        Plain dictionaries: model, metric, difference (model - Kaplan-Meier), low, high, p_value.
+        Plain dictionaries: model, metric, difference (model - Kaplan-Meier), low, high, p_value,
+        and what is adjusted for the choice among the models of a metric: p_holm, and
+        low_simultaneous and high_simultaneous, which hold for all `family` models together.
         """
-        rows = []
+        families: dict[tuple[Any, str], list[tuple[dict[str, Any], Comparison]]] = {}
         for score in self.scores:
             if score.against_baseline is not None:
-                found = asdict(score.against_baseline)
-                found.pop("stderr")
-                row = {"model": score.model, "metric": score.metric.name, **found}
-                rows.append(row if score.group is None else {"group": score.group, **row})
-        return rows
+                family = families.setdefault((score.group, score.metric.name), [])
+                family.append((_labels(score, model=score.model), score.against_baseline))
+        found = [row for family in families.values() for row in _adjusted(family, self.confidence)]
+        order = {(s.group, s.model, s.metric.name): k for k, s in enumerate(self.scores)}
+        return sorted(found, key=lambda r: order[r.get("group"), r["model"], r["metric"]])
 
     def compare(self) -> Any:
         """Compare all pairs of models on the same subjects.
@@ -170,25 +172,16 @@ class Evaluation:
         Returns
         -------
         DataFrame
-            model_a, model_b, metric, difference (a - b), low, high, p_value, and p_holm, adjusted
-            over the pairs of models within a metric.
+            model_a, model_b, metric, difference (a - b), low, high, p_value, and what is adjusted
+            over the `family` of pairs of models within a metric: p_holm (Holm), and
+            low_simultaneous and high_simultaneous (Bonferroni), which hold for all pairs together.
         """
         return _frame(self.comparisons())
 
-    def _compare(self, a: Score, b: Score) -> dict[str, Any]:
+    def _compare(self, a: Score, b: Score) -> Comparison:
         # Without a level there are no intervals, and no p-values either.
         stderr = NAN if self.confidence is None else a.stderr_against(b)
-        result = compare_values(a.value - b.value, stderr, self.confidence or 0.95)
-        row = {
-            "model_a": a.model,
-            "model_b": b.model,
-            "metric": a.metric.name,
-            "difference": result.difference,
-            "low": result.low,
-            "high": result.high,
-            "p_value": result.p_value,
-        }
-        return row if a.group is None else {"group": a.group, **row}
+        return compare_values(a.value - b.value, stderr, self.confidence or 0.95)
 
     def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
         """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.
@@ -247,6 +240,37 @@ class Evaluation:
             f"Evaluation({len(self.models)} models x "
             f"{len({s.metric.name for s in self.scores})} metrics, {len(self.warnings)} warnings)"
         )
+
+
+def _labels(score: Score, **models: str) -> dict[str, Any]:
+    """Say which cell a comparison is about."""
+    group = {} if score.group is None else {"group": score.group}
+    return {**group, **models, "metric": score.metric.name}
+
+
+def _adjusted(
+    family: list[tuple[dict[str, Any], Comparison]], confidence: float | None
+) -> list[dict[str, Any]]:
+    """Rows of comparisons, each with what holds for all of the family together."""
+    adjusted = holm([found.p_value for _, found in family])
+    number = int(np.sum(~np.isnan(adjusted)))
+    rows = []
+    for (labels, found), p in zip(family, adjusted, strict=True):
+        low, high = simultaneous(found, confidence or 0.95, number)
+        rows.append(
+            {
+                **labels,
+                "difference": found.difference,
+                "low": found.low,
+                "high": found.high,
+                "p_value": found.p_value,
+                "p_holm": float(p),
+                "low_simultaneous": low,
+                "high_simultaneous": high,
+                "family": number,
+            }
+        )
+    return rows
 
 
 def _clean(value: Any) -> Any:

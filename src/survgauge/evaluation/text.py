@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..tables import columns, number, p_text, relation
-from .verdict import Against, best_rows, verdicts
+from .verdict import Against, adjusted_for, best_rows, verdicts
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -35,9 +35,8 @@ def _verdict(result: Evaluation) -> str:
             f"({result.confidence:.0%} interval {number(found.low)} to {number(found.high)}; "
             f"{found.metric})."
         )
-        lines += [f"  {_margin(other)}, Holm)" for other in found.others]
-        if found.baseline is not None:
-            lines.append(f"  {_margin(found.baseline)})")
+        compared = (*found.others, *([found.baseline] if found.baseline is not None else ()))
+        lines += [f"  {_margin(other)}" for other in compared]
         if found.unsettled:
             lines.append(
                 "  But see [tail-decides] below: without a horizon the data do not settle this."
@@ -46,14 +45,22 @@ def _verdict(result: Evaluation) -> str:
 
 
 def _margin(other: Against) -> str:
+    """Compare with another model; what the data do not tell apart is not called better."""
+    if other.better_by == 0:
+        return f"no difference from {other.model}"
     side = "better" if other.better_by >= 0 else "worse"
     low, high = other.low, other.high
     if other.better_by < 0 and low is not None and high is not None:
         low, high = -high, -low
-    return (
-        f"{number(abs(other.better_by))} {side} than {other.model} "
-        f"({number(low)} to {number(high)}; p {relation(other.p_value)}"
-    )
+    gap = f"{number(abs(other.better_by))} {side}"
+    if other.p_value is None:
+        return f"{gap} than {other.model} (no standard error)"
+    told = f"{number(low)} to {number(high)}; p {relation(other.p_value)}"
+    if adjusted_for(other):
+        told += f", {adjusted_for(other)}"
+    if other.clear:
+        return f"{gap} than {other.model} ({told})"
+    return f"no clear difference from {other.model} ({gap}, {told})"
 
 
 def _warnings(result: Evaluation) -> str:
@@ -111,7 +118,8 @@ def _comparisons(result: Evaluation) -> str:
         a, b, sign = row["model_a"], row["model_b"], 1.0
         if first == b:  # the best comes first
             a, b, sign = b, a, -1.0
-        low, high = sorted((sign * row["low"], sign * row["high"]))
+        # Adjusted as the p-value beside it is.
+        low, high = sorted((sign * row["low_simultaneous"], sign * row["high_simultaneous"]))
         rows.append(
             [
                 *([str(group)] if group is not None else []),

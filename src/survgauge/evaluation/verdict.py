@@ -11,13 +11,21 @@ BASELINE = "Kaplan-Meier for everybody"
 
 @dataclass(frozen=True)
 class Against:
-    """By how much the best model is better than another; the p-value is Holm's between models."""
+    """By how much the best model is better than another, or than the baseline.
+
+    Limits and p-value are adjusted over the family: the limits hold for all of its comparisons
+    together (Bonferroni), the p-value is Holm's.
+    """
 
     model: str
     better_by: float
     low: float | None
     high: float | None
     p_value: float | None
+    #: How many comparisons it was adjusted over: pairs of models, or models with the baseline.
+    family: int
+    #: Whether the adjusted p-value is below 1 - confidence.
+    clear: bool
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,7 @@ def best_rows(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], dict[str,
 def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
     """Judge by one metric, from the plain data of `Evaluation.to_dict`; one for each group."""
     found = []
+    level = _level(data)
     for (group, name), row in best_rows(data["metrics"]).items():
         if name != metric:
             continue
@@ -68,10 +77,9 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
         others = []
         for pair in mine(data["comparisons"]):
             if model == pair["model_a"]:
-                others.append(_against(pair, pair["model_b"], -sign, "p_holm"))
+                others.append(_against(pair, pair["model_b"], -sign, level))
             elif model == pair["model_b"]:
-                others.append(_against(pair, pair["model_a"], sign, "p_holm"))
-        km = [r for r in mine(data["baseline_comparisons"]) if r["model"] == model]
+                others.append(_against(pair, pair["model_a"], sign, level))
         unsettled = any(
             w["code"] == "tail-decides" and w["metric"] == metric for w in data["warnings"]
         )
@@ -83,7 +91,7 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
                 row["value"],
                 row["low"],
                 row["high"],
-                _against(km[0], BASELINE, -sign, "p_value") if km else None,
+                against_baseline(data, model, metric, group),
                 tuple(others),
                 unsettled,
             )
@@ -91,9 +99,40 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
     return found
 
 
-def _against(row: dict[str, Any], model: str, sign: float, p_value: str) -> Against:
+def against_baseline(
+    data: dict[str, Any], model: str, metric: str, group: Any = None
+) -> Against | None:
+    """Compare one model with Kaplan-Meier for everybody; None where nothing is known of it."""
+    for row in data["baseline_comparisons"]:
+        if (row["model"], row["metric"], row.get("group")) == (model, metric, group):
+            known = isinstance(row["difference"], float)
+            # Only losses have a baseline, so less is better.
+            return _against(row, BASELINE, -1.0, _level(data)) if known else None
+    return None
+
+
+def _level(data: dict[str, Any]) -> float:
+    """Return below which p-values are called clear."""
+    return 1 - float(data["confidence"] or 0.95)
+
+
+def _against(row: dict[str, Any], model: str, sign: float, level: float) -> Against:
     """Turn a difference so that positive means better."""
-    low, high = row["low"], row["high"]
+    low, high = row["low_simultaneous"], row["high_simultaneous"]
     if isinstance(low, float) and isinstance(high, float):
         low, high = sorted((sign * low, sign * high))
-    return Against(model, sign * row["difference"], low, high, row[p_value])
+    p = row["p_holm"]
+    clear = p is not None and p < level
+    return Against(model, sign * row["difference"], low, high, p, row["family"], clear)
+
+
+def adjusted_for(other: Against) -> str:
+    """Say over what a comparison was adjusted; nothing where it was the only one.
+
+    >>> adjusted_for(Against(BASELINE, 1.0, 0.1, 1.9, 0.02, 10, True))
+    'adjusted for the choice among 10 models'
+    """
+    if other.family < 2:
+        return ""
+    what = "the choice among {} models" if other.model == BASELINE else "{} pairs of models"
+    return f"adjusted for {what.format(other.family)}"

@@ -164,7 +164,8 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
 def _differences_text(data: dict[str, Any]) -> Markup:
     text = (
         "All models are compared on the same subjects. Filled marks: the data tell the two apart "
-        "(p under 0.05 after Holm's adjustment over the pairs). Intervals are not adjusted."
+        "(p under 0.05 after Holm's adjustment over the pairs of models). The intervals hold for "
+        "all pairs of a metric together (Bonferroni)."
     )
     if data["confidence"] is None:
         text = "Intervals were not asked for, so differences have no error to judge them by."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..evaluation.verdict import Against, Verdict, verdicts
+from ..evaluation.verdict import Against, Verdict, adjusted_for, against_baseline, verdicts
 from ..metrics.registry import REGISTRY
 from ..tables import number, relation
 
@@ -89,8 +89,8 @@ def _first(data: dict[str, Any], v: Verdict, tau: float | None) -> str:
 
 def _versus(data: dict[str, Any], v: Verdict, km: Against) -> str:
     """Compare with the baseline; what the data do not tell apart is not called better."""
-    if km.p_value is not None and km.p_value >= _SURE:
-        return f"; the data do not tell that from {km.model} ({_gap(data, v, km, short=True)})"
+    if km.p_value is not None and not km.clear:
+        return f"; no clear difference from {km.model} ({_gap(data, v, km, short=True)})"
     return f", {_gap(data, v, km)}"
 
 
@@ -109,18 +109,19 @@ def _doubt(data: dict[str, Any], v: Verdict) -> str:
 def _others(data: dict[str, Any], v: Verdict) -> list[str]:
     """Compare with the other models: who is clearly worse, who cannot be told apart."""
     rest = [o for o in v.others if o.better_by != 0]
-    clear = [o for o in rest if o.p_value is not None and o.p_value < _SURE]
-    close = [o for o in rest if o.p_value is not None and o.p_value >= _SURE]
+    clear = [o for o in rest if o.clear]
+    close = [o for o in rest if o.p_value is not None and not o.clear]
     sentences = []
     if clear:
         parts = [_gap(data, v, other) for other in clear[:4]]
         more = f" (and {len(clear) - 4} more)" if len(clear) > 4 else ""
         start = "Taken at face value it is" if v.unsettled else "It is"
-        sentences.append(f"{start} {_list(parts)}{more}.")
+        sentences.append(f"{start} {_list(parts)}{more}{_over(clear)}.")
     if close:
         names = _list([f"{o.model} (p {relation(o.p_value)})" for o in close[:4]])
         more = f" and {len(close) - 4} more" if len(close) > 4 else ""
-        sentences.append(f"The data do not tell it apart from {names}{more}.")
+        over = "" if clear else _over(close)
+        sentences.append(f"No clear difference from {names}{more}{over}.")
     return sentences
 
 
@@ -128,10 +129,17 @@ def _gap(data: dict[str, Any], v: Verdict, other: Against, *, short: bool = Fals
     side = "better" if other.better_by >= 0 else "worse"
     size = abs(other.better_by)
     amount = _amount(data, size) if v.metric.startswith("mae_") else number(size, 3)
+    over = adjusted_for(other) if other is v.baseline else ""
+    told = "" if other.p_value is None else f"p {relation(other.p_value)}"
+    told += f", {over}" if told and over else ""
     if short:
-        return f"{amount} {side}, p {relation(other.p_value)}"
-    told = "" if other.p_value is None else f" (p {relation(other.p_value)})"
-    return f"{amount} {side} than {other.model}{told}"
+        return f"{amount} {side}, {told}"
+    return f"{amount} {side} than {other.model}" + (f" ({told})" if told else "")
+
+
+def _over(others: list[Against]) -> str:
+    """Say once, after several p-values, what they were adjusted for."""
+    return f", {adjusted_for(others[0])}" if adjusted_for(others[0]) else ""
 
 
 def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
@@ -147,13 +155,20 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
     row = rows.get("ibs")
     if row and row["value"] is not None and row["skill"] is not None and metric != "ibs":
         side = "better" if row["skill"] >= 0 else "worse"
-        p = [r["p_value"] for r in data["baseline_comparisons"]
-             if (r["model"], r["metric"]) == (model, "ibs")]  # fmt: skip
-        told = f" (p {relation(p[0])})" if p and p[0] is not None else ""
-        sentences.append(
-            f"Its probabilities (integrated Brier score {number(row['value'], 3)}) are "
-            f"{abs(row['skill']) * 100:.0f} % {side} than Kaplan-Meier's{told}."
-        )
+        start = f"Its probabilities (integrated Brier score {number(row['value'], 3)})"
+        gap = f"{abs(row['skill']) * 100:.0f} % {side}"
+        km = against_baseline(data, model, "ibs")
+        told = "" if km is None or km.p_value is None else f"p {relation(km.p_value)}"
+        if km is not None and told and adjusted_for(km):
+            told += f", {adjusted_for(km)}"
+        if km is None or not told:
+            sentences.append(f"{start} are {gap} than Kaplan-Meier's.")
+        elif km.clear:
+            sentences.append(f"{start} are {gap} than Kaplan-Meier's ({told}).")
+        else:
+            sentences.append(
+                f"{start} show no clear difference from Kaplan-Meier's ({gap}, {told})."
+            )
     row = rows.get("d_calibration")
     if row and row["value"] is not None:
         found = "finds no fault" if row["value"] >= _SURE else "finds fault"

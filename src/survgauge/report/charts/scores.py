@@ -106,8 +106,8 @@ def differences(data: dict[str, Any]) -> list[Spec]:
                         "series": [r["model_a"], r["model_b"]],
                         "color": data["models"].index(r["model_a"]),
                         "value": r["difference"],
-                        "low": r["low"],
-                        "high": r["high"],
+                        "low": r["low_simultaneous"],
+                        "high": r["high_simultaneous"],
                         "notes": [["p", p_text(r["p_value"])], ["p (Holm)", p_text(r["p_holm"])]],
                     }
                     for r in rows
@@ -117,7 +117,9 @@ def differences(data: dict[str, Any]) -> list[Spec]:
         )
     if not specs:
         return []
-    caption = "Difference of two models on the same subjects, with its interval."
+    caption = (
+        "Difference of two models on the same subjects, with an interval that holds for all pairs."
+    )
     if len(data["models"]) > MOST_PAIRED:
         caption += " Only the best model against the others; the JSON has all pairs."
     return [
