@@ -265,7 +265,8 @@ class DifferencesDisplay(Display):
             clear = row["p_holm"] < 1 - self.confidence
             kind = {"color": style.EVENT if clear else style.GREY, "marker": "o"}
             face = kind["color"] if clear else "white"
-            style.whiskers(ax, *_reach(row), k, face=face, **kind)
+            value, low, high = _reach(row)
+            style.whiskers(ax, value, low, high, k, face=face, **kind)
             group = "" if row.get("group") is None else f" · {style.plain(row['group'], 10)}"
             labels.append(f"{names[row['model_a']]} − {names[row['model_b']]}{group}")
             ax.annotate(
