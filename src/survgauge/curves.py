@@ -240,14 +240,18 @@ class SurvivalCurves:
     # -- times -----------------------------------------------------------------------------
 
     def quantile(self, q: float) -> Floats:
-        """First time with S(t) <= 1 - q; read off the tail where the grid ends above that."""
+        """First time with S(t) <= 1 - q; read off the tail where the grid ends above that.
+
+        Step curves are products of many factors: a value that is above 1 - q by no more than
+        rounding (one part in a billion) has reached it.
+        """
         p = 1.0 - probability(q, "q")
         if self.one_curve and len(self) > 1:
             return np.full(len(self), self[:1].quantile(q)[0])
         return self._by_rows(lambda part, rows: part._quantile(p))
 
     def _quantile(self, p: float) -> Floats:
-        k = kernel.first_at_or_below(self.survival, p)
+        k = kernel.first_at_or_below(self.survival, self._level(p))
         m = self.survival.shape[1]
         found = k < m
         if self.interpolation == "pchip":
@@ -303,7 +307,11 @@ class SurvivalCurves:
 
     def reaches(self, q: float) -> Bools:
         """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
-        return self.survival[:, -1] <= 1.0 - q
+        return self.survival[:, -1] <= self._level(1.0 - q)
+
+    def _level(self, p: float) -> float:
+        """Level at or below which a curve has reached p."""
+        return kernel.reached_by_steps(p) if self.interpolation == "step" else p
 
     def _area(self, stop: float) -> Floats:
         if self.one_curve and len(self) > 1:

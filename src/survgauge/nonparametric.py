@@ -20,6 +20,7 @@ from ._arrays import (
     probability,
     to_numpy,
 )
+from ._interpolation import reached_by_steps
 from ._sorting import sorted_outcomes
 from ._threads import run_all
 from .errors import InputError, one_of
@@ -247,10 +248,10 @@ class KaplanMeier:
         return self.quantile(0.5, tail)
 
     def quantile(self, q: float, tail: str = "linear") -> float:
-        """First time with S <= 1 - q."""
+        """First time with S <= 1 - q; a step that is above by rounding only has reached it."""
         check_tail(tail)
         p = 1 - probability(q, "q")
-        reached = np.flatnonzero(self.survival <= p)
+        reached = np.flatnonzero(self.survival <= reached_by_steps(p))
         if reached.size:
             return float(self.times[reached[0]])
         return float(tail_time(p, np.float64(self.last_time), self.survival[-1], tail))

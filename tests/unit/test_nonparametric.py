@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -11,6 +12,7 @@ from strategies import pair
 
 import survgauge as sg
 from survgauge import nonparametric
+from survgauge.metrics.skill import reference_curves
 
 
 @given(y=own.outcomes)
@@ -57,6 +59,51 @@ def test_g_is_not_kaplan_meier_on_flipped_flags_where_times_are_tied():
     flipped = sg.KaplanMeier.fit((y[0], [0, 1, 0]))
     assert float(sg.KaplanMeier.fit_censoring(y).at(2)) == 0.5
     assert float(flipped.at(2)) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("n", range(2, 402, 2))
+def test_half_of_the_subjects_are_gone_at_the_median(n):
+    # 13 of 24 by rounding: 115 of 199 even numbers came one step late.
+    y = (np.arange(1.0, n + 1), np.ones(n))
+    assert sg.KaplanMeier.fit(y).median() == n / 2
+    assert reference_curves(y, 3).median().tolist() == [n / 2] * 3
+
+
+def exact_steps(event, weight):
+    """Kaplan-Meier in whole numbers, for distinct times in order."""
+    s, at_risk, steps = Fraction(1), sum(weight), []
+    for e, w in zip(event, weight, strict=True):
+        s *= 1 - Fraction(w, at_risk) if e else 1
+        at_risk -= w
+        steps.append(s)
+    return steps
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_quantiles_are_those_of_whole_numbers(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 60))
+    event = rng.random(n) < 0.8
+    weight = rng.integers(1, 4, n) if seed % 2 else np.ones(n, dtype=int)
+    time = np.arange(1.0, n + 1)
+    y = sg.Outcomes(time, event, weight.astype(float))
+    steps = exact_steps(event.tolist(), weight.tolist())
+    km, curves = sg.KaplanMeier.fit(y), reference_curves(y, 1)
+    for q in (Fraction(1, 2), Fraction(1, 4), Fraction(1, 5), Fraction(4, 5), Fraction(3, 10)):
+        reached = [k for k, s in enumerate(steps) if s <= 1 - q]
+        if reached:
+            assert km.quantile(float(q)) == time[reached[0]]
+            assert curves.quantile(float(q))[0] == time[reached[0]]
+            assert curves.reaches(float(q)).all()
+
+
+def test_rounding_is_no_excuse_for_a_step_that_is_above():
+    one_more = sg.SurvivalCurves([1.0, 2.0, 3.0], [[0.9, 0.500001, 0.2]], "step")
+    assert one_more.median()[0] == 3.0
+    short = sg.SurvivalCurves([1.0, 2.0], [[0.9, 0.500001], [0.9, 0.5 + 1e-15]], "step")
+    assert short.reaches(0.5).tolist() == [False, True]
+    line = sg.SurvivalCurves([0.0, 2.0], [[1.0, 0.5 + 1e-12]])
+    assert not line.reaches(0.5)[0]
 
 
 def test_median_and_quantiles():
