@@ -14,6 +14,7 @@ from ._estimators import meaning_of_predict
 from ._random import check_seed, stream
 from .curves import SurvivalCurves
 from .errors import InputError, UndefinedMetricError, one_of
+from .metrics.past_curve import past_remark
 from .metrics.problem import Problem, check_options
 from .metrics.registry import REGISTRY
 from .outcomes import Outcomes
@@ -76,6 +77,7 @@ class Scorer:
             )
         try:
             problem = Problem.of(outcomes, reference, **self.settings)
+            past_remark(self.name, problem, prediction)  # no score where the curves do not reach
             return self.sign * float(metric.compute(problem, prediction).value)
         except UndefinedMetricError as error:
             message = f"{self.name} is undefined on this fold ({error}); its score is NaN"

@@ -20,6 +20,7 @@ from ..inference import (
     interval,
 )
 from ..metrics.details import paired_error
+from ..metrics.past_curve import past_remark, past_share
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..metrics.skill import reference_curves
@@ -28,7 +29,7 @@ from ..predictions import Prediction
 from ..reference import Reference
 from .condensed import CONTRIBUTIONS_LIMIT, condensed
 from .result import NAN, Score
-from .warnings import EvaluationWarning, check_measured
+from .warnings import EvaluationWarning, check_measured, undefined
 
 #: Above this many subjects the bootstrap gives way to contributions where a metric has them.
 BOOTSTRAP_LIMIT = 5_000
@@ -226,11 +227,17 @@ def _measure(
 ) -> Measured | None:
     """Compute one cell; an undefined metric becomes NaN and a warning."""
     try:
+        past = past_remark(metric.name, problem, prediction)
         measured = metric.compute(problem, prediction)
     except UndefinedMetricError as error:
-        remarks.append(EvaluationWarning("undefined-metric", str(error), model, metric.name))
+        remarks.append(undefined(error, model, metric.name))
         return None
     remarks += check_measured(metric, measured, model)
+    share = past_share(metric.name, problem, prediction)
+    if share is not None:
+        measured.support["past_curve"] = share
+    if past is not None:
+        remarks.append(EvaluationWarning("past-curve", past, model, metric.name))
     return measured
 
 
@@ -247,6 +254,7 @@ def _baselines(problem: Problem, metrics: list[Metric]) -> dict[str, Measured]:
     curves = problem.cached("baseline", partial(_baseline, problem))
     for metric in compared:
         try:
+            past_remark(metric.name, problem, curves)
             losses[metric.name] = metric.compute(problem, curves)
         except (UndefinedMetricError, InputError):
             continue

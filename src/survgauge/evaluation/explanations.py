@@ -63,6 +63,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "two models compare differently when no time is read past the curves' last",
         "give `tau`: without it the tail decides, not the data",
     ),
+    "past-curve": Explanation(
+        "problem",
+        "a metric reads curves past the model's last predicted time; above 5 % it has no value",
+        "predict up to the time named, give an earlier `time`, or leave the metric out",
+    ),
     "past-reference": Explanation(
         "problem",
         "subjects censored after the last reference time: N times an arbitrary tail",

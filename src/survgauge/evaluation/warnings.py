@@ -13,6 +13,7 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
 from ..metrics.details import Details, paired_error
+from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..metrics.skill import reference_curves
@@ -56,6 +57,14 @@ class EvaluationWarning:
         group = None if self.group is None else f"group {self.group}"
         where = " ".join(part for part in (group, self.model, self.metric) if part)
         return f"[{self.code}] {where + ': ' if where else ''}{self.message}"
+
+
+def undefined(error: UndefinedMetricError, model: str, metric: str) -> EvaluationWarning:
+    """Remark on a metric without a value, with the code of what keeps it from having one."""
+    past = isinstance(error, PastCurveError)
+    return EvaluationWarning(
+        "past-curve" if past else "undefined-metric", str(error), model, metric
+    )
 
 
 def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:

@@ -12,6 +12,7 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
 from ._checks import check_curves
+from .past_curve import share_past
 
 PROBABILITIES = ("survival", "event")
 CONVENTIONS = ("survgauge", "survivaleval")
@@ -96,6 +97,13 @@ def refuse_past_follow_up(y: Outcomes, time: float) -> None:
         raise UndefinedMetricError(
             f"time {time:g} lies past the last test time {last:g}: nothing was observed there"
         )
+
+
+def read_past(y: Outcomes, curves: Any, at: Floats | float) -> dict[str, float]:
+    """Share of the curves that end before they are read, for the support; {} for probabilities."""
+    if not isinstance(curves, SurvivalCurves):
+        return {}
+    return {"past_curve": share_past(curves, at, y.weight if y.weighted else None)}
 
 
 def description(y: Outcomes, curves: Any) -> tuple[dict[str, Any], dict[str, Any]]:

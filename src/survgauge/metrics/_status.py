@@ -18,6 +18,7 @@ from ._g_influence import EstimatedG
 from ._grid_rules import grid_weights
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
+from .past_curve import share_of_times
 
 METHODS = ("ipcw", "unweighted", "administrative")
 #: Equal steps of the default grid.
@@ -135,6 +136,7 @@ class Status:
             "subjects_past_horizon": int(past.sum()),
             "events_past_horizon": int((past & y.event).sum()),
             "times_past_curves": int((self.times > curves.last_time.min()).sum()),
+            "past_curve": share_of_times(curves, self.times, y.weight if y.weighted else None),
         }
         if self.ipcw:
             used = self.scheme.event_weight[y.event & (y.time <= last)]

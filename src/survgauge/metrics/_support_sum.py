@@ -33,7 +33,7 @@ _LARGEST = frozenset(("largest_weight", "largest_surrogate"))
 #: A sum over subjects in scores of whole curves; a property of the grid in scores at given times.
 _PAST_CURVES = "times_past_curves"
 #: Put together from other numbers in the end.
-_BY_RULE = frozenset(("tail_share", PAST_KEY, "infinite_for"))
+_BY_RULE = frozenset(("tail_share", PAST_KEY, "infinite_for", "past_curve"))
 _NAMED = 5
 
 
@@ -53,15 +53,20 @@ class SupportSum:
         self._known: dict[str, Any] = {}
         self._tails = 0
         self._past = 0.0
+        #: Weight of the curves that are read past their ends, and of all.
+        self._assumed, self._mass = 0.0, 0.0
         self._rows: list[int] = []
 
-    def add(self, support: dict[str, Any], start: int = 0) -> None:
-        """Add the support of a part of the subjects, from row `start` on."""
+    def add(self, support: dict[str, Any], start: int = 0, mass: float | None = None) -> None:
+        """Add the support of a part of the subjects, from row `start` on, who weigh `mass`."""
         part = SupportSum()
         part._known = dict(support)
         if support.get("tail_share") is not None:
             part._tails = round(support["tail_share"] * support["subjects"])
         part._past = support.get(PAST_KEY, 0.0)
+        if "past_curve" in support:
+            part._mass = float(support["subjects"]) if mass is None else mass
+            part._assumed = support["past_curve"] * part._mass
         if "infinite_for" in support:
             listed = str(support["infinite_for"]).split(", ...")[0]
             part._rows = [start + int(number) for number in re.findall(r"\d+", listed)]
@@ -73,6 +78,7 @@ class SupportSum:
             self._known[key] = self._joined(key, value) if key in self._known else value
         self._tails += other._tails
         self._past += other._past
+        self._assumed, self._mass = self._assumed + other._assumed, self._mass + other._mass
         self._rows = sorted([*self._rows, *other._rows])[:_NAMED]
 
     def _joined(self, key: str, value: Any) -> Any:
@@ -92,6 +98,8 @@ class SupportSum:
         found = dict(self._known)
         if found.get("tail_share") is not None:
             found["tail_share"] = self._tails / found["subjects"]
+        if "past_curve" in found:
+            found["past_curve"] = self._assumed / self._mass if self._mass > 0 else 0.0
         if PAST_KEY in found:
             found[PAST_KEY] = self._past / total if total > 0 else 0.0
         if "infinite_for" in found:

@@ -20,6 +20,7 @@ from ._calibration_inputs import (
     description,
     own_survival,
     present_rows,
+    read_past,
     refuse_past_follow_up,
     survival_at,
 )
@@ -157,6 +158,7 @@ def d_calibration(
     n = float(y.weight.sum()) if y.weighted else float(len(y))
     expected = np.full(bins, n / bins)
     convention, support = description(y, curves)
+    support |= read_past(y, curves, y.time)
     convention |= {"method": method, "bins": bins, "bin_bounds": "[a, b), top bin closed"}
     support |= {
         "survival_zero": int((s <= 0).sum()),
@@ -268,7 +270,9 @@ def one_calibration(
     groups = checked_count(groups, "groups", lost + 1)
     y = Outcomes.of(y_true, "y_true")
     time = checked_time(time)
-    y, s = present_rows(y, survival_at(y, curves, time, probability))
+    s = survival_at(y, curves, time, probability)
+    past = read_past(y, curves, time)
+    y, s = present_rows(y, s)
     refuse_past_follow_up(y, time)
     known = y.event | (y.time >= time) if method == "uncensored" else np.ones(len(y), dtype=bool)
     rows = _groups(y, s, groups, known, peer)
@@ -282,6 +286,7 @@ def one_calibration(
     greenwood = method == "gnd" or (peer and method == "dn")
     statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
     described, support = description(y, curves)
+    support |= past
     described |= {
         "convention": convention,
         "method": method,

@@ -32,6 +32,7 @@ from ._mean_curve import (
     trapezoid_gap,
 )
 from .details import Details
+from .past_curve import share_of_length
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ def km_calibration_details(
     described |= {"convention": convention, "mean_curve": how, "tau": end}
     support["past_curves"] = float(np.mean(curves.last_time < stop))
     weight = y.weight if y.weighted else None
+    support["past_curve"] = share_of_length(curves, stop, weight)
     return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap)
 
 

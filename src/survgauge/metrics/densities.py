@@ -13,6 +13,7 @@ from ..outcomes import Outcomes
 from ._checks import check_curves, subject_mass
 from ._crps import Pieces, by_subject, log_tail, tail_squares
 from .details import Details
+from .past_curve import share_past
 
 
 def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
@@ -201,6 +202,7 @@ def _mean(
         "events": int(y.event.sum()),
         "censored": int((~y.event).sum()),
         "times_past_curves": int((y.time > curves.last_time).sum()),
+        "past_curve": share_past(curves, y.time, mass),
         "infinite_losses": int(infinite.size),
     }
     if infinite.size:

@@ -20,6 +20,7 @@ from ._tally import counts_events, tally_counts, tally_events
 from .comparable import ComparablePairs, comparable_pairs
 from .conventions import Convention
 from .details import Details
+from .past_curve import share_past
 
 __all__ = [
     "ComparablePairs",
@@ -258,6 +259,9 @@ def concordance_td_details(
     details = question.details(tally, **described)
     late = question.anchor & (question.y.time > checked.last_time)
     details.support["events_past_curves"] = int(late.sum())
+    events = (question.anchor * question.y.weight).astype(np.float64)
+    if events.any():
+        details.support["past_curve"] = share_past(checked, question.y.time, events)
     if stretches is not None:
         details.convention["approximate"] = stretches
         details.support["open_pair_weight"] = left_open

@@ -17,6 +17,7 @@ from ._checks import check_curves
 from ._concordance import as_close_as, below_half
 from .conventions import Convention
 from .details import CurveResult, Details, standard_error
+from .past_curve import share_of_times
 
 _COLUMNS = 8  # times read at once: one cache line of a row of curves
 
@@ -196,6 +197,9 @@ def cumulative_dynamic_auc(
     mean = mean_auc(values, setting.drop) if setting.mean_defined else float("nan")
     frequency = setting.y.weight if setting.y.weighted else None
     support = setting.support()
+    if isinstance(risk_or_curves, SurvivalCurves):
+        scored = setting.asked[setting.supported]
+        support["past_curve"] = share_of_times(risk_or_curves, scored, frequency)
     if np.isnan(mean):
         psi = None
     if psi is not None:

@@ -19,6 +19,7 @@ from ._calibration_inputs import (
     checked_time,
     description,
     log_log,
+    read_past,
     refuse_past_follow_up,
     survival_at,
 )
@@ -164,6 +165,7 @@ def integrated_calibration_index(
             "integrated_calibration_index needs at least one event in y_true; got none"
         )
     convention, support = description(y, curves)
+    support |= read_past(y, curves, time)
     support |= _events_by(by_time, time)
     smooth = _Smooth(by_time, s[rows], rows, time, knots, ties)
     del by_time

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..curves import SurvivalCurves
 from ..errors import InputError, SurvgaugeError
+from ..metrics.past_curve import READS, PastReads
 from ..predictions import Prediction
 from .batches import Batch
 from .bins import BinCounts
@@ -46,6 +47,8 @@ class Accumulator:
         self.past = (0, 0)
         self.kinds: dict[str, str] = {}
         self.shares: dict[str, int] = {}
+        #: What metrics read past the models' curves.
+        self.reads: dict[ModelName, PastReads] = {}
         self.sums: dict[str, SumCells] = {}
         self.bins: dict[str, BinCounts] = {}
         self.means: MeanCurves | None = None
@@ -170,6 +173,21 @@ class Accumulator:
             if prediction.curves is not None:
                 open_ended = int((~prediction.curves.reaches(0.5)).sum())
                 self.shares[name] = self.shares.get(name, 0) + open_ended
+        self._note_reads(chunk)
+
+    def _note_reads(self, chunk: Chunk) -> None:
+        """Count what metrics read past the curves, also past Kaplan-Meier of the reference."""
+        plan, y = self.plan, chunk.y
+        nobody = y.weighted and not y.weight.any()
+        if nobody or not any(name in READS for name in plan.metrics):
+            return
+        known: dict[ModelName, Prediction] = dict(chunk.predictions.items())
+        if plan.baseline:
+            known[BASELINE] = plan.baseline_prediction(len(y))
+        for name, prediction in known.items():
+            if prediction.curves is not None:
+                reads = self.reads.setdefault(name, PastReads())
+                reads.add(y, prediction.curves, plan.ends)
 
     def _mark(self, spans: list[tuple[int, int]]) -> None:
         """Remember which rows were seen; the same row twice would count twice."""
@@ -203,6 +221,8 @@ class Accumulator:
         self.kinds |= other.kinds
         for name, number in other.shares.items():
             self.shares[name] = self.shares.get(name, 0) + number
+        for model, reads in other.reads.items():
+            self.reads.setdefault(model, PastReads()).merge(reads)
         for key, cells in other.sums.items():
             _merge(self.sums, key, cells)
         for name, bins in other.bins.items():

@@ -21,17 +21,19 @@ from ..evaluation.warnings import (
     check_measured,
     check_problem,
     tails_that_decide,
+    undefined,
 )
 from ..inference import (
     FEWEST_REPLICATES,
     Comparison,
     compare_values,
 )
+from ..metrics.past_curve import READS
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric
 from ..outcomes import Outcomes
 from .plan import Plan, make_problem
-from .sums import BASELINE, SumCells, SumMeasured, is_sum, key_of
+from .sums import BASELINE, ModelName, SumCells, SumMeasured, is_sum, key_of
 
 if TYPE_CHECKING:
     from .accumulator import Accumulator
@@ -162,22 +164,32 @@ class _Work:
     def _measure(self, model: str, metric: Metric, build: Callable[[], Any]) -> None:
         """One cell from sums or counts."""
         try:
+            past = self._past(model, metric.name)
             measured = build()
         except UndefinedMetricError as error:
-            warning = EvaluationWarning("undefined-metric", str(error), model, metric.name)
-            self.remarks.append(warning)
+            self.remarks.append(undefined(error, model, metric.name))
             empty = Score(model, metric, self.group, None, *self._base(metric))
             self.scores[model, metric.name] = empty
             return
         self.remarks += check_measured(metric, measured, model)
+        reads = self.parts.reads.get(model)
+        if reads is not None and metric.name in READS:
+            measured.support["past_curve"] = reads.share(READS[metric.name])
+        if past is not None:
+            self.remarks.append(EvaluationWarning("past-curve", past, model, metric.name))
         replicates = None
         base, against = NAN, None
         if isinstance(measured, SumMeasured):
             replicates = measured.cells.replicates_of(measured)
-            base, against = self._against_baseline(measured)
+            base, against = self._against_baseline(measured, metric.name)
         self.scores[model, metric.name] = score_of(
             model, metric, self.group, measured, replicates, base, against, self.confidence
         )
+
+    def _past(self, model: ModelName, metric: str) -> str | None:
+        """Say how much of what the metric reads lies past the curves; refuse too much of it."""
+        reads = self.parts.reads.get(model)
+        return None if reads is None else reads.judge(metric, self.plan.ends)
 
     def _base(self, metric: Metric) -> tuple[Any, ...]:
         """Fields of a score that is undefined: no interval, but the baseline's loss."""
@@ -191,12 +203,14 @@ class _Work:
         if BASELINE not in cells.models:
             return None
         try:
+            self._past(BASELINE, name)
             return cells.measured(BASELINE, root=name.startswith("rmse_"))
         except UndefinedMetricError:
             return None
 
-    def _against_baseline(self, measured: SumMeasured) -> tuple[float, Comparison | None]:
-        name = "rmse_" if measured.root else ""
+    def _against_baseline(
+        self, measured: SumMeasured, name: str
+    ) -> tuple[float, Comparison | None]:
         km = self._baseline(measured.cells, name)
         if km is None:
             return NAN, None

@@ -84,8 +84,10 @@ class Columns:
         if curves is not None:
             found["like"] = (curves.interpolation, curves.tail)
             if self.at_time and np.isfinite(time):
-                times, last = [time], float(curves.times[-1])
-                if curves.tail == "nan":  # where such curves end matters to AUC
+                # Where curves end matters: past it their tail is read, as from the whole curve.
+                last = float(curves.times[-1])
+                times = [min(time, last)]
+                if curves.tail == "nan":  # it matters to AUC also if it lies later
                     times = sorted({min(time, last), last})
                 found["times"] = np.array(times)
                 found["survival"] = np.stack([curves.at(t) for t in times], axis=1)

@@ -73,7 +73,7 @@ class StreamedMean:
         else:
             self.moments.update(values)
         self.convention = self.convention or details.convention
-        self.support.add(support, self.rows)
+        self.support.add(support, self.rows, float(y.weight.sum()))
         self.rows += len(y)
 
     def merge(self, other: StreamedMean) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import LARGEST
 from ..errors import InputError
+from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
 from ..metrics.skill import reference_curves
@@ -147,6 +148,12 @@ class Plan:
         """Metrics that are computed in the end, from columns."""
         names = (*RANKED, *AT_TIME)
         return tuple(name for name in self.metrics if name in names)
+
+    @property
+    def ends(self) -> dict[str, float]:
+        """Where metrics at one time and integrals read curves, as far as it is known."""
+        follow_up = float("nan") if self.follow_up is None else self.follow_up.stop
+        return ends_of(self.problem, follow_up)
 
     def of(self, y: Outcomes) -> Problem:
         """Return the question for some of the subjects."""

@@ -1,0 +1,221 @@
+"""How much of what a metric reads lies past a model's last predicted time: one rule for all.
+
+Past its last time a curve is not a prediction but an assumption (its tail), unless it has reached
+zero. Metrics at one time read every curve there; integrals read it up to their end, each stretch of
+time alike; scores of a subject's own time read it there. The share is an average over subjects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .._arrays import Floats
+from ..curves import SurvivalCurves
+from ..errors import UndefinedMetricError
+from ..outcomes import Outcomes
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+#: Above this share of assumed probabilities a metric has no value: a mean of numbers between 0 and
+#: 1 could be off by as much, which is what separates good models from poor ones (a Brier score of
+#: Kaplan-Meier is about 0.2).
+MOST_PAST = 0.05
+#: Below this share nothing is said: the last training event of most models lies a little before the
+#: last test time, and a mean of numbers between 0 and 1 moves by less than this.
+WORTH_A_WORD = 0.01
+
+#: What a metric reads: curves at the time of interest, up to an end, or at subjects' own times.
+READS = {
+    "brier": "time",
+    "auc": "time",
+    "ici": "time",
+    "one_calibration": "time",
+    "ibs": "horizon",
+    "ibll": "horizon",
+    "km_calibration": "follow_up",
+    "crps": "own",
+    "log_likelihood": "own",
+    "d_calibration": "own",
+    "antolini": "event",
+}
+_WHAT_TO_DO = {
+    "time": "predict up to that time, or give an earlier `time`",
+    "horizon": "predict up to the horizon, or leave the metric out",
+    "follow_up": "predict up to the last test time, or leave the metric out",
+    "own": "predict up to the last test time, or leave the metric out",
+    "event": "predict up to the last test event, or leave the metric out",
+}
+
+
+class PastCurveError(UndefinedMetricError):
+    """A metric would read too much that a model did not predict."""
+
+
+def share_past(
+    curves: SurvivalCurves, until: Floats | float, weight: Floats | None = None
+) -> float:
+    """Share of subjects whose curve ends, above zero, before `until`.
+
+    >>> curves = SurvivalCurves([5, 10], [[0.9, 0.6], [0.4, 0.0]])
+    >>> share_past(curves, 12.0), share_past(curves, 10.0)
+    (0.5, 0.0)
+    """
+    past = (curves.last_time < until) & (curves.survival[:, -1] > 0)
+    return _average(past.astype(np.float64), weight)
+
+
+def share_of_length(curves: SurvivalCurves, stop: float, weight: Floats | None = None) -> float:
+    """Share of the time up to `stop` that lies past the curves, on average over subjects.
+
+    >>> share_of_length(SurvivalCurves([5, 10], [[0.9, 0.6], [0.4, 0.0]]), 20.0)
+    0.25
+    """
+    past = np.maximum(1.0 - curves.last_time / stop, 0.0)
+    return _average(np.where(curves.survival[:, -1] > 0, past, 0.0), weight)
+
+
+def share_of_times(curves: SurvivalCurves, times: Floats, weight: Floats | None = None) -> float:
+    """Share of increasing times at which all curves are read that lies past their ends.
+
+    >>> curves = SurvivalCurves([5, 10], [[0.9, 0.6], [0.4, 0.0]])
+    >>> share_of_times(curves, np.array([5.0, 10.0, 15.0, 20.0]))
+    0.25
+    """
+    if not times.size:
+        return 0.0
+    last = curves.last_time[:1] if curves.shared_grid else curves.last_time
+    past = 1.0 - times.searchsorted(last, "right") / times.size
+    return _average(np.where(curves.survival[:, -1] > 0, past, 0.0), weight)
+
+
+def _average(values: Floats, weight: Floats | None) -> float:
+    if weight is None:
+        return float(values.mean())
+    return float((values * weight).sum() / weight.sum())
+
+
+def ends_of(problem: Problem, follow_up: float) -> dict[str, float]:
+    """Where metrics at one time and integrals read curves; `follow_up` is the last test time."""
+    time = problem.time
+    if time > problem.horizon and problem.on_unsupported == "truncate":
+        time = problem.horizon
+    return {"time": time, "horizon": problem.horizon, "follow_up": follow_up}
+
+
+@dataclass
+class PastReads:
+    """How much of what each kind of metric reads lies past one model's curves; parts add up."""
+
+    #: Weight of the subjects, and of those with an event.
+    total: float = 0.0
+    events: float = 0.0
+    past: dict[str, float] = field(default_factory=dict)
+    #: Latest own time of a subject, and of an event.
+    latest: dict[str, float] = field(default_factory=dict)
+    #: Where the first of the curves ends above zero.
+    last: float = float("inf")
+
+    def add(self, y: Outcomes, curves: SurvivalCurves, ends: dict[str, float]) -> None:
+        """Add subjects; those of weight zero are absent."""
+        weight = y.weight
+        open_end = curves.survival[:, -1] > 0
+        if y.weighted:
+            open_end = open_end & (weight > 0)
+        part = PastReads(float(weight.sum()), float(weight[y.event].sum()))
+        own = (weight * (open_end & (y.time > curves.last_time))).astype(np.float64)
+        part.past = {"own": float(own.sum()), "event": float(own[y.event].sum())}
+        for kind in ("time", "horizon", "follow_up"):
+            end = ends[kind]
+            if not end > 0:  # also NaN: there is no such time
+                continue
+            if kind == "time":
+                found: Any = curves.last_time < end
+            else:
+                found = np.maximum(end - curves.last_time, 0.0) / end
+            part.past[kind] = float((weight * (found * open_end)).sum())
+        present = y.present()
+        if len(present):
+            part.latest["own"] = float(present.time.max())
+        if present.event.any():
+            part.latest["event"] = float(present.time[present.event].max())
+        if open_end.any():
+            part.last = float(curves.last_time[open_end].min())
+        self.merge(part)
+
+    def merge(self, other: PastReads) -> None:
+        """Add another part."""
+        self.total += other.total
+        self.events += other.events
+        for kind, number in other.past.items():
+            self.past[kind] = self.past.get(kind, 0.0) + number
+        for kind, time in other.latest.items():
+            self.latest[kind] = max(time, self.latest.get(kind, time))
+        self.last = min(self.last, other.last)
+
+    def share(self, kind: str) -> float:
+        """Share of what is read that lies past the curves."""
+        below = self.events if kind == "event" else self.total
+        return self.past.get(kind, 0.0) / below if below > 0 else 0.0
+
+    def judge(self, metric: str, ends: dict[str, float]) -> str | None:
+        """Say how much lies past the curves where it is worth a word; refuse where it is too much.
+
+        Raises `PastCurveError` above `MOST_PAST`.
+        """
+        kind = READS.get(metric)
+        share = 0.0 if kind is None else self.share(kind)
+        if kind is None or share <= WORTH_A_WORD:
+            return None
+        read = {**ends, **self.latest}[kind]
+        text = _sentence(kind, share, read, self.last)
+        if share > MOST_PAST:
+            raise PastCurveError(f"{text}, so it has no value; {_WHAT_TO_DO[kind]}")
+        return f"{text}; {_WHAT_TO_DO[kind]}"
+
+
+def _sentence(kind: str, share: float, read: float, last: float) -> str:
+    end = f"the last predicted time is {last:g}"
+    if kind == "time":
+        return f"{end}, and the curves are read at {read:g} ({share:.0%} of them past their end)"
+    if kind in ("horizon", "follow_up"):
+        return f"{end}, and the curves are read up to {read:g}: {share:.1%} of that is assumed"
+    who = "events" if kind == "event" else "subjects"
+    return (
+        f"{end}, and the curves are read at subjects' own times, up to {read:g}: {share:.1%} of "
+        f"the {who} are observed past it"
+    )
+
+
+def past_reads(problem: Problem, prediction: Any) -> tuple[PastReads, dict[str, float]]:
+    """Look at one model's curves once for all metrics of a call."""
+    ends = ends_of(problem, float(problem.y.present().time.max()))
+
+    def look() -> PastReads:
+        reads = PastReads()
+        reads.add(problem.y, prediction.curves, ends)
+        return reads
+
+    known: WeakKeyDictionary[Any, PastReads] = problem.cached("past_curve", WeakKeyDictionary)
+    if prediction not in known:
+        known[prediction] = look()
+    return known[prediction], ends
+
+
+def past_remark(metric: str, problem: Problem, prediction: Any) -> str | None:
+    """`PastReads.judge` of one metric and model; nothing where no curve is read."""
+    if prediction.curves is None or metric not in READS:
+        return None
+    reads, ends = past_reads(problem, prediction)
+    return reads.judge(metric, ends)
+
+
+def past_share(metric: str, problem: Problem, prediction: Any) -> float | None:
+    """`PastReads.share` of one metric and model; None where no curve is read."""
+    if prediction.curves is None or metric not in READS:
+        return None
+    return past_reads(problem, prediction)[0].share(READS[metric])
