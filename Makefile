@@ -19,7 +19,7 @@ help:
 	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
 	@echo "make bench-check  fails if something has become slower than the stored baseline"
-	@echo "make coverage-table  coverage of every interval, size of every test: docs/inference.md (20 minutes)"
+	@echo "make coverage-table  coverage of every interval, size of every test: 20 minutes (REPS, JOBS, SEED)"
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -78,12 +78,10 @@ bench-check: $(VENV)/.base
 	PYTHONPATH=src $(BIN)/python benchmarks/check.py
 
 .PHONY: coverage-table
-REPS ?= 1500
-JOBS ?= 2
-SEED ?= 2026
 coverage-table: $(VENV)/.base
 	PYTHONPATH=src:benchmarks OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 SURVGAUGE_THREADS=1 \
-	$(BIN)/python -m simulation --reps $(REPS) --jobs $(JOBS) --seed $(SEED)
+	$(BIN)/python -m simulation --reps $(or $(REPS),1500) \
+	--jobs $(or $(JOBS),2) --seed $(or $(SEED),2026)
 
 clean:
 	rm -rf $(VENV) .venv-bench demo-output .mypy_cache .ruff_cache .pytest_cache
