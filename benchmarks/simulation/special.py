@@ -68,17 +68,15 @@ def _other_tests(tally: Tally, key: dict[str, Any], sample: Any, rng: Any) -> No
 def _other_intervals(
     tally: Tally, key: dict[str, Any], sample: Any, curves: Any, time: float
 ) -> None:
-    """Intervals of single functions that the registry does not have."""
-    from survgauge.inference import normal_interval
-
+    """Value and 1.96 standard errors of single functions that the registry does not have."""
     y = sample.y
     found = {
         "calibration_slope": (sg.calibration_slope_details(y, curves, time), 1.0),
         "coverage": (sg.coverage_details(y, curves, 0.9), 0.9),
     }
     for name, (details, target) in found.items():
-        known = normal_interval(details.value, details.stderr, 0.95)
-        row = {"value": known.value, "low": known.low, "high": known.high}
+        value, wide = details.value, 1.96 * details.stderr
+        row = {"value": value, "low": value - wide, "high": value + wide}
         tally.interval({**key, "metric": name, "model": "true"}, row, target)
 
 
