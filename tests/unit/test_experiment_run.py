@@ -302,11 +302,14 @@ def test_a_run_that_is_stopped_loses_no_finished_cell(tmp_path, how):
 
 
 def test_the_harness_costs_little_beside_the_model(tmp_path):
-    """Time of a cell that is not its fit, prediction or metrics stays under 50 ms."""
+    """Time of a cell that is not its fit, prediction or metrics stays under 50 ms.
+
+    Measured in seconds of the processor, so that a busy machine does not matter.
+    """
     go(toy_plan(tmp_path, repeats=1), tmp_path / "warm")
-    start_ = time.perf_counter()
+    start_ = time.process_time()
     results = go(toy_plan(tmp_path, repeats=5), tmp_path / "store")
-    passed = time.perf_counter() - start_
+    passed = time.process_time() - start_
     store = Store(tmp_path / "store")
     own = [r["seconds"] for r in store.records(store.plan())]
     work = sum(s["fit"] + s["predict"] + s["metrics"] for s in own)

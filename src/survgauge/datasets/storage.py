@@ -53,7 +53,10 @@ def first_file(folder: Path | None, names: Iterable[str]) -> Path | None:
 
 def write_atomically(target: Path, content: bytes) -> Path:
     """Write a file whole or not at all, into a folder that is made where it is missing."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error}") from error
     return _writing.write_atomically(target, content)
 
 

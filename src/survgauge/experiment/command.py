@@ -59,6 +59,10 @@ def run_command(args: argparse.Namespace) -> int:
     if args.list:
         return _list(plan)
     from .runner import run
+    from .writing import check_folder, text, write_all
+
+    if args.out:
+        check_folder(args.out, [args.plan, *(spec.path for spec in plan.datasets if spec.path)])
 
     results = run(
         plan,
@@ -71,8 +75,6 @@ def run_command(args: argparse.Namespace) -> int:
         metrics_only=args.metrics_only,
         progress=False if args.quiet else None,
     )
-    from .writing import text, write_all
-
     sys.stdout.write(f"{text(results)}\n")
     if args.out:
         written = write_all(results, args.out)

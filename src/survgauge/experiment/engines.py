@@ -10,12 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from .. import _dask
 from ..datasets.extras import need
 from ..errors import InputError
 from .cells import Outcome, Task, execute
+from .environment import package_versions
 from .limits import restore_threads
 from .plan import Cell
-from .store import Store, package_versions
+from .store import Store
 
 #: Told about every cell: cell, status, seconds, message.
 Report = Callable[[Cell, str, float, str], None]
@@ -163,18 +165,9 @@ def stop_pool() -> None:
 # -- a cluster ---------------------------------------------------------------------------------
 
 
-def connect(scheduler: str | None, timeout: float = 20.0) -> Any:
+def connect(scheduler: str | None) -> Any:
     """Connect to a Dask scheduler."""
-    distributed = need("distributed", "engine 'dask'", "dask")
-    if not scheduler:
-        raise InputError(
-            "engine 'dask' needs the address of a scheduler (--scheduler tcp://HOST:8786); "
-            "`dask scheduler` starts one, `dask worker ADDRESS --nthreads 1` its workers"
-        )
-    try:
-        return distributed.Client(scheduler, timeout=timeout, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    return _dask.connect(scheduler, "dask worker ADDRESS --nthreads 1")
 
 
 def workers_of(client: Any) -> dict[str, Any]:

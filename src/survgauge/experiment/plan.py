@@ -22,6 +22,10 @@ from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
 #: Goes up when the harness itself comes to different numbers, so that old cells are not reused.
 NUMBERS_VERSION = 1
 _SHIPPED = Path(__file__).with_name("plans")
+#: What a store adds to the plan that it keeps.
+_CHECKSUM = "checksum"
+#: File systems take names of 255 bytes; the digest tells cells apart.
+_LONGEST_SLUG = 100
 _AXES = ("dataset", "censoring", "model")
 
 
@@ -114,8 +118,8 @@ class Cell:
 
     @property
     def _stem(self) -> str:
-        folder = f"{_slug(self.dataset.label)}/{_slug(self.censoring.label)}"
-        return f"{folder}/r{self.repeat}-f{self.fold}-{_slug(self.model.label)}"
+        folder = f"{slug(self.dataset.label)}/{slug(self.censoring.label)}"
+        return f"{folder}/r{self.repeat}-f{self.fold}-{slug(self.model.label)}"
 
     def names(self) -> dict[str, Any]:
         """Axes of the plan on which the cell lies."""
@@ -269,9 +273,9 @@ def shipped_plans() -> list[str]:
 def _from_mapping(table: Mapping[str, Any], folder: Path | None, name: str = "plan") -> Plan:
     known = [item.name for item in fields(Plan)]
     for key in table:
-        if key not in known:
+        if key not in (*known, _CHECKSUM):
             raise InputError(f"plan has no setting {key!r}; it has {', '.join(known)}")
-    values = dict(table)
+    values = {key: value for key, value in table.items() if key != _CHECKSUM}
     values.setdefault("name", name)
     for axis, read in (
         ("datasets", lambda entry: DatasetSpec.of(entry, folder)),
@@ -312,6 +316,8 @@ def _rules(rules: Any) -> tuple[dict[str, str], ...]:
 
 
 def _check(plan: Plan) -> None:
+    if not isinstance(plan.name, str) or not plan.name:
+        raise InputError(f"plan: name must be a text; got {plan.name!r}")
     for key, least in (("folds", 2), ("repeats", 1), ("threads", 1)):
         value = getattr(plan, key)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -349,5 +355,10 @@ def _digest(parts: Any) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def _slug(label: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.=+-]+", "_", label).strip("_.") or "x"
+def slug(label: str) -> str:
+    """Spell a label as a name for files: no folders, nothing hidden, not too long.
+
+    >>> slug("x/../../escaped"), slug("..")
+    ('x_.._.._escaped', 'x')
+    """
+    return re.sub(r"[^A-Za-z0-9_.=+-]+", "_", label).strip("_.")[:_LONGEST_SLUG] or "x"

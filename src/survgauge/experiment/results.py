@@ -14,7 +14,6 @@ from ..errors import InputError, one_of
 from . import meta
 from .comparisons import CriticalDifference, compare, next_best, paired_t
 from .panels import Answers, Panel, panels_of
-from .plan import Plan
 from .store import Store
 
 if TYPE_CHECKING:
@@ -71,11 +70,10 @@ class Results:
 
     @classmethod
     def load(cls, store: str | os.PathLike[str]) -> Results:
-        """Read the finished cells of a store."""
+        """Read the finished cells of a store; nothing is written into it."""
         place = Store(store)
-        plan: Plan | None = place.plan() if place.is_used() else None
-        table = place.table() if plan is None or not place.finished() else place.consolidate(plan)
-        return cls(table, place.failures(plan) if plan else (), plan.name if plan else "")
+        plan = place.plan()
+        return cls(place.table(plan), place.failures(plan), plan.name)
 
     def __repr__(self) -> str:
         return (

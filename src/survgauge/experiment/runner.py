@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, one_of
 from .cells import MEMORY, Task, loaded
 from .engines import connect, run_dask, run_local, stop_pool, workers_of
-from .plan import Cell, Plan
+from .environment import package_versions
+from .plan import Cell, Plan, slug
 from .progress import Progress, progress_for
 from .results import Results
-from .store import Store, package_versions
+from .store import Store
 
 ENGINES = ("local", "dask")
 
@@ -60,25 +62,45 @@ def run(
     """
     whole, absent = Plan.of(plan).present()
     cluster = _check_engine(engine, scheduler, jobs)
-    place = Store(store if store is not None else f"bench-{whole.name}")
+    place = Store(store if store is not None else f"bench-{slug(whole.name)}")
+    again = resume or retry_failed or metrics_only
     with place.locked():
-        place.create(whole, resume=resume or retry_failed or metrics_only)
-        cells = missing_cells(whole, place, retry_failed)
+        place.check(resume=again)
+        damaged = place.damaged(whole.cells())
+        cells = missing_cells(whole, place, retry_failed, damaged)
         processes = jobs or os.cpu_count() or 1
-        with progress_for(cells, processes, progress) as shown:
+        with (
+            progress_for(cells, processes, progress) as shown,
+            _client_of(cluster if cells else None, scheduler) as client,
+        ):
             if absent:
                 shown.say(f"not on this machine, left out: {', '.join(absent)}")
+            for file, reason in damaged.items():
+                shown.say(f"{file} is damaged ({reason}); its cell counts as not run")
+            # Nothing is written before everything that a cell needs is known to be there.
+            data = _needed(cells, metrics_only)
+            if again:
+                place.check_data(data)
+            where = {"engine": "local", "jobs": processes}
+            if client is not None:
+                where = {"engine": "dask", "workers": _greet(client, shown)}
+            place.begin(whole, resume=again, without=damaged)
             if cells:
-                _run(whole, place, cells, cluster, scheduler, processes, metrics_only, shown)
+                place.note_environment(data, cells=len(cells), **where)
+                tasks = _tasks(whole, cells, data, fit=not metrics_only)
+                _run(place, tasks, client, processes, shown)
         place.consolidate(whole)
     return Results.load(place.root)
 
 
-def missing_cells(plan: Plan, store: Store, retry_failed: bool = False) -> list[Cell]:
-    """Cells of the plan that have no result yet."""
+def missing_cells(
+    plan: Plan, store: Store, retry_failed: bool = False, damaged: Iterable[Path] = ()
+) -> list[Cell]:
+    """Cells of the plan that have no result yet, or a damaged one."""
     there = store.finished()
     if not retry_failed:
         there |= store.failed()
+    there -= store.cells_of(damaged)
     return [cell for cell in plan.cells() if cell.path not in there]
 
 
@@ -98,46 +120,41 @@ def _check_engine(engine: Any, scheduler: str | None, jobs: int | None) -> Any:
     return None if engine == "local" else engine
 
 
-def _run(
-    plan: Plan,
-    store: Store,
-    cells: list[Cell],
-    cluster: Any,
-    scheduler: str | None,
-    jobs: int,
-    metrics_only: bool,
-    shown: Progress,
-) -> None:
-    """Check what the cells need before hours are spent, then run them."""
-    client = connect(scheduler) if cluster == "dask" else cluster
+@contextmanager
+def _client_of(cluster: Any, scheduler: str | None) -> Iterator[Any]:
+    """Connect to a cluster for a while; a client that was given stays open."""
+    if cluster != "dask":
+        yield cluster
+        return
+    client = connect(scheduler)
     try:
-        if not metrics_only:
-            _check_models(cells)
-        data = describe_data(cells)
-        checksums = {name: facts["checksum"] for name, facts in data.items()}
-        tasks = [
-            Task(
-                cell, checksums, plan.keep_predictions, plan.timeout, plan.threads, not metrics_only
-            )
-            for cell in cells
-        ]
-        if client is None:
-            store.note_environment(data, cells=len(cells), engine="local", jobs=jobs)
-            _run_here(store, tasks, min(jobs, len(tasks)), shown)
-        else:
-            workers = _greet(client, shown)
-            store.note_environment(data, cells=len(cells), engine="dask", workers=workers)
-            run_dask(store, tasks, client, shown.done)
+        yield client
     finally:
-        if client is not None and client is not cluster:
-            client.close()
+        client.close()
 
 
-def _run_here(store: Store, tasks: list[Task], jobs: int, shown: Progress) -> None:
+def _needed(cells: list[Cell], metrics_only: bool) -> dict[str, dict[str, Any]]:
+    """Check what cells need before hours are spent; return what their data sets are."""
+    if not metrics_only:
+        _check_models(cells)
+    return describe_data(cells)
+
+
+def _tasks(plan: Plan, cells: list[Cell], data: Mapping[str, Any], fit: bool) -> list[Task]:
+    checksums = {name: facts["checksum"] for name, facts in data.items()}
+    keep, timeout, threads = plan.keep_predictions, plan.timeout, plan.threads
+    return [Task(cell, checksums, keep, timeout, threads, fit) for cell in cells]
+
+
+def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: Progress) -> None:
+    if client is not None:
+        run_dask(store, tasks, client, shown.done)
+        return
+    processes = min(jobs, len(tasks))
     try:
-        run_local(store, tasks, jobs, shown.done)
+        run_local(store, tasks, processes, shown.done)
     finally:
-        if jobs > 1:
+        if processes > 1:
             stop_pool()
 
 

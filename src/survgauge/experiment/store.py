@@ -1,33 +1,47 @@
 """One folder a run: plan, environment, one small file a cell, and all of it as one Parquet file.
 
-Files appear under their final name only when they are complete, so that whatever is found is whole.
+Files appear under their final name only when they are complete, and carry a checksum: whatever is
+found is whole, or known to be damaged.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import platform
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..datasets.storage import write_atomically
 from ..errors import InputError
 from .cells import Outcome
+from .environment import is_environment, machine
+from .locking import locked_file
 from .plan import Cell, Plan
+from .sealed import (
+    DamagedError,
+    check_archive,
+    check_failure,
+    check_result,
+    seal,
+    seal_archive,
+    unseal,
+)
 
 _CELLS, _FAILURES, _PREDICTIONS = "cells", "failures", "predictions"
-_RESULTS = "results.parquet"
-_LOCK = ".lock"
-_PACKAGES = (
-    "survgauge", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "lifelines",
-    "scikit-survival", "torch", "joblib", "dask", "distributed", "threadpoolctl", "SurvSet",
-)  # fmt: skip
+_PLAN, _ENVIRONMENT, _RUNNING = "plan.json", "environment.json", "running"
+_RESULTS, _RESULTS_CHECKSUM = "results.parquet", "results.parquet.sha256"
+_LOCK, _HALF_WRITTEN = ".lock", ".survgauge-"
+_OURS = {
+    _CELLS, _FAILURES, _PREDICTIONS, _PLAN, _ENVIRONMENT, _RUNNING, _RESULTS, _RESULTS_CHECKSUM,
+    _LOCK,
+}  # fmt: skip
+#: Of stores whose files all carry checksums; earlier ones have none.
+_FORMAT = 2
 
 
 class Store:
@@ -44,70 +58,112 @@ class Store:
     ``cells/DATASET/CENSORING/rR-fF-MODEL-DIGEST.json``, ``failures/`` and ``predictions/`` alike,
     ``results.parquet``. The digest covers all that a result depends on, so that changed parameters
     make new files and never pass for the old ones.
+
+    Every file carries a checksum of its content. Reading a damaged one is an error that names it;
+    a run that is resumed computes its cell again. Stores that were begun before there were
+    checksums are read without; what is added to them carries one.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.root = Path(path).expanduser()
+        self._has_checksums: bool | None = None
 
     def __repr__(self) -> str:
         return f"Store({str(self.root)!r})"
 
     # -- the run -----------------------------------------------------------------------------
 
-    def create(self, plan: Plan, *, resume: bool) -> None:
-        """Begin a run in the folder, or take up the one that is in it; see `locked`."""
-        if self.is_used() and not resume:
+    def check(self, *, resume: bool) -> None:
+        """Refuse to begin or to go on with a run where that is not possible; write nothing."""
+        if self.has_results() and not resume:
             raise InputError(
                 f"store {self.root} holds an earlier run; go on with it (--resume, resume=True) or "
                 "give another folder"
             )
-        strange = [place.name for place in self.root.iterdir() if place.name != _LOCK]
+        if resume and not self.is_used():
+            raise InputError(
+                f"store {self.root} holds no run to go on with; give the folder of the run, or "
+                "begin one without --resume, --retry-failed and --metrics-only"
+            )
+        names = [place.name for place in self.root.iterdir()] if self.root.is_dir() else []
+        strange = [n for n in names if n not in _OURS and not n.startswith(_HALF_WRITTEN)]
         if not self.is_used() and strange:
             raise InputError(
                 f"store {self.root} holds other files ({strange[0]}, ...); give another folder"
             )
+
+    def begin(self, plan: Plan, *, resume: bool, without: Iterable[Path] = ()) -> None:
+        """Begin a run in the folder, or take up the one that is in it; see `locked`.
+
+        Files that were found to be damaged (`without`) are removed: what they said is lost.
+        """
+        self.check(resume=resume)
         self._clean()
-        self._write_json("plan.json", plan.to_dict())
+        for file in without:
+            file.unlink(missing_ok=True)
+        if not resume:  # what a run left that was stopped before its first cell
+            for name in (_ENVIRONMENT, _RESULTS, _RESULTS_CHECKSUM):
+                (self.root / name).unlink(missing_ok=True)
+        self._write_json(_PLAN, plan.to_dict())
 
     def is_used(self) -> bool:
         """Whether a run was begun here."""
-        return (self.root / "plan.json").is_file()
+        return (self.root / _PLAN).is_file() or self.has_results()
+
+    def has_results(self) -> bool:
+        """Whether a run came as far as its first cell."""
+        kinds = (_CELLS, _FAILURES, _PREDICTIONS)
+        found = (p for kind in kinds for p in (self.root / kind).glob("*/*/[!.]*"))
+        return (self.root / _RESULTS).is_file() or next(found, None) is not None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder and keep a second run out; the system lets go if this process dies."""
-        if self.root.exists() and not self.root.is_dir():
-            raise InputError(f"store must be a folder; {self.root} is a file")
-        self.root.mkdir(parents=True, exist_ok=True)
-        try:
-            import fcntl
-        except ImportError:  # Windows; two runs would repeat work but not damage anything
-            yield
-            return
-        with (self.root / _LOCK).open("w") as file:
+        """Make the folder and keep a second run out; the system lets go if this process dies.
+
+        A run that ends before it has begun leaves nothing behind.
+        """
+        made = not self.root.exists()
+        with locked_file(self.root, _LOCK):
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InputError(
-                    f"store {self.root} is in use by another run; wait for it or give another"
-                ) from error
-            except OSError:
-                pass  # a file system without locks
-            yield
+                yield
+            finally:
+                if not self.is_used():
+                    (self.root / _LOCK).unlink(missing_ok=True)
+                    with suppress(OSError):  # not empty
+                        if made:
+                            self.root.rmdir()
 
     def plan(self) -> Plan:
         """Read the plan of the last run."""
-        return Plan.of(self._read_json("plan.json"))
+        try:
+            return Plan.of(self._read(_PLAN))
+        except FileNotFoundError as error:
+            raise InputError(f"{self.root} holds no run: {_PLAN} is missing") from error
+        except (DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{self.root / _PLAN} cannot be read as a plan ({error}); run the plan again with "
+                "--resume, which keeps the finished cells and writes this file anew"
+            ) from error
 
     def environment(self) -> dict[str, Any]:
         """Read versions, machine and checksums."""
-        place = self.root / "environment.json"
-        return self._read_json("environment.json") if place.is_file() else {}
+        try:
+            found = self._read(_ENVIRONMENT)
+            if not is_environment(found):
+                raise DamagedError("it does not describe data and sessions")
+        except FileNotFoundError:
+            return {}
+        except DamagedError as error:
+            raise InputError(
+                f"{self.root / _ENVIRONMENT} is damaged ({error}); without it nobody knows whether "
+                "the data have changed since the run began: put back a copy, or delete it and "
+                "resume if they have not"
+            ) from error
+        return found
 
-    def note_environment(self, data: Mapping[str, Any], **more: Any) -> None:
-        """Record versions, machine and data; refuse data that changed since the run began."""
-        known = self.environment()
-        before = known.get("data", {})
+    def check_data(self, data: Mapping[str, Any]) -> None:
+        """Refuse data that changed since the run began."""
+        before = self.environment().get("data", {})
         for name, facts in data.items():
             old = before.get(name, facts)
             if old["checksum"] != facts["checksum"]:
@@ -115,17 +171,27 @@ class Store:
                     f"data set {name!r} has changed since this run began ({old['rows']} rows then, "
                     f"{facts['rows']} now); give another store, so that results do not mix"
                 )
+
+    def note_environment(self, data: Mapping[str, Any], **more: Any) -> None:
+        """Record versions, machine and data; refuse data that changed since the run began."""
+        self.check_data(data)
+        known = self.environment()
+        if not known and not self.has_results():
+            known = {"format": _FORMAT}
         session = {"started": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **machine(), **more}
         sessions = [*known.get("sessions", []), session]
-        self._write_json("environment.json", {"data": {**before, **data}, "sessions": sessions})
+        together = {**known.get("data", {}), **data}
+        self._write_json(_ENVIRONMENT, {**known, "data": together, "sessions": sessions})
+        self._has_checksums = None
 
     # -- cells -------------------------------------------------------------------------------
 
     def put(self, cell: Cell, outcome: Outcome) -> None:
         """Keep what became of a cell."""
         if outcome.predictions is not None:
-            self._write(_PREDICTIONS, f"{cell.prediction_path}.npz", outcome.predictions)
-        content = json.dumps(outcome.record, allow_nan=False).encode()
+            name = cell.prediction_path
+            self._write(_PREDICTIONS, f"{name}.npz", seal_archive(outcome.predictions, name))
+        content = json.dumps(seal(outcome.record), allow_nan=False).encode()
         if outcome.status == "ok":
             self._write(_CELLS, f"{cell.path}.json", content)
             with suppress(FileNotFoundError):
@@ -141,26 +207,79 @@ class Store:
         """Paths of the cells that failed."""
         return self._listed(_FAILURES, ".json")
 
+    def damaged(self, cells: Iterable[Cell]) -> dict[Path, str]:
+        """Files of some cells that do not say what was written into them, with the reason."""
+        finished, failed = self.finished(), self.failed()
+        found = {}
+        for cell in cells:
+            kinds: list[tuple[str, Callable[[Cell], Any]]] = []
+            if cell.path in finished:
+                kinds.append((f"{_CELLS}/{cell.path}.json", self._result))
+            else:
+                # Read only where metrics are still to be computed from them.
+                kinds.append((f"{_PREDICTIONS}/{cell.prediction_path}.npz", self._predictions))
+            if cell.path in failed:
+                kinds.append((f"{_FAILURES}/{cell.path}.json", self._failure))
+            for name, read in kinds:
+                try:
+                    read(cell)
+                except DamagedError as error:
+                    found[self.root / name] = str(error)
+        return found
+
+    def cells_of(self, files: Iterable[Path]) -> set[str]:
+        """Paths of the cells whose results or failures these files are, see `Cell.path`."""
+        parts = [file.relative_to(self.root).parts for file in files]
+        return {"/".join(p[1:])[: -len(".json")] for p in parts if p[0] != _PREDICTIONS}
+
     def predictions(self, cell: Cell) -> bytes | None:
         """Predictions of a cell, if they were kept."""
         try:
-            return (self.root / _PREDICTIONS / f"{cell.prediction_path}.npz").read_bytes()
-        except FileNotFoundError:
-            return None
+            return self._predictions(cell)
+        except DamagedError as error:
+            self._refuse(f"{_PREDICTIONS}/{cell.prediction_path}.npz", error)
 
     def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Finished cells of a plan, in its order."""
-        here = self.finished()
-        for cell in plan.cells():
-            path = cell.path
-            if path in here:
-                yield self._read_json(f"{_CELLS}/{path}.json")
+        return self._each(plan, self.finished(), _CELLS, self._result)
 
     def failures(self, plan: Plan | None = None) -> list[dict[str, Any]]:
         """Records of the failed cells, with error, message and traceback."""
-        here = self.failed()
-        chosen = (cell.path for cell in (plan or self.plan()).cells())
-        return [self._read_json(f"{_FAILURES}/{path}.json") for path in chosen if path in here]
+        return list(self._each(plan or self.plan(), self.failed(), _FAILURES, self._failure))
+
+    def _each(
+        self, plan: Plan, here: set[str], kind: str, read: Callable[[Cell], Any]
+    ) -> Iterator[dict[str, Any]]:
+        for cell in plan.cells():
+            if cell.path in here:
+                try:
+                    yield read(cell)
+                except DamagedError as error:
+                    self._refuse(f"{kind}/{cell.path}.json", error)
+
+    def _result(self, cell: Cell) -> dict[str, Any]:
+        record = self._read(f"{_CELLS}/{cell.path}.json")
+        check_result(record, cell)
+        return record
+
+    def _failure(self, cell: Cell) -> dict[str, Any]:
+        record = self._read(f"{_FAILURES}/{cell.path}.json")
+        check_failure(record, cell)
+        return record
+
+    def _predictions(self, cell: Cell) -> bytes | None:
+        try:
+            content = (self.root / _PREDICTIONS / f"{cell.prediction_path}.npz").read_bytes()
+        except FileNotFoundError:
+            return None
+        check_archive(content, cell.prediction_path, self._strict)
+        return content
+
+    def _refuse(self, name: str, error: DamagedError) -> NoReturn:
+        raise InputError(
+            f"{self.root / name} is damaged ({error}); run the plan again with --resume, which "
+            "computes this cell again and keeps the others"
+        ) from error
 
     # -- all of it ---------------------------------------------------------------------------
 
@@ -190,51 +309,87 @@ class Store:
                 rows.append({**head, "note": None, **row, **about})
         return rows
 
-    def consolidate(self, plan: Plan | None = None) -> Any:
-        """Write ``results.parquet`` from the cells and return it as a frame."""
+    def frame(self, plan: Plan | None = None) -> Any:
+        """Read the finished cells of a plan as a frame; nothing is written."""
         from ..datasets.extras import need
 
         pd = need("pandas", "tables of results", "experiment")
-        parquet = need("pyarrow.parquet", "writing Parquet", "experiment")
         frame = pd.DataFrame(self.rows(plan or self.plan()))
         for column in ("value", "stderr", "true_value", "true_stderr", "data_tail_share"):
             if column in frame:
                 frame[column] = frame[column].astype("float64")
+        return frame
+
+    def consolidate(self, plan: Plan | None = None) -> Any:
+        """Write ``results.parquet`` from the cells and return it as a frame."""
+        from ..datasets.extras import need
+
+        frame = self.frame(plan)
+        parquet = need("pyarrow.parquet", "writing Parquet", "experiment")
         import pyarrow as pa
 
         sink = pa.BufferOutputStream()
-        parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), sink)
-        write_atomically(self.root / _RESULTS, sink.getvalue().to_pybytes())
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        parquet.write_table(table, sink, write_page_checksum=True)
+        content = sink.getvalue().to_pybytes()
+        write_atomically(self.root / _RESULTS, content)
+        line = f"{sha256(content).hexdigest()}  {_RESULTS}\n"  # as sha256sum reads it
+        write_atomically(self.root / _RESULTS_CHECKSUM, line.encode())
         return frame
 
-    def table(self) -> Any:
-        """Return the consolidated results as a frame."""
+    def table(self, plan: Plan | None = None) -> Any:
+        """Return the results of a plan as a frame: from its cells, or consolidated without them."""
         if not self.is_used():
             raise InputError(f"{self.root} holds no run; survgauge bench makes one")
-        place = self.root / _RESULTS
-        if not place.is_file():
-            return self.consolidate()
-        import pandas as pd
+        chosen = plan or self.plan()
+        if not self.finished() and not self.failed() and (self.root / _RESULTS).is_file():
+            return self._consolidated()
+        frame = self.frame(chosen)
+        if frame.empty:
+            failed = self.failures(chosen)
+            first = failed[0] if failed else {}
+            told = f"; the first error: {first['error']}: {first['message']}" if first else ""
+            raise InputError(
+                f"no cell of the plan has finished in {self.root}; {len(failed)} failed{told}"
+            )
+        return frame
 
-        return pd.read_parquet(place)
+    def _consolidated(self) -> Any:
+        """Read ``results.parquet`` of a store that was handed on without its cells."""
+        from ..datasets.extras import need
+
+        parquet = need("pyarrow.parquet", "reading Parquet", "experiment")
+        place, told = self.root / _RESULTS, self.root / _RESULTS_CHECKSUM
+        content = place.read_bytes()
+        try:
+            if told.is_file() and sha256(content).hexdigest().encode() not in told.read_bytes():
+                raise ValueError(f"its content does not match {told.name}")
+            with parquet.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
+                return file.read().to_pandas()
+        except (ValueError, OSError) as error:  # errors of Arrow are among these
+            raise InputError(
+                f"{place} is damaged ({error}); put back a copy of it, or run the plan again"
+            ) from error
 
     # -- files -------------------------------------------------------------------------------
+
+    @property
+    def _strict(self) -> bool:
+        """Whether every file of the store must carry a checksum."""
+        if self._has_checksums is None:
+            self._has_checksums = self.environment().get("format") == _FORMAT
+        return self._has_checksums
 
     def _write(self, kind: str, name: str, content: bytes) -> None:
         write_atomically(self.root / kind / name, content)
 
-    def _write_json(self, name: str, content: Any) -> None:
-        write_atomically(self.root / name, (json.dumps(content, indent=2) + "\n").encode())
+    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
+        write_atomically(self.root / name, (json.dumps(seal(content), indent=2) + "\n").encode())
 
-    def _read_json(self, name: str) -> Any:
-        try:
-            return json.loads((self.root / name).read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise InputError(f"{self.root} holds no run: {name} is missing") from error
-        except ValueError as error:
-            raise InputError(
-                f"{self.root / name} is damaged ({error}); delete it and resume the run"
-            ) from error
+    def _read(self, name: str) -> dict[str, Any]:
+        # Of the environment and the plan nobody knows beforehand whether they carry one.
+        strict = name not in (_ENVIRONMENT, _PLAN) and self._strict
+        return unseal((self.root / name).read_bytes(), strict)
 
     def _listed(self, kind: str, ending: str) -> set[str]:
         found = set()
@@ -252,34 +407,11 @@ class Store:
 
     def _clean(self) -> None:
         """Remove what a killed process left half-written."""
+        places = list(self.root.glob(f"{_HALF_WRITTEN}*"))
         for kind in (_CELLS, _FAILURES, _PREDICTIONS):
-            for place in (self.root / kind).glob("*/*/.*"):
-                place.unlink(missing_ok=True)
-
-
-def machine() -> dict[str, Any]:
-    """Describe where something was computed."""
-    return {
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "executable": Path(sys.executable).name,
-        "packages": package_versions(),
-    }
-
-
-def package_versions() -> dict[str, str]:
-    """Versions of the packages that numbers depend on.
-
-    >>> "numpy" in package_versions()
-    True
-    """
-    found = {}
-    for name in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            places += (self.root / kind).glob("*/*/.*")
+        for place in places:
+            place.unlink(missing_ok=True)
 
 
 def _folders(place: Path) -> list[Path]:

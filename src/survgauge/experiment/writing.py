@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from .._writing import is_same_file
 from ..datasets.storage import write_atomically
-from ..errors import MissingExtraError
+from ..errors import InputError, MissingExtraError
 from ..tables import columns, number, p_text
 from .figures import MOST_COLUMNS
 from .panels import Panel
 from .published import PAPER_METRICS
 from .results import Results
+
+#: With these a spreadsheet takes a text for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 #: A table: heading, header, rows.
 Section = tuple[str, list[str], list[list[str]]]
@@ -133,18 +137,47 @@ def write_all(results: Results, folder: str | Path, *, figures: bool = True) -> 
     place = Path(folder)
     written = [write_atomically(place / "summary.md", markdown(results).encode())]
     for name in ("scores", "proximity", "ranking", "winners", "by_model"):
-        frame = getattr(results, name)
-        content = frame.to_csv(index=False).encode()
+        content = _csv(getattr(results, name), index=False)
         written.append(write_atomically(place / "tables" / f"{name}.csv", content))
     for truth in results.truths:
         if any(panel.truth == truth for panel in results.panels):
-            content = results.summary(truth).to_csv().encode()
+            content = _csv(results.summary(truth), index=True)
             name = f"summary-{_safe(truth)}.csv"
             written.append(write_atomically(place / "tables" / name, content))
     if figures:
         with suppress(MissingExtraError):  # tables are worth having without matplotlib
             written += _write_figures(results, place / "figures")
     return written
+
+
+def check_folder(folder: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse, before a run, a folder that `write_all` cannot fill without losing an input."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"--out must be a folder; {place} is a file")
+    written = [place / "summary.md", *(place / "tables").glob("*.csv")]
+    for source in inputs:
+        for target in written:
+            if is_same_file(source, target):
+                raise InputError(f"--out {place} would overwrite {source}; give another folder")
+
+
+def _csv(frame: Any, index: bool) -> bytes:
+    """CSV in which no text starts like a formula, which a spreadsheet would run."""
+    safe = frame.rename(columns=_no_formula, index=_no_formula)
+    for column in safe.columns:
+        if safe[column].dtype.kind not in "fiub":
+            safe[column] = safe[column].map(_no_formula)
+    return safe.to_csv(index=index).encode()
+
+
+def _no_formula(value: Any) -> Any:
+    """Put an apostrophe before a text that starts like a formula, as spreadsheets do.
+
+    >>> _no_formula("=1+1"), _no_formula("mae_po"), _no_formula(-1.5)
+    ("'=1+1", 'mae_po', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _write_figures(results: Results, folder: Path) -> list[Path]:

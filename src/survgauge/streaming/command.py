@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .. import _dask
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..files import PARQUET, Table, is_column, read_outcomes
@@ -63,20 +64,9 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
 
 
 def _on_cluster(args: argparse.Namespace, options: dict[str, Any]) -> Evaluation:
-    from ..datasets.extras import need
-
     if args.memory or args.workers:
         raise InputError("--memory and --workers belong to --engine local; workers have their own")
-    distributed = need("distributed", "engine 'dask'", "dask")
-    if not args.scheduler:
-        raise InputError(
-            "engine 'dask' needs the address of a scheduler (--scheduler tcp://HOST:8786); "
-            "`dask scheduler` starts one, `dask worker ADDRESS` its workers"
-        )
-    try:
-        client = distributed.Client(args.scheduler, timeout=20, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {args.scheduler}: {error}") from error
+    client = _dask.connect(args.scheduler, "dask worker ADDRESS")
     with client:
         return evaluate_dask(str(Path(args.test).resolve()), client=client, **options)
 
