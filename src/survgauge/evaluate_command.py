@@ -40,6 +40,12 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--time", type=float, help="time of Brier, AUC, 1-calibration and ICI")
     command.add_argument("--by", metavar="COLUMN", help="column of --test: evaluate its groups")
     command.add_argument(
+        "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
+    )
+    command.add_argument(
+        "--cluster", metavar="COLUMN", help="column of --test: hospital or patient of a row"
+    )
+    command.add_argument(
         "--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)"
     )
     command.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
@@ -146,6 +152,8 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
         random_state=args.seed,
         unit=args.unit,
         by=None if args.by is None else _groups(args.test, args.by),
+        sample_weight=None if args.sample_weight is None else _numbers(args),
+        cluster=None if args.cluster is None else _groups(args.test, args.cluster),
         time=args.time,
         tau=args.tau,
         convention=args.convention,
@@ -172,6 +180,12 @@ def _groups(path: str, column: str) -> Any:
     from .files import Table
 
     return Table(path).labels(column)
+
+
+def _numbers(args: argparse.Namespace) -> Any:
+    from .files import Table
+
+    return Table(args.test).numbers(args.sample_weight)
 
 
 def list_metrics(args: argparse.Namespace) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import probability, to_numpy
+from .._arrays import Floats, probability, to_numpy, vector
 from .._random import check_seed
 from ..errors import InputError, name_some, one_of
+from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
 from ..outcomes import Outcomes
@@ -21,7 +22,7 @@ from .cells import evaluate_group
 from .census import Census
 from .condensed import CONTRIBUTIONS_LIMIT
 from .result import NAN, Evaluation, Score
-from .warnings import EvaluationWarning, check_groups, check_problem, check_tails
+from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling, check_tails
 
 #: Above this many subjects antolini leaves the default set.
 ANTOLINI_LIMIT = 100_000
@@ -39,6 +40,8 @@ def evaluate(
     n_boot: int = 100,
     reference: str = "fixed",
     unit: str = "",
+    sample_weight: Any = None,
+    cluster: Any = None,
     **settings: Any,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
@@ -67,6 +70,15 @@ def evaluate(
         every interval comes from the bootstrap).
     unit : str
         What times are counted in ("days"), for sentences and axes.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights: how many subjects of the population each one stands for, up to a factor.
+        Metrics estimate their value in that population, and standard errors take the weights as
+        given (only their ratios matter). The weights of `y_test` are frequencies instead. Metrics
+        without sampling weights (calibration) are undefined then.
+    cluster : array-like of shape (n,), optional
+        A label per subject, such as the hospital, or the patient of several rows. Standard errors
+        come from sums of contributions by cluster, with t quantiles (clusters - 1 degrees of
+        freedom), and the bootstrap draws whole clusters.
     **settings
         time (of brier, auc, one_calibration and ici; default: median reference event time),
         tau (horizon of the time errors), convention, censoring, on_unsupported, min_g and
@@ -114,11 +126,14 @@ def evaluate(
     if y_train is not None and not isinstance(y_train, Reference):
         y_train = Outcomes.of(y_train, "y_train", copy=False)
     problem = Problem.of(y, y_train, **settings)
+    problem = replace(
+        problem, sample_weight=_sample_weight(sample_weight, y), clusters=_clusters(cluster, y)
+    )
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, len(y))
     problem = replace(problem, asked=tuple(metric.name for metric in chosen))
     census = Census.of(problem)
-    warnings += check_problem(problem, census)
+    warnings += check_problem(problem, census) + check_sampling(y, problem.clusters)
     run = partial(
         evaluate_group,
         metrics=chosen,
@@ -130,8 +145,9 @@ def evaluate(
     )
     scores: list[Score] = []
     groups = _groups(by, len(y))
-    for group, rows in groups if by is not None and y.weighted else ():
-        if not y.weight[rows].sum() > 0:
+    mass = y.weight if problem.sample_weight is None else y.weight * problem.sample_weight
+    for group, rows in groups if by is not None else ():
+        if not mass[rows].sum() > 0:
             raise InputError(
                 f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
                 "them out"
@@ -154,7 +170,7 @@ def evaluate(
         y.forget_order()
         for prediction in parsed.values():
             prediction.forget()
-    support = support_of(problem, census, scores)
+    support = support_of(problem, census, scores) | _sampling(problem)
     if sizes:
         support["groups"] = sizes
     models = tuple(parsed)
@@ -186,21 +202,67 @@ def chosen_metrics(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Me
     return [REGISTRY[name] for name in names], []
 
 
-def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
-    if by is None:
-        return [(None, None)]
-    labels = to_numpy(by, "by")
+def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
+    """Read sampling weights; only their ratios matter, so their mean is made 1."""
+    if given is None:
+        return None
+    weight = vector(given, "sample_weight", length=len(y), like="y_test", minimum=0.0)
+    if not (weight * (y.weight > 0)).any():
+        raise InputError("sample_weight must have a positive sum; got all zeros")
+    weight = weight / weight.max()
+    scaled: Floats = weight / weight.mean()
+    return scaled
+
+
+def _clusters(given: Any, y: Outcomes) -> Clusters | None:
+    """Read who was sampled together."""
+    if given is None:
+        return None
+    labels, _ = _labels(given, len(y), "cluster")
+    clusters = Clusters.of(labels, y.weight if y.weighted else None)
+    if clusters.number < 2:
+        raise InputError(
+            "cluster must have at least two different labels, as standard errors come from the "
+            f"spread between clusters; got {clusters.number}"
+        )
+    return clusters
+
+
+def _sampling(problem: Problem) -> dict[str, Any]:
+    """Support that only weighted or clustered subjects have."""
+    found: dict[str, Any] = {}
+    if problem.clusters is not None:
+        found["clusters"] = problem.clusters.number
+    if problem.sample_weight is not None:
+        mass = problem.sample_weight
+        square = float(np.sum(mass**2 * problem.y.weight))
+        found["effective_subjects"] = float(np.sum(mass * problem.y.weight)) ** 2 / square
+    return found
+
+
+def _labels(given: Any, n: int, argument: str) -> tuple[Any, Any]:
+    """Read one label per subject, and which there are."""
+    labels = to_numpy(given, argument)
     if labels.shape != (n,):
-        raise InputError(f"by must have one label per subject: {n}; got shape {labels.shape}")
+        raise InputError(
+            f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
+        )
     missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
     if missing.size:
         raise InputError(
-            f"by must have a label for every subject; it is missing for {name_some(missing)}"
+            f"{argument} must have a label for every subject; it is missing for "
+            f"{name_some(missing)}"
         )
     try:
-        found = np.unique(labels)
+        return labels, np.unique(labels)
     except TypeError as error:
-        raise InputError(f"by must have labels of one kind; {error}") from error
+        raise InputError(f"{argument} must have labels of one kind; {error}") from error
+
+
+def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
+    if by is None:
+        return [(None, None)]
+    labels, found = _labels(by, n, "by")
     plain = found.tolist()
     return [
         (name, np.flatnonzero(labels == label)) for name, label in zip(plain, found, strict=True)

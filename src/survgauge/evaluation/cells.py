@@ -19,7 +19,7 @@ from ..inference import (
     compare_values,
     interval,
 )
-from ..metrics.details import paired_error
+from ..metrics.details import Clusters, paired_error, standard_error
 from ..metrics.past_curve import past_remark, past_share
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
@@ -27,7 +27,7 @@ from ..metrics.skill import reference_curves
 from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
-from .condensed import CONTRIBUTIONS_LIMIT, condensed
+from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed
 from .result import NAN, Score
 from .warnings import EvaluationWarning, check_measured, undefined
 
@@ -139,23 +139,25 @@ def _evaluate_batch(
         n = len(problem.y)
         drawn = [cell for cell in cells if plan.redrawn or _needs_bootstrap(*cell[1:], n)]
         replicates = _replicates(problem, predictions, drawn, plan)
+    clusters = problem.clusters
     if plan.many and confidence is None:  # nothing will be compared with the baseline
-        cells = _condensed(cells)
+        cells = _condensed(cells, clusters)
     baseline = _baselines(problem, metrics) if cells else {}
     against = {
-        (model, metric.name): _against(measured, baseline.get(metric.name), confidence)
+        (model, metric.name): _against(measured, baseline.get(metric.name), confidence, clusters)
         for model, metric, measured in cells
     }
     losses = {name: _value(km) for name, km in baseline.items()}
     del baseline
     if plan.many and confidence is not None:
-        cells = _condensed(cells)
+        cells = _condensed(cells, clusters)
     scores = []
     for model, metric, measured in cells:
         known = replicates.get((model, metric.name))
         km = losses.get(metric.name, NAN)
         beside = against[model, metric.name]
-        scores.append(score_of(model, metric, group, measured, known, km, beside, confidence))
+        cell = model, metric, group, measured, known, km, beside, confidence, clusters
+        scores.append(score_of(*cell))
     return scores
 
 
@@ -168,13 +170,20 @@ def score_of(
     baseline: float,
     against: Comparison | None,
     confidence: float | None,
+    clusters: Clusters | None = None,
 ) -> Score:
     """A cell with its interval, whatever its standard error comes from."""
     found = Interval(_value(measured), NAN, NAN, NAN, "none")
     if confidence is not None and measured is not None and metric.inference != "test":
-        stderr = measured.stderr if replicates is None else bootstrap_stderr(replicates)
-        size = _events(measured.support)
-        found = interval(found.value, stderr, confidence, metric.interval, size=size)
+        if replicates is None:
+            stderr = clustered_stderr(measured, clusters)
+        else:
+            stderr = bootstrap_stderr(replicates)
+        size, freedom = _events(measured.support), float("inf")
+        if clusters is not None:
+            size, freedom = min(size, float(clusters.number)), clusters.freedom
+        arguments = found.value, stderr, confidence, metric.interval
+        found = interval(*arguments, size=size, freedom=freedom)
     return Score(
         model,
         metric,
@@ -187,7 +196,16 @@ def score_of(
         baseline,
         against,
         found.scale,
+        clusters,
     )
+
+
+def clustered_stderr(measured: Measured, clusters: Clusters | None) -> float:
+    """Standard error of a value; NaN where subjects are clustered and it has no contributions."""
+    if clusters is None or isinstance(measured, Condensed):  # which knows of its clusters
+        return measured.stderr
+    psi = measured.psi
+    return NAN if psi is None else standard_error(psi, measured.frequency, clusters)
 
 
 def _events(support: dict[str, Any]) -> float:
@@ -196,9 +214,9 @@ def _events(support: dict[str, Any]) -> float:
     return float(min(counts, default=NAN))
 
 
-def _condensed(cells: list[Cell]) -> list[Cell]:
+def _condensed(cells: list[Cell], clusters: Clusters | None) -> list[Cell]:
     """Let the contributions of a batch of one metric go."""
-    slim = condensed({model: cell for model, _, cell in cells})
+    slim = condensed({model: cell for model, _, cell in cells}, clusters)
     return [(model, metric, slim[model]) for model, metric, _ in cells]
 
 
@@ -207,15 +225,19 @@ def _value(measured: Measured | None) -> float:
 
 
 def _against(
-    measured: Measured | None, km: Measured | None, confidence: float | None
+    measured: Measured | None,
+    km: Measured | None,
+    confidence: float | None,
+    clusters: Clusters | None,
 ) -> Comparison | None:
     """Compare a model with the baseline on the same subjects."""
     if confidence is None or measured is None or km is None:
         return None
     if measured.psi is None or km.psi is None:
         return None
-    stderr = paired_error(measured, km)
-    return compare_values(measured.value - km.value, stderr, confidence)
+    stderr = paired_error(measured, km, clusters)
+    freedom = float("inf") if clusters is None else clusters.freedom
+    return compare_values(measured.value - km.value, stderr, confidence, freedom)
 
 
 def _measure(
@@ -227,12 +249,17 @@ def _measure(
 ) -> Measured | None:
     """Compute one cell; an undefined metric becomes NaN and a warning."""
     try:
+        if problem.sample_weight is not None and not metric.takes_sample_weight:
+            raise UndefinedMetricError(
+                "takes no sampling weights (sample_weight), so it has no value here; leave it out "
+                "of `metrics`, or evaluate it without them"
+            )
         past = past_remark(metric.name, problem, prediction)
         measured = metric.compute(problem, prediction)
     except UndefinedMetricError as error:
         remarks.append(undefined(error, model, metric.name))
         return None
-    remarks += check_measured(metric, measured, model)
+    remarks += check_measured(metric, measured, model, problem.clusters)
     share = past_share(metric.name, problem, prediction)
     if share is not None:
         measured.support["past_curve"] = share
@@ -287,7 +314,7 @@ def _replicates(
     values = np.full((n_boot, len(drawn)), NAN)
     frequency = problem.y.weight if problem.y.weighted else None
     for b in range(n_boot if drawn else 0):
-        counts = bootstrap_counts(len(problem.y), b, seed, frequency=frequency)
+        counts = _draw(problem, b, seed, frequency)
         rows = np.flatnonzero(counts > 0)
         reference = problem.reference
         if redrawn and reference is not None:
@@ -310,6 +337,16 @@ def _replicates(
             except UndefinedMetricError:
                 continue
     return {(model, metric.name): values[:, k] for k, (model, metric, _) in enumerate(drawn)}
+
+
+def _draw(problem: Problem, replicate: int, seed: int, frequency: Floats | None) -> Floats:
+    """How often each subject is drawn: by itself, or with its whole cluster."""
+    clusters = problem.clusters
+    if clusters is None:
+        return bootstrap_counts(len(problem.y), replicate, seed, frequency=frequency)
+    number = int(clusters.codes.max()) + 1
+    counts = bootstrap_counts(number, replicate, seed, "clusters")[clusters.codes]
+    return counts if frequency is None else counts * frequency
 
 
 def _redraw(reference: Reference, replicate: int, seed: int) -> Reference | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._arrays import Floats
-from ..metrics.details import Details, paired_error
+from ..metrics.details import Clusters, Details, paired_error, standard_error
 from ..metrics.registry import Measured
 
 #: Above this many subjects cells keep no contributions: eight bytes a subject, metric and model.
@@ -43,7 +43,9 @@ def _kept(cell: Measured | None) -> Details | None:
     return Details(float(cell.value), psi=psi, frequency=cell.frequency)
 
 
-def condensed(cells: dict[str, Measured | None]) -> dict[str, Measured | None]:
+def condensed(
+    cells: dict[str, Measured | None], clusters: Clusters | None = None
+) -> dict[str, Measured | None]:
     """Cells of one metric, model by model, without contributions but with all that needs them."""
     found: dict[str, Measured | None] = {}
     several = len(cells) > 1
@@ -55,8 +57,12 @@ def condensed(cells: dict[str, Measured | None]) -> dict[str, Measured | None]:
         own, against = kept[model], {}
         for other, theirs in kept.items():
             if own is not None and theirs is not None and other != model:
-                against[other] = paired_error(own, theirs)
+                against[other] = paired_error(own, theirs, clusters)
+        stderr = float(cell.stderr)
+        if clusters is not None:
+            psi = cell.psi
+            stderr = float("nan") if psi is None else standard_error(psi, clusters=clusters)
         found[model] = Condensed(
-            model, float(cell.value), cell.convention, cell.support, float(cell.stderr), against
+            model, float(cell.value), cell.convention, cell.support, stderr, against
         )
     return found

@@ -119,6 +119,17 @@ EXPLANATIONS: dict[str, Explanation] = {
         "above 100,000 subjects, and in streams, antolini leaves the default set",
         "name it in the `metrics` of `evaluate`, or call `concordance_td(..., approximate=True)`",
     ),
+    "fractional-frequencies": Explanation(
+        "caution",
+        "weights of the outcomes that are not whole count as frequencies: their size sets every "
+        "standard error",
+        "pass sampling weights as `sample_weight`",
+    ),
+    "few-clusters": Explanation(
+        "caution",
+        "under 10 clusters: standard errors are rough, intervals wide",
+        "do not rely on the intervals",
+    ),
     "few-replicates": Explanation(
         "caution", "too few bootstrap draws for an interval", "raise `n_boot`"
     ),

@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import Floats
 from ..errors import MissingExtraError
 from ..inference import Comparison, bootstrap_stderr, compare_values, holm, simultaneous
-from ..metrics.details import paired_error
+from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..predictions import Prediction
@@ -49,6 +49,8 @@ class Score:
     against_baseline: Comparison | None = None
     #: Where the limits come from: normal, log, logit, edge, or none where there are no limits.
     interval: str = "none"
+    #: Who was sampled together; None: everybody by itself.
+    clusters: Clusters | None = None
 
     @property
     def value(self) -> float:
@@ -69,7 +71,7 @@ class Score:
         if self.replicates is not None and other.replicates is not None:
             with np.errstate(invalid="ignore"):  # two infinite ones do not differ by a number
                 return bootstrap_stderr(self.replicates - other.replicates)
-        return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b)
+        return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b, self.clusters)
 
     def row(self) -> dict[str, Any]:
         """Return the cell as a row of the table."""
@@ -181,7 +183,8 @@ class Evaluation:
     def _compare(self, a: Score, b: Score) -> Comparison:
         # Without a level there are no intervals, and no p-values either.
         stderr = NAN if self.confidence is None else a.stderr_against(b)
-        return compare_values(a.value - b.value, stderr, self.confidence or 0.95)
+        freedom = float("inf") if a.clusters is None else a.clusters.freedom
+        return compare_values(a.value - b.value, stderr, self.confidence or 0.95, freedom)
 
     def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
         """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.

@@ -156,6 +156,15 @@ def _support(result: Evaluation) -> str:
     ]
     if tails:
         lines.append(f"median times read off the curves' tail: {tails}")
+    if "clusters" in s:
+        lines.append(
+            f"{s['clusters']} clusters: intervals have t quantiles with {s['clusters'] - 1} "
+            "degrees of freedom"
+        )
+    if "effective_subjects" in s:
+        lines.append(
+            f"sampling weights: worth {number(s['effective_subjects'])} subjects of equal weight"
+        )
     if not math.isnan(s["largest_weight"]):
         lines.append(f"largest weight of a subject: {number(s['largest_weight'])}")
     return "Support\n" + "\n".join(f"  {line}" for line in lines)

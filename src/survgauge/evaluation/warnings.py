@@ -12,11 +12,12 @@ import numpy as np
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
-from ..metrics.details import Details, paired_error
+from ..metrics.details import Clusters, Details, paired_error, standard_error
 from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..metrics.skill import reference_curves
+from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
 from .census import Census
@@ -26,6 +27,8 @@ from .verdict import BASELINE
 TAIL_SHARE = 0.10
 #: Largest weight above which a handful of subjects may decide.
 LARGE_WEIGHT = 20.0
+#: Fewer clusters than this give rough standard errors.
+FEW_CLUSTERS = 10
 #: Surrogates this many times past the follow-up hang on the tail.
 FAR_SURROGATE = 2.0
 #: Share of the reference without event at its end above which IPCW misses much.
@@ -126,7 +129,32 @@ def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
     return [EvaluationWarning("small-groups", message)]
 
 
-def check_measured(metric: Metric, measured: Measured, model: str) -> list[EvaluationWarning]:
+def check_sampling(y: Outcomes, clusters: Clusters | None) -> list[EvaluationWarning]:
+    """Remarks on how the test subjects were sampled."""
+    found = []
+    if y.weighted and not np.array_equal(y.weight, np.rint(y.weight)):
+        found.append(
+            EvaluationWarning(
+                "fractional-frequencies",
+                "the weights of y_test are not whole numbers, but count as frequencies: a weight "
+                "of 2 is two subjects, and weights 100 times as large give standard errors a tenth "
+                "as large; pass sampling weights as sample_weight",
+            )
+        )
+    if clusters is not None and clusters.number < FEW_CLUSTERS:
+        found.append(
+            EvaluationWarning(
+                "few-clusters",
+                f"{clusters.number} clusters: standard errors from fewer than {FEW_CLUSTERS} "
+                "clusters are rough, and intervals are wide",
+            )
+        )
+    return found
+
+
+def check_measured(
+    metric: Metric, measured: Measured, model: str, clusters: Clusters | None = None
+) -> list[EvaluationWarning]:
     """Remarks on one number."""
     support, found = measured.support, []
 
@@ -150,13 +178,19 @@ def check_measured(metric: Metric, measured: Measured, model: str) -> list[Evalu
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")
-    if metric.name in _C_INDICES and measured.value + 2 * measured.stderr < 0.5:
+    if metric.name in _C_INDICES and measured.value + 2 * _spread(measured, clusters) < 0.5:
         remark(
             "c-below-half",
             f"{measured.value:.3f} is significantly below 0.5: is the sign of the risk right "
             "(higher must mean earlier)?",
         )
     return found
+
+
+def _spread(measured: Measured, clusters: Clusters | None) -> float:
+    """Return the standard error."""
+    psi = None if clusters is None else measured.psi
+    return measured.stderr if psi is None else standard_error(psi, clusters=clusters)
 
 
 def check_tails(
@@ -176,11 +210,14 @@ def check_tails(
     if BASELINE not in curves:
         known = Reference(problem.y) if problem.reference is None else problem.reference
         curves[BASELINE] = reference_curves(known, len(problem.y))
-    level = confidence or 0.95
+    level, clusters = confidence or 0.95, problem.clusters
+
+    def between(a: Any, b: Any) -> float:
+        return paired_error(a, b, clusters)
+
     try:
         given, held = (
-            _verdicts(_errors(problem, curves, held), _stderr_between, level)
-            for held in (False, True)
+            _verdicts(_errors(problem, curves, held), between, level) for held in (False, True)
         )
         return _changed(given, held)
     except (InputError, UndefinedMetricError):
@@ -196,10 +233,6 @@ def _errors(problem: Problem, curves: dict[str, SurvivalCurves], held: bool) -> 
         found[name] = Details(error.value, psi=error.psi, frequency=error.frequency)
         del error, prediction
     return found
-
-
-def _stderr_between(a: Any, b: Any) -> float:
-    return paired_error(a, b)
 
 
 def _closed(problem: Problem) -> bool:

@@ -17,6 +17,7 @@ from ..outcomes import Outcomes
 from ..reference import Reference
 from ..surrogates import Setting, make_setting
 from .conventions import Convention, convention_of
+from .details import Clusters
 from .ipcw import CensoringWeights, check_policy
 
 #: Metrics that weight events by 1/G.
@@ -45,6 +46,10 @@ class Problem:
     _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     #: Last time of the whole test set, where `y` is only a part of it.
     follow_up: float | None = None
+    #: Sampling weights of the subjects, with mean 1; they multiply the frequencies in averages.
+    sample_weight: Floats | None = None
+    #: Who was sampled together, if anybody.
+    clusters: Clusters | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -93,12 +98,18 @@ class Problem:
 
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
-        return replace(self, y=self.y[rows], censoring=self._censoring_of(rows))
+        part = replace(self, y=self.y[rows], censoring=self._censoring_of(rows))
+        clusters = None if self.clusters is None else self.clusters[rows]
+        return replace(part, sample_weight=self._sample_weight_of(rows), clusters=clusters)
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
         y = Outcomes(self.y.time[rows], self.y.event[rows], counts)
-        return replace(self, y=y, reference=reference, censoring=self._censoring_of(rows))
+        part = replace(self, y=y, reference=reference, censoring=self._censoring_of(rows))
+        return replace(part, sample_weight=self._sample_weight_of(rows), clusters=None)
+
+    def _sample_weight_of(self, rows: Ints) -> Floats | None:
+        return None if self.sample_weight is None else self.sample_weight[rows]
 
     def _censoring_of(self, rows: Ints) -> Any:
         """Return G of some of the subjects: a function may depend on the subject."""
@@ -164,6 +175,7 @@ class Problem:
             "y_train": self.weights,
             "convention": self.convention,
             "censoring": self.censoring,
+            "sample_weight": self.sample_weight,
         }
 
 

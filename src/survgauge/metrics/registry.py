@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -76,6 +76,9 @@ class Metric:
         Where its standard error comes from; a test's value is a p-value and has none.
     interval : {"normal", "log", "logit", "none"}
         On which scale its interval is symmetric; by default what keeps it in its range.
+    takes_sample_weight : bool
+        Whether `compute` heeds the sampling weights of the problem; otherwise the metric is
+        undefined where there are any.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Metric:
     unit: str
     compute: Callable[[Problem, Prediction], Measured]
     interval: str = ""
+    takes_sample_weight: bool = False
 
     def __post_init__(self) -> None:
         if not self.interval:
@@ -110,7 +114,7 @@ class Metric:
         """Return what users see of it."""
         shown = (
             "name", "title", "direction", "range", "needs", "proper", "inference", "interval",
-            "unit", "reference",
+            "takes_sample_weight", "unit", "reference",
         )  # fmt: skip
         return {name: getattr(self, name) for name in shown}
 
@@ -128,7 +132,8 @@ def _time_error(method: str, loss: str) -> Compute:
             (rule.point, tau), lambda: Point.of(*predicted_times(predicted, n, rule.point, tau))
         )
         normalize = problem.options.get("normalize", "n")
-        return errors_of(setting, point, predicted, (method,), rule, normalize)[method]
+        arguments = setting, point, predicted, (method,), rule, normalize, problem.sample_weight
+        return errors_of(*arguments)[method]
 
     return compute
 
@@ -178,6 +183,7 @@ def _time_error_metrics() -> list[Metric]:
             "needs": "times",
             "reference": _METHOD_REFERENCES.get(method, _QI),
             "inference": "analytic",
+            "takes_sample_weight": True,
         }
         title = _METHOD_TITLES[method]
         absolute, squared = _time_error(method, "absolute"), _time_error(method, "squared")
@@ -198,7 +204,9 @@ def _time_error_metrics() -> list[Metric]:
 
 
 def _harrell(problem: Problem, prediction: Prediction) -> Measured:
-    return concordance_index_details(problem.y, prediction.risk)
+    return concordance_index_details(
+        problem.y, prediction.risk, sample_weight=problem.sample_weight
+    )
 
 
 def _check_horizon(problem: Problem) -> None:
@@ -216,7 +224,7 @@ def _uno(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _antolini(problem: Problem, prediction: Prediction) -> Measured:
-    return concordance_td_details(problem.y, prediction.curves)
+    return concordance_td_details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
 
 
 def _supported_time(problem: Problem) -> float:
@@ -278,6 +286,12 @@ def _whole_curve(details: Callable[..., Measured]) -> Compute:
     return lambda problem, prediction: details(problem.y, prediction.curves)
 
 
+def _weighted_curve(details: Callable[..., Measured]) -> Compute:
+    return lambda problem, prediction: details(
+        problem.y, prediction.curves, sample_weight=problem.sample_weight
+    )
+
+
 def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
     result = d_calibration(problem.y, prediction.curves)
     return Details(result.p_value, result.convention, result.support)
@@ -325,9 +339,9 @@ _OTHERS: tuple[tuple[Any, ...], ...] = (
      "under independent censoring", _GRAF, "analytic", "",
      _integrated("ibll")),
     ("crps", "Survival-CRPS", "lower", _POSITIVE, "curves", "without censoring",
-     "Avati et al. (2020), UAI", "analytic", "time", _whole_curve(crps_details)),
+     "Avati et al. (2020), UAI", "analytic", "time", _weighted_curve(crps_details)),
     ("log_likelihood", "Mean log-likelihood", "higher", _ANY, "curves", "yes",
-     "Rindt et al. (2022), AISTATS", "analytic", "", _whole_curve(log_likelihood_details)),
+     "Rindt et al. (2022), AISTATS", "analytic", "", _weighted_curve(log_likelihood_details)),
     ("d_calibration", "D-calibration, p-value", "higher", _UNIT, "curves", "no",
      "Haider et al. (2020), JMLR 21", "test", "", _d_calibration),
     ("one_calibration", "1-calibration at the time of interest, p-value", "higher", _UNIT,
@@ -339,9 +353,19 @@ _OTHERS: tuple[tuple[Any, ...], ...] = (
      "no", "Austin et al. (2020), Statistics in Medicine 39", "bootstrap-log", "", _ici),
 )  # fmt: skip
 
+_TAKES_SAMPLE_WEIGHT = (
+    "harrell", "uno", "antolini", "auc", "brier", "ibs", "ibll", "crps", "log_likelihood",
+)  # fmt: skip
+
 REGISTRY: dict[str, Metric] = {
     metric.name: metric
-    for metric in (*_time_error_metrics(), *(Metric(*fields) for fields in _OTHERS))
+    for metric in (
+        *_time_error_metrics(),
+        *(
+            replace(Metric(*fields), takes_sample_weight=fields[0] in _TAKES_SAMPLE_WEIGHT)
+            for fields in _OTHERS
+        ),
+    )
 }
 
 #: What `evaluate` computes unless told otherwise: all but the squared errors.

@@ -16,6 +16,12 @@ GLANCE = ("mae_po", "mae_margin", "ibs", "harrell", "d_calibration")
 #: Warnings that put the error without a horizon in doubt.
 _TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
 _SURE = 0.05
+#: Share of censored subjects above which pseudo-observations are known to be biased.
+_HALF = 0.5
+_BIASED = (
+    " With more than half of the subjects censored it overstates the true error and favours "
+    "predictions that are too early; compare mae_ipcw_d with a horizon."
+)
 _MOST_GROUPS = 12
 
 #: What a censored subject counts as, after "A censored subject ".
@@ -183,10 +189,17 @@ def _meaning(data: dict[str, Any], metric: str) -> list[str]:
     rules = next(r["convention"] for r in data["metrics"] if r["metric"] == metric)
     weighted = rules.get("weighted") and metric != "mae_expected" and metric != "mae_ipcw_d"
     much = ", and the less the earlier it left" if weighted else ""
+    doubt = _BIASED if metric == "mae_po" and _censored(data) > _HALF else ""
     return [
         f"The error is the distance from the predicted (of curves: the median) time to the event. "
-        f"A censored subject {_COUNTS_AS[metric]}{much}."
+        f"A censored subject {_COUNTS_AS[metric]}{much}.{doubt}"
     ]
+
+
+def _censored(data: dict[str, Any]) -> float:
+    """Share of the subjects that are censored."""
+    subjects = data["support"]["subjects"]
+    return 1 - data["support"]["events"] / subjects if subjects else 0.0
 
 
 def _interval(data: dict[str, Any], low: float | None, high: float | None) -> str:

@@ -30,6 +30,12 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
             "--train must be given where --test is a folder or --pred names a column of it: a "
             "stream needs its reference set"
         )
+    for flag, given in (("--sample-weight", args.sample_weight), ("--cluster", args.cluster)):
+        if given is not None:
+            raise InputError(
+                f"{flag} is not available in a stream; evaluate files that are read whole, "
+                "without folders, --engine, --memory, --workers, --grid and --weight-column"
+            )
     predictions, apart = _predictions(args)
     names = None if args.metrics is None else [m.strip() for m in args.metrics.split(",")]
     options: dict[str, Any] = {

@@ -170,6 +170,11 @@ class Plan:
 
 def check_settings(settings: dict[str, Any], y_train: Any) -> None:
     """Refuse what a stream cannot know."""
+    for name in ("sample_weight", "cluster"):
+        if settings.get(name) is not None:
+            raise InputError(
+                f"{name} is not available in a stream; use `evaluate` on data in memory"
+            )
     if y_train is None:
         raise InputError(
             "y_train must be given: a stream is evaluated against a fixed reference set, as its "

@@ -1,0 +1,71 @@
+"""95 % intervals of clustered and of unequally sampled subjects cover the population's value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+pytestmark = pytest.mark.slow
+
+GRID = np.linspace(0, 6, 25)
+NAMES = ["mae_margin", "brier", "harrell", "crps"]
+REPLICATIONS = 500
+
+
+def curves(x):
+    return sg.SurvivalCurves(GRID, np.exp(-((GRID / np.exp(0.5 * x)[:, None]) ** 1.5)))
+
+
+def draw(rng, clusters, size, spread):
+    """Weibull times with an effect of the cluster that no model knows."""
+    n = clusters * size
+    effect = np.repeat(rng.normal(0, spread, clusters), size)
+    x = rng.normal(size=n)
+    t, c = np.exp(0.5 * x + effect) * rng.weibull(1.5, n), rng.exponential(3, n)
+    return x, (np.minimum(t, c), t <= c), np.repeat(np.arange(clusters), size)
+
+
+def evaluated(x, y, train, **more):
+    options = {"y_train": train, "metrics": NAMES, "tau": 3.0, "time": 1.0}
+    rows = sg.evaluate(curves(x), y, **options, **more).rows()
+    return {row["metric"]: row for row in rows}
+
+
+def inside(rows, truth):
+    return [rows[m]["low"] <= truth[m]["value"] <= rows[m]["high"] for m in NAMES]
+
+
+def test_intervals_of_twenty_hospitals_cover():
+    rng = np.random.default_rng(8)
+    _, train, _ = draw(rng, 1000, 1, 0.5)
+    x, y, _ = draw(rng, 60_000, 1, 0.5)
+    truth = evaluated(x, y, train, confidence=None)
+    plain, clustered = [], []
+    for _ in range(REPLICATIONS):
+        x, y, site = draw(rng, 20, 50, 0.5)
+        plain.append(inside(evaluated(x, y, train), truth))
+        clustered.append(inside(evaluated(x, y, train, cluster=site), truth))
+    alone, together = np.mean(plain, axis=0), np.mean(clustered, axis=0)
+    assert (together > 0.91).all(), together
+    assert (together < 0.99).all(), together
+    assert alone[0] < 0.8  # what subjects share does not shrink with their number
+
+
+def test_intervals_with_sampling_weights_cover():
+    rng = np.random.default_rng(9)
+    _, train, _ = draw(rng, 1000, 1, 0.0)
+    x, y, _ = draw(rng, 100_000, 1, 0.0)
+    truth = evaluated(x, y, train, confidence=None)
+    weighted, ignored = [], []
+    for _ in range(REPLICATIONS):
+        x, y, _ = draw(rng, 1200, 1, 0.0)
+        share = np.where(x > 0, 0.8, 0.15)
+        kept = rng.random(x.size) < share
+        x, y, weight = x[kept], (y[0][kept], y[1][kept]), 1 / share[kept]
+        weighted.append(inside(evaluated(x, y, train, sample_weight=weight), truth))
+        ignored.append(inside(evaluated(x, y, train), truth))
+    found = np.mean(weighted, axis=0)
+    assert (found > 0.91).all(), found
+    assert np.mean(ignored, axis=0)[0] < 0.8  # another population
