@@ -9,7 +9,7 @@ import survgauge as sg
 
 pytestmark = pytest.mark.slow
 
-GRID = np.linspace(0, 6, 25)
+GRID = np.linspace(0, 30, 121)
 NAMES = ["mae_margin", "brier", "harrell", "crps"]
 REPLICATIONS = 500
 

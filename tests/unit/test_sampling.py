@@ -9,7 +9,7 @@ from survgauge.metrics.registry import DEFAULT_METRICS, REGISTRY
 
 WEIGHTED = [name for name, metric in REGISTRY.items() if metric.takes_sample_weight]
 ANALYTIC = [name for name, metric in REGISTRY.items() if metric.inference == "analytic"]
-GRID = np.linspace(0, 25, 8)
+GRID = np.linspace(0, 90, 40)
 
 
 def draw(n=90, seed=0):
