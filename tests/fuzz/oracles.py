@@ -219,8 +219,8 @@ def time_error(
                 if math.isnan(target) or math.isnan(weight):
                     weight, count, target = 0.0, False, t
         value = loss_of(loss, target, p, scale)
-        lost = value is None
-        if lost or m == 0:
+        lost = value is None and weight > 0
+        if value is None or m == 0:
             value, weight = 0.0, 0.0
         above += weight * m * value
         size += weight * m * (value + loss_size(loss, big, target, p, scale))

@@ -157,15 +157,16 @@ def combine(
     if average is not None:
         weight = weight * average
     excluded = dict(surrogates.notes)
-    lost = 0
+    lost: Bools | None = None
     if usable is not None:
-        lost = int(((weight > 0) & ~usable).sum())
+        # Somebody without weight needs no loss, and stays among those who are divided by.
+        lost = (weight > 0) & ~usable
         weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
-        if lost:
-            excluded[f"excluded: the {rule.name} loss needs positive times"] = lost
+        if lost.any():
+            excluded[f"excluded: the {rule.name} loss needs positive times"] = int(lost.sum())
     if surrogates.defined is not setting.everybody:
         loss = np.where(surrogates.defined, loss, 0.0)
-    share = share_of(weight, average, usable if lost else None, convention["method"], normalize)
+    share = share_of(weight, average, lost, convention["method"], normalize)
     support["notes"] = excluded
     value = normalizer = float("nan")
     if not part:
@@ -216,14 +217,14 @@ def refuse_empty(method: str, support: dict[str, Any]) -> NoReturn:
 
 
 def share_of(
-    weight: Floats, average: Floats | None, usable: Bools | None, method: str, normalize: str
+    weight: Floats, average: Floats | None, lost: Bools | None, method: str, normalize: str
 ) -> Floats | None:
     """How much each subject counts in the divisor; None: its weight."""
     if method != "ipcw_d" or normalize == "weights":
         return None
     share = np.broadcast_to(np.float64(1.0), weight.size) if average is None else average
-    if usable is not None:
-        share = np.where(usable, share, 0.0)
+    if lost is not None and lost.any():
+        share = np.where(lost, 0.0, share)
     return np.where(weight > 0, share, 0.0) if normalize == "events" else share
 
 

@@ -1,0 +1,92 @@
+"""Time errors to the last digit: values, contributions, standard errors, notes, on paper."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+
+def test_a_censored_subject_at_zero_counts_whether_or_not_others_are_lost():
+    """1/N is over all subjects with a loss to have; one who only counts needs none."""
+    y, predicted = ([0.0, 2.0, 4.0], [0, 1, 1]), [1.0, 3.0, 3.0]
+    options = {"method": "ipcw_d", "loss": "relative", "y_train": ([9.0], [1])}
+    # |2 - 3|/2 and |4 - 3|/4 over three subjects
+    assert sg.time_error(y, predicted, **options) == pytest.approx(0.75 / 3)
+    more = ([0.0, 2.0, 4.0, 0.0], [0, 1, 1, 1]), [*predicted, 1.0]
+    details = sg.time_error_details(*more, **options)
+    assert details.value == pytest.approx(0.75 / 3)
+    assert details.support["notes"] == {"excluded: the relative loss needs positive times": 1}
+    assert details.normalizer == 3.0
+
+
+def test_contributions_and_standard_error_of_a_plain_mean():
+    y = ([1.0, 2.0, 4.0, 8.0], [1, 1, 1, 1])
+    details = sg.time_error_details(y, [2.0, 2.0, 2.0, 2.0], method="uncensored")
+    losses = [1.0, 0.0, 2.0, 6.0]
+    assert details.loss.tolist() == losses
+    assert details.weight.tolist() == [1.0] * 4
+    assert details.normalizer == 4.0
+    assert details.value == 2.25
+    assert details.psi == pytest.approx([(x - 2.25) / 4 for x in losses])
+    spread = math.fsum((x - 2.25) ** 2 for x in losses) / 3
+    assert details.stderr == pytest.approx(math.sqrt(spread / 4))
+
+
+def test_contributions_and_standard_error_of_ipcw_d():
+    """G(t-) is 1 before the censoring at 2 and 3/4 after: 5 subjects, 4 at risk at 2."""
+    y_train = ([1.0, 2.0, 3.0, 4.0, 5.0], [1, 0, 1, 1, 1])
+    y = ([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    options = {"y_train": y_train, "censoring": sg.KaplanMeier.fit_censoring(y_train)}
+    details = sg.time_error_details(y, [0.0] * 4, method="ipcw_d", **options)
+    assert details.weight == pytest.approx([1, 1, 0, 4 / 3])
+    value = (1 + 2 + 16 / 3) / 4
+    assert details.value == pytest.approx(value)
+    parts = np.array([1 - value, 2 - value, -value, 16 / 3 - value]) / 4
+    assert details.psi == pytest.approx(parts)
+    assert details.stderr == pytest.approx(math.sqrt((parts**2).sum() * 4 / 3))
+    by_weights = sg.time_error(y, [0.0] * 4, method="ipcw_d", normalize="weights", **options)
+    assert by_weights == pytest.approx((1 + 2 + 16 / 3) / (2 + 4 / 3))
+    by_events = sg.time_error(y, [0.0] * 4, method="ipcw_d", normalize="events", **options)
+    assert by_events == pytest.approx((1 + 2 + 16 / 3) / 3)
+
+
+def test_support_counts_what_the_reference_leaves_open():
+    y_train = ([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 0])
+    y = ([1.0, 5.0, 6.0, 2.0], [1, 0, 1, 0])
+    details = sg.time_error_details(y, [1.0, -1.0, 3.0, 2.0], method="margin", y_train=y_train)
+    support = details.support
+    assert support["subjects"] == 4
+    assert support["events"] == 2
+    assert support["censored"] == 2
+    assert support["reference_subjects"] == 4
+    assert support["last_reference_time"] == 4.0
+    assert support["reference_survival_at_end"] == 0.5
+    assert support["censored_past_reference"] == 1
+    assert support["events_past_reference"] == 1
+    assert support["negative_predictions"] == 1
+    assert support["tail_share"] is None
+    assert support["largest_weight"] == 1.0
+
+
+def test_surrogates_above_tau_are_counted_and_set_to_it():
+    y_train = ([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 0])
+    found = sg.surrogate_times(([2.5, 1.0], [0, 1]), y_train=y_train, method="po", tau=3.0)
+    assert found.notes == {"surrogates above tau, set to tau": 1}
+    assert found.time.tolist() == [3.0, 1.0]
+
+
+def test_lost_subjects_are_counted_with_the_reason():
+    y_train = ([1.0, 2.0, 3.0], [1, 0, 0])
+    later = sg.surrogate_times(([2.0, 0.5], [0, 0]), y_train=y_train, method="ipcw_t")
+    assert later.notes == {"excluded: no later event in the reference": 1}
+    assert later.defined.tolist() == [False, True]
+    assert later.weight[0] == 0.0
+    tail = sg.surrogate_times(([2.0], [0]), y_train=y_train, method="margin", tail="nan")
+    assert tail.notes == {"excluded: the tail 'nan' gives no mean": 1}
+    last_censored = ([1.0, 2.0], [1, 0])
+    unseen = sg.surrogate_times(([3.0], [1]), y_train=last_censored, method="ipcw_d")
+    assert unseen.notes == {"excluded: events with G(t-) = 0": 1}
