@@ -8,7 +8,7 @@ export SURVGAUGE_DATA := $(DATA)
 endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint test-fast test-slow test-peer fuzz bench bench-check docs clean
+.PHONY: help demo test lint test-fast test-slow test-peer fuzz mutate coverage bench bench-check docs clean
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
@@ -16,6 +16,8 @@ help:
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
 	@echo "make fuzz       random calls against loops and rules (SEED, MINUTES, CALLS, KIND, CASE)"
+	@echo "make mutate     changes the numerical core at random (N, SEED): do tests notice?"
+	@echo "make coverage   lines and branches that the tests run, with a floor"
 	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
 	@echo "make bench-check  fails if something has become slower than the stored baseline"
@@ -61,6 +63,14 @@ fuzz: $(VENV)/.test
 	PYTHONPATH=src:tests OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --seed $(or $(SEED),0) \
 	  --minutes $(or $(MINUTES),5) --calls $(or $(CALLS),1e12) \
 	  $(addprefix --kind ,$(KIND)) $(addprefix --case ,$(CASE))
+
+mutate: $(VENV)/.test
+	PYTHONPATH=src:tests $(BIN)/python -m mutation --sample $(or $(N),1000) --seed $(or $(SEED),0) \
+	  --out $(or $(OUT),mutation.txt) $(addprefix --only ,$(ONLY))
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m "not slow and not peer" -p no:doctest \
+	  --cov --cov-branch --cov-report=term:skip-covered tests
 
 $(VENV)/.docs: $(VENV)/.base
 	$(PIP) -e ".[docs]"

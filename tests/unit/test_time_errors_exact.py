@@ -73,7 +73,7 @@ def test_support_counts_what_the_reference_leaves_open():
 
 
 def test_surrogates_above_tau_are_counted_and_set_to_it():
-    y_train = ([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 0])
+    y_train = ([1.0, 2.0, 3.0, 4.0], [0, 1, 0, 0])
     found = sg.surrogate_times(([2.5, 1.0], [0, 1]), y_train=y_train, method="po", tau=3.0)
     assert found.notes == {"surrogates above tau, set to tau": 1}
     assert found.time.tolist() == [3.0, 1.0]
