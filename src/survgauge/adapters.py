@@ -139,7 +139,7 @@ def curves_from_quantiles(levels: Any, quantiles: Any, *, tail: str = "linear") 
         raise InputError(
             f"quantiles must have a column per level: {p.size}; got shape {times.shape}"
         )
-    order = np.argsort(p)
+    order = np.argsort(p, kind="stable")
     p, times = p[order], times[:, order]
     crossing = np.flatnonzero((np.diff(times, axis=1) < 0).any(axis=1) | (times[:, 0] < 0))
     if crossing.size:

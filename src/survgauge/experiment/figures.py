@@ -165,7 +165,7 @@ def draw_panel(ax: Any, panel: Panel, *, names: bool = True, heading: bool = Tru
         for i in range(count):
             _draw_model(circles, x, places[i], int(true[i]))
     _draw_box(circles, width, min(meta.TOP, count))
-    order = np.argsort(true)
+    order = np.argsort(true, kind="stable")
     circles.set_ylim(count + 0.7, 0.3)
     circles.set_yticks(range(1, count + 1), [panel.models[i] for i in order], fontsize=8)
     circles.yaxis.tick_left()

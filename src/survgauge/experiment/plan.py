@@ -49,8 +49,9 @@ class Cell:
     """One model on one fold of one semi-synthetic data set: the unit of work.
 
     A cell holds all that it needs, and its seeds come from the plan's seed and the names on its
-    path: it gives the same numbers alone, in another order or on another machine, and the models
-    of a fold share the censoring draw and the split.
+    path: it gives the same numbers alone or in another order, draws the same on another machine
+    (fitted models can differ there in last bits), and the models of a fold share the censoring draw
+    and the split.
     """
 
     dataset: DatasetSpec

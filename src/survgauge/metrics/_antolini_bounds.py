@@ -132,7 +132,7 @@ class _Ranks:
     """
 
     def __init__(self, value: Floats, left: Floats, coarse: bool) -> None:
-        self.order = np.argsort(value)
+        self.order = np.argsort(value, kind="stable")
         self.value = value[self.order]
         #: Weight of the first 0, 1, ... anchors.
         self.before = cumulative(left[self.order])

@@ -223,7 +223,7 @@ class _Layout:
         self.block = np.empty(0, dtype=np.int32)
         if self.tied_times:
             kind = 2 * _numbered(new).astype(np.int64) + ~event[order]
-            resort = np.argsort(kind * n + level)
+            resort = np.argsort(kind * n + level, kind="stable")
             order, level, kind = order[resort], level[resort], kind[resort]
             new[1:] = kind[1:] != kind[:-1]
             self.block = _numbered(new)

@@ -55,7 +55,7 @@ def same_time_pairs(
     level = np.unique(key[event], return_inverse=True)[1]
     at_risk = np.bincount(level, w_e, n)[level]
     censored = np.flatnonzero(~event)
-    censored = censored[np.argsort(key[censored])]
+    censored = censored[np.argsort(key[censored], kind="stable")]
     total = cumulative(w[censored])
     moment_c, key_c = moment[censored], key[censored]
     low = total[np.searchsorted(moment_c, moment_e, "left")]

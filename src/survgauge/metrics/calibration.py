@@ -313,7 +313,7 @@ def one_calibration(
 def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> list[Ints]:
     """Rows of each group, from low to high risk."""
     if peer:
-        parts = np.array_split(np.argsort(s), groups)[::-1]
+        parts = np.array_split(np.argsort(s, kind="stable"), groups)[::-1]
         return [part[known[part]] for part in parts if known[part].any()]
     if known.all():
         return kernel.risk_groups(s, y.weight if y.weighted else None, groups)

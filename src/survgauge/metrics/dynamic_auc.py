@@ -84,7 +84,7 @@ def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
     if risk.ndim == 1:
         return _as_close_as(setting.convention, risk.astype(np.float64))
     # Columns follow the times as given; the times have been sorted.
-    order = np.argsort(np.atleast_1d(np.asarray(times, dtype=np.float64)))
+    order = np.argsort(np.atleast_1d(np.asarray(times, dtype=np.float64)), kind="stable")
     return _Columns(risk, setting.asked[keep], order[keep], setting.convention)
 
 

@@ -221,7 +221,7 @@ def time_edges(pieces: list[Piece], rows: int, block_rows: int) -> Floats:
         time = piece.read()[:, 0]
         sample.append(time[:: max(1, time.size // 4096)].copy())
     ordered = np.sort(np.concatenate(sample))
-    picked = ordered[(np.arange(1, wanted) * ordered.size) // wanted]
+    picked = ordered[(np.arange(1, wanted, dtype=np.int64) * ordered.size) // wanted]
     return np.unique(picked)
 
 
@@ -277,7 +277,7 @@ class _Ranked:
         """Sort the risks of a block: of everybody, and of the anchors."""
         if k not in self.known:
             self.known.append(k)
-        order = np.argsort(risk)
+        order = np.argsort(risk, kind="stable")
         np.save(self._path(k, model, "rows"), order)
         mass = np.ones(risk.size) if question.mass is None else question.mass
         np.save(self._path(k, model, "all"), np.stack((risk[order], np.cumsum(mass[order]))))

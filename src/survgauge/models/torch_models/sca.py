@@ -247,7 +247,7 @@ def share_after(samples: Floats, times: Floats) -> Floats:
     """
     n, size = samples.shape
     width = times.size + 1
-    place = np.searchsorted(times, samples, "left") + width * np.arange(n)[:, None]
+    place = np.searchsorted(times, samples, "left") + width * np.arange(n, dtype=np.intp)[:, None]
     count = np.bincount(place.ravel(), minlength=n * width).reshape(n, width)
     return 1.0 - np.cumsum(count[:, :-1], axis=1) / size
 
