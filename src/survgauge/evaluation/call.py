@@ -18,7 +18,7 @@ from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
 from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
-from .cells import evaluate_group
+from .cells import evaluate_group, present
 from .census import Census
 from .condensed import CONTRIBUTIONS_LIMIT
 from .result import NAN, Evaluation, Score
@@ -159,7 +159,8 @@ def evaluate(
     }
     warnings += check_groups(sizes)
     # Before the rest, which drops what many subjects' time errors share.
-    tails = check_tails(problem, parsed, confidence) if "mae_po" in problem.asked else []
+    asked = "mae_po" in problem.asked
+    tails = check_tails(*present(problem, parsed), confidence) if asked else []
     for group, rows in groups:
         part = problem if rows is None else problem.subset(rows)
         members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}

@@ -48,6 +48,7 @@ def evaluate_group(
     warnings: list[EvaluationWarning],
 ) -> list[Score]:
     """Measure every metric on every model that offers what it needs, with intervals."""
+    problem, predictions = present(problem, predictions)
     many = len(problem.y) > CONTRIBUTIONS_LIMIT
     # Of many subjects only one metric's contributions are held at a time, and what metrics share
     # is let go after the last of them.
@@ -75,6 +76,17 @@ def evaluate_group(
         message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
         warnings.append(EvaluationWarning("few-replicates", message, group=group))
     return sorted(scores, key=lambda score: place(score.model, score.metric.name))
+
+
+def present(
+    problem: Problem, predictions: dict[str, Prediction]
+) -> tuple[Problem, dict[str, Prediction]]:
+    """Leave out subjects of weight zero: whatever was predicted for them, they are absent."""
+    y = problem.y
+    if not y.weighted or y.weight.all():
+        return problem, predictions
+    rows = np.flatnonzero(y.weight)
+    return problem.subset(rows), {name: p[rows] for name, p in predictions.items()}
 
 
 def _stage(metric: Metric) -> int:

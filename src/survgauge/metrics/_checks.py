@@ -20,7 +20,24 @@ def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
         raise InputError(
             f"curves must have one row per subject: y_true has {len(y)}, curves have {len(checked)}"
         )
-    return checked
+    return absent_replaced(checked, y)
+
+
+def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
+    """Give subjects of weight zero, who are absent, a curve that is known everywhere.
+
+    Their own might have another grid, or end before something is read off it; theirs becomes the
+    first present subject's, which falls to zero in the end.
+    """
+    if not y.weighted or y.weight.all():
+        return curves
+    present = y.weight > 0
+    like = int(np.argmax(present))
+    source = np.where(present, np.arange(len(y)), like)
+    survival = curves.survival[source]
+    survival[~present, -1] = 0.0
+    times = curves.times if curves.shared_grid else curves.times[source]
+    return SurvivalCurves._trusted(times, survival, curves.interpolation, curves.tail)
 
 
 def check_times(times: Any) -> Floats:

@@ -293,7 +293,7 @@ def _counts_td(
     if curves.tail == "nan":
         # A pair needs both curves, so one open end is enough.
         until = float(np.min(curves.last_time, where=ends > 0, initial=np.inf))
-        late = question.anchor & (y.time > until)
+        late = question.anchor & (y.time > until) & (y.weight > 0)
         if late.any():
             raise UndefinedMetricError(
                 f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "

@@ -17,6 +17,7 @@ from ..curves import SurvivalCurves
 from ..errors import one_of
 from ..losses import LOSSES, Loss
 from ..surrogates import METHODS, Setting, make_setting
+from ._checks import absent_replaced
 from ._support_sum import SupportSum
 from ._time_error import (
     Point,
@@ -132,6 +133,8 @@ def _question(
     setting = make_setting(y_true, **options)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves(predicted)
+    if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
+        predicted = absent_replaced(predicted, setting.y)
     times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, options["tau"])
     return setting, Point.of(*times), predicted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,19 +105,32 @@ class Accumulator:
         return most if not widest else min(most, max(1024, CHUNK_VALUES // widest))
 
     def _add(self, chunk: Chunk) -> None:
-        plan, y = self.plan, chunk.y
+        plan = self.plan
         self._note(chunk)
-        models = chunk.predictions
-        present = not y.weighted or bool(y.weight.any())
-        if present:
-            self._score(chunk)
-        self._add_curves(chunk, present)
+        found = self._present(chunk)
+        if found is None:
+            return
+        chunk, models = found, found.predictions
+        self._score(chunk)
+        self._add_curves(chunk)
         if plan.kept:
             if self.columns is None:
                 ranks = any(name in RANKED for name in plan.kept)
                 at_time = any(name in AT_TIME for name in plan.kept)
                 self.columns = Columns(tuple(models), ranks, at_time)
             self.columns.update(chunk, time_of_interest(plan.problem))
+
+    def _present(self, chunk: Chunk) -> Chunk | None:
+        """Leave out subjects of weight zero: whatever was predicted for them, they are absent."""
+        y = chunk.y
+        if not y.weighted or y.weight.all():
+            return chunk
+        rows = np.flatnonzero(y.weight)
+        if not rows.size:
+            return None
+        if chunk.counts is None:  # draws go by the numbers of all rows
+            chunk = replace(chunk, counts=draws(chunk, self.plan.n_boot, self.plan.seed))
+        return chunk.group(rows)
 
     def _score(self, chunk: Chunk) -> None:
         """Add to the sums."""
@@ -142,10 +156,10 @@ class Accumulator:
             cells = self.sums.setdefault(key, SumCells(parts, 0 if key == HELD else plan.n_boot))
             cells.update(parts, chunk, None if key == HELD else counts, len(y))
 
-    def _add_curves(self, chunk: Chunk, present: bool) -> None:
+    def _add_curves(self, chunk: Chunk) -> None:
         plan = self.plan
         curves = tuple(name for name, p in chunk.predictions.items() if p.curves is not None)
-        if "d_calibration" in plan.metrics and present:
+        if "d_calibration" in plan.metrics:
             for name in curves:
                 self.bins.setdefault(name, BinCounts()).update(chunk.y, chunk.predictions[name])
         if "km_calibration" not in plan.metrics or not curves:

@@ -274,7 +274,7 @@ def _outcomes(plan: Plan, parts: Accumulator) -> Outcomes:
     """Outcomes of a test set so small that all of it was kept."""
     if parts.columns is not None:
         return parts.columns.outcomes()
-    return parts.outline.outcomes()
+    return parts.outline.outcomes().present()
 
 
 def few_replicates(n_boot: int) -> list[EvaluationWarning]:

@@ -40,7 +40,8 @@ class Chunk:
             return replace(self, labels=None, rows=rows)
         members = {name: prediction[rows] for name, prediction in self.predictions.items()}
         counts = None if self.counts is None else self.counts[:, rows]
-        return Chunk(self.y[rows], members, self.start, self.label, None, counts, rows)
+        numbers = rows if self.rows is None else self.rows[rows]
+        return Chunk(self.y[rows], members, self.start, self.label, None, counts, numbers)
 
 
 def joined(parts: Iterable[Outcomes]) -> Outcomes:
