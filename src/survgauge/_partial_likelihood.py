@@ -27,7 +27,7 @@ _MAX_HALVINGS = 40
 _SMALL = 1e-10
 # Curvature left in the flattest direction, relative to that at the start; below it, columns
 # are collinear or the likelihood rises for ever (separation).
-_FLAT = 1e-8
+FLAT = 1e-8
 # Relative sizes that cannot be told from rounding: of a curvature, of a column's spread.
 _NO_CURVATURE = 1e-15
 _NO_SPREAD = 1e-13
@@ -84,10 +84,12 @@ class PartialLikelihood:
         spans = [slice(*ends) for ends in zip(starts, [*starts[1:], time.size], strict=True)]
         self._standardise(columns, weight, spans)
         self._pieces = [Piece.of(k, time[k], event[k], weight[k], ties) for k in spans]
-        self._events, self._event_sum = 0.0, np.zeros(self.scale.size)
+        #: Number of events, frequencies counted.
+        self.events = 0.0
+        self._event_sum = np.zeros(self.scale.size)
         for piece in self._pieces:
             own = piece.weight[piece.died]
-            self._events += float(own.sum())
+            self.events += float(own.sum())
             self._event_sum += product(self._x[:, piece.rows].take(piece.died, axis=1), own)
 
     def _standardise(self, x: Floats, weight: Floats, spans: list[slice]) -> None:
@@ -126,7 +128,7 @@ class PartialLikelihood:
         predictor = self._predictor(beta)
         shift = float(predictor.max())
         predictor -= shift
-        value, hazard = float(beta @ self._event_sum) - shift * self._events, 0.0
+        value, hazard = float(beta @ self._event_sum) - shift * self.events, 0.0
         gradient, information = self._event_sum.copy(), np.zeros((size, size))
         here, squares = Later.nobody(size), np.zeros((size, size))
         for piece in reversed(self._pieces):
@@ -240,7 +242,7 @@ def maximise(
         if scale is None:
             scale = np.sqrt(np.maximum(np.diagonal(information), 1e-300))
         curvature, basis = np.linalg.eigh(information / np.outer(scale, scale))
-        if single and (curvature < _FLAT).any():
+        if single and (curvature < FLAT).any():
             return point, False
         along = basis.T @ (gradient / scale)
         curved = curvature > _NO_CURVATURE

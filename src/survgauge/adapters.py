@@ -56,6 +56,28 @@ def as_curves(obj: Any, *, tail: str = "linear", repair: str | None = None) -> S
     )
 
 
+def are_curves(obj: Any) -> bool:
+    """Whether `as_curves` reads this, whatever the numbers in it say.
+
+    >>> are_curves(([1.0, 2.0], [[0.9, 0.4]])), are_curves((0.9, 0.4)), are_curves([[0.9, 0.4]])
+    (True, False, False)
+    """
+    if isinstance(obj, SurvivalCurves):
+        return True
+    if hasattr(obj, "columns"):
+        return hasattr(obj, "index") and not callable(obj.index)
+    if isinstance(obj, np.ndarray):
+        return obj.dtype == object and obj.ndim == 1 and not is_flat(obj)
+    if not (isinstance(obj, list | tuple) and obj):
+        return False
+    if hasattr(obj[0], "x") and hasattr(obj[0], "y"):
+        return True
+    try:
+        return isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2
+    except ValueError:  # ragged: neither a matrix nor numbers
+        return False
+
+
 def is_flat(obj: Any) -> bool:
     """Whether this is one number a subject rather than curves."""
     if hasattr(obj, "columns") and hasattr(obj, "index"):

@@ -65,7 +65,7 @@ def naive_masses(s, event, bins):
 def test_d_calibration_masses_follow_the_definition(problem, bins):
     y, curves = problem
     rows = [naive_masses(s, e, bins) for s, (_, e) in zip(own(y, curves), y, strict=True)]
-    result = d_calibration(pair(y), curves, bins=bins)
+    result = d_calibration(pair(y), curves, bins=bins, method="chi2")
     np.testing.assert_allclose(result.observed, np.sum(rows, axis=0), atol=1e-12)
     np.testing.assert_allclose(result.masses(), rows, atol=1e-12)
     np.testing.assert_allclose(result.masses().sum(axis=1), 1.0)
@@ -79,7 +79,7 @@ def test_d_calibration_masses_follow_the_definition(problem, bins):
 def test_bins_are_closed_below_and_the_top_bin_above():
     grid = np.arange(11)
     curves = SurvivalCurves(grid, np.tile((10 - grid) / 10, (11, 1)))
-    result = d_calibration((grid, np.ones(11)), curves)
+    result = d_calibration((grid, np.ones(11)), curves, method="chi2")
     # s = 1, .9, ..., 0: 1 and 0.9 share the top bin, 0 is alone with nothing below 0.1.
     assert result.observed.tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
     assert result.edges[0] == 0
@@ -95,7 +95,7 @@ def test_an_edge_that_a_product_rounds_over_stays_in_its_bin():
 
 def test_subject_beyond_the_curve_is_in_the_lowest_bin_and_counted():
     curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
-    result = d_calibration(([12, 15], [0, 1]), curves, bins=4)
+    result = d_calibration(([12, 15], [0, 1]), curves, bins=4, method="chi2")
     assert result.observed.tolist() == [2, 0, 0, 0]
     assert result.support["survival_zero"] == 2
     assert result.support["past_curves"] == 2
@@ -103,14 +103,26 @@ def test_subject_beyond_the_curve_is_in_the_lowest_bin_and_counted():
 
 def test_underflowing_survival_gives_finite_masses():
     curves = SurvivalCurves([0, 1, 2], [[1.0, 1e-310, 5e-324]] * 3)
-    result = d_calibration(([1, 2, 2], [0, 0, 1]), curves, bins=5)
+    result = d_calibration(([1, 2, 2], [0, 0, 1]), curves, bins=5, method="chi2")
     assert result.observed.tolist() == [3, 0, 0, 0, 0]
 
 
 def test_the_result_says_when_it_is_conservative():
     curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
-    assert "conservative" in d_calibration(([2, 5], [1, 0]), curves).convention["p_value"]
-    assert "conservative" not in d_calibration(([2, 5], [1, 1]), curves).convention["p_value"]
+    for event, expected in ((0, True), (1, False)):
+        found = d_calibration(([2, 5], [1, event]), curves, method="chi2")
+        assert ("conservative" in found.convention["p_value"]) is expected
+
+
+def test_bins_of_kaplan_meier_on_its_own_data_hold_one_subject_each():
+    # Products of (1 - 1/n) miss the edges 0.9, 0.8, ... by rounding.
+    time = np.arange(1.0, 11.0)
+    km = KaplanMeier.fit((time, np.ones(10)))
+    curves = SurvivalCurves(km.times, np.tile(km.survival, (10, 1)), "step", "hold")
+    for method in ("chi2", "ks"):
+        found = d_calibration((time, np.ones(10)), curves, method=method)
+        np.testing.assert_allclose(found.observed, 1.0)
+    np.testing.assert_allclose(found.masses().sum(axis=0), 1.0)
 
 
 def test_kaplan_meier_is_calibrated_on_its_own_data():
@@ -119,7 +131,7 @@ def test_kaplan_meier_is_calibrated_on_its_own_data():
     km = KaplanMeier.fit((time, event))
     curves = SurvivalCurves(km.times, np.tile(km.survival, (400, 1)), "step", "hold")
     y = (time, event)
-    assert d_calibration(y, curves).p_value > 0.999
+    assert d_calibration(y, curves, method="chi2").p_value > 0.999
     assert d_calibration(y, curves, method="ks").p_value > 0.999
     assert km_calibration(y, curves) == pytest.approx(0, abs=1e-15)
 
@@ -257,10 +269,10 @@ def test_one_calibration_follows_the_definition(problem, groups, time):
     survival = curves.at(float(time)).tolist()
     table = naive_one_calibration(y, survival, time, groups)
     if len(table) < 2:
-        with pytest.raises(UndefinedMetricError, match="groups"):
-            one_calibration(pair(y), curves, time, groups=groups)
+        with pytest.raises(UndefinedMetricError, match="group"):
+            one_calibration(pair(y), curves, time, groups=groups, method="dn")
         return
-    result = one_calibration(pair(y), curves, time, groups=groups)
+    result = one_calibration(pair(y), curves, time, groups=groups, method="dn")
     size, observed, expected = np.array(table).T
     np.testing.assert_allclose(result.size, size)
     np.testing.assert_allclose(result.observed, observed, atol=1e-12)
@@ -275,6 +287,81 @@ def test_one_calibration_follows_the_definition(problem, groups, time):
         want = sum(g / v for g, v in zip(gap, variance, strict=True) if g > 0)
         assert result.statistic == pytest.approx(want, rel=1e-9, abs=1e-12)
         assert result.p_value == pytest.approx(stats.chi2.sf(want, len(table) - 1), abs=1e-10)
+
+
+def naive_predicted(y, curves, time, groups, steps=32):
+    """Gap and variance of each group, the integral summed over small steps."""
+    n, survival = len(y), curves.at(float(time)).tolist()
+    labels = []
+    for s in survival:
+        lower = sum(1 for other in survival if other > s)
+        same = sum(1 for other in survival if other == s)
+        labels.append(min(int(groups * (lower + same / 2) / n), groups - 1))
+    found = []
+    for label in sorted(set(labels)):
+        members = [i for i in range(n) if labels[i] == label]
+        stop = min(time, max(y[i][0] for i in members))
+        grid = [0.0, *(k / steps for k in range(1, stop * steps + 1))]
+        mean = [sum(curves.at(u)[i] for i in members) / len(members) for u in grid]
+        if mean[-1] == 0:
+            found.append((float(km_at([y[i] for i in members], stop)), 0.0))
+            continue
+        variance = -math.log(mean[0]) / len(members)
+        for k in range(1, len(grid)):
+            at_risk = sum(1 for i in members if y[i][0] >= grid[k])
+            variance += (math.log(mean[k - 1]) - math.log(mean[k])) / at_risk
+        gap = float(km_at([y[i] for i in members], stop)) - mean[-1]
+        found.append((gap, mean[-1] ** 2 * variance))
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    problems(min_size=2), st.integers(1, 5), st.integers(0, 7), st.sampled_from(["linear", "step"])
+)
+def test_the_variance_under_the_prediction_follows_the_definition(problem, groups, time, rule):
+    y, curves = problem
+    assume(time <= max(t for t, _ in y))
+    curves = SurvivalCurves(curves.times, curves.survival, rule, curves.tail)
+    table = naive_predicted(y, curves, time, groups)
+    result = one_calibration(pair(y), curves, time, groups=groups)
+    assert result.method == "predicted"
+    assert result.degrees_of_freedom == sum(v > 0 for _, v in table)
+    gaps = [gap for gap, v in table if v == 0]
+    if any(abs(gap) > 1e-9 for gap in gaps):
+        assert (result.statistic, result.p_value) == (np.inf, 0)
+        return
+    want = sum(gap**2 / v for gap, v in table if v > 0)
+    assert result.statistic == pytest.approx(want, rel=1e-9, abs=1e-12)
+    freedom = result.degrees_of_freedom
+    p = stats.chi2.sf(want, freedom) if freedom else 1.0
+    assert result.p_value == pytest.approx(p, abs=1e-9)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
+def test_long_grids_are_read_at_even_steps(interpolation):
+    # 32 steps give what hundreds of them give, to a part in a thousand of the variance.
+    y, curves = simulated(400, 5)
+    fine = SurvivalCurves(curves.times, curves.survival, interpolation, curves.tail)
+    few = SurvivalCurves([0, 1, 2, 3, 4], curves.at(np.arange(5.0)), "linear", "exponential")
+    long, short = (one_calibration(y, c, 4.0, groups=5) for c in (fine, few))
+    assert long.statistic == pytest.approx(short.statistic, rel=5e-3)
+    np.testing.assert_allclose(long.expected, short.expected, atol=1e-12)
+
+
+def test_a_group_is_compared_where_its_last_subject_left():
+    # The group of high risk ends at 2: Kaplan-Meier 1/2 there, the mean curve 1 - 2/5.
+    curves = SurvivalCurves([0, 5, 20], [[1, 0, 0]] * 2 + [[1, 0.9, 0.8]] * 2)
+    result = one_calibration(([1, 2, 9, 9], [1, 0, 0, 0]), curves, 4.0, groups=2)
+    assert result.support["groups_past_follow_up"] == 1
+    np.testing.assert_allclose(result.observed, [0, 0.5])
+    np.testing.assert_allclose(result.expected, [0.08, 0.4])
+    hazard = [-math.log(s) for s in (0.8, 0.6)]
+    high = 0.6**2 * (hazard[0] / 2 + (hazard[1] - hazard[0]) / 1)
+    low = 0.92**2 * -math.log(0.92) / 2
+    want = 0.1**2 / high + 0.08**2 / low
+    assert result.statistic == pytest.approx(want, rel=1e-12)
+    assert result.degrees_of_freedom == 2
 
 
 def distinct(n, seed=0):
@@ -345,7 +432,9 @@ def test_probabilities_of_survival_or_of_the_event():
     np.testing.assert_allclose(a.expected, b.expected)
     assert a.p_value == pytest.approx(b.p_value)
     curves = SurvivalCurves([3.0], survival[:, None])
-    assert one_calibration(y, curves, 3.0, groups=5).p_value == a.p_value
+    for method in ("dn", "uncensored"):
+        c, d = (one_calibration(y, p, 3.0, groups=5, method=method) for p in (curves, survival))
+        assert c.p_value == d.p_value
 
 
 def test_certain_and_wrong_is_refuted_certain_and_right_is_not():
@@ -523,11 +612,11 @@ def test_coverage_counts_events_and_shares_of_the_censored(problem, level):
 
 def test_coverage_is_the_mass_of_inner_bins():
     y, curves = simulated(300, 9, distort=1.3)
-    inner = d_calibration(y, curves, bins=20).observed[1:-1].sum() / 300
+    masses = d_calibration(y, curves, bins=20, method="chi2")
+    inner = masses.observed[1:-1].sum() / 300
     assert coverage(y, curves, 0.9) == pytest.approx(inner, abs=1e-12)
     assert coverage_details(y, curves).stderr == pytest.approx(
-        np.std(d_calibration(y, curves, bins=20).masses()[:, 1:-1].sum(axis=1), ddof=1)
-        / np.sqrt(300)
+        np.std(masses.masses()[:, 1:-1].sum(axis=1), ddof=1) / np.sqrt(300)
     )
 
 
@@ -561,10 +650,23 @@ def test_slope_without_events_or_differences_is_undefined():
         calibration_slope(([1, 2], [1, 0]), SurvivalCurves([0, 1], [[1, 0.5]] * 2))
 
 
-def test_slope_of_perfectly_separated_subjects_is_large_and_says_so():
-    details = calibration_slope_details(([1, 2, 3, 4], [1, 1, 0, 0]), [4.0, 3.0, 2.0, 1.0])
-    assert details.value > 5
-    assert details.support["model_stderr"] > 100
+@pytest.mark.parametrize(
+    ("time", "event", "x"),
+    [
+        ([1, 2, 3], [0, 0, 1], [1.0, 2.0, 3.0]),  # the only event is alone at risk
+        ([1, 2, 3, 4], [1, 1, 0, 0], [4.0, 3.0, 2.0, 1.0]),  # in perfect order
+        ([1, 2, 3, 4], [1, 1, 0, 0], [1.0, 2.0, 3.0, 4.0]),
+        ([3, 1, 4, 2], [0, 1, 0, 1], [2.0, 4.0, 1.0, 3.0]),
+        ([1, 2, 3, 4], [0, 1, 1, 0], [0.1, 0.2, 0.2, 0.2]),
+    ],
+)
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_a_slope_that_the_outcomes_do_not_identify_is_undefined(time, event, x, ties):
+    with pytest.raises(UndefinedMetricError, match="not identified"):
+        calibration_slope((time, event), x, ties=ties)
+    p = np.exp(-np.exp(np.array(x) - 3))
+    with pytest.raises(UndefinedMetricError, match="not identified"):
+        calibration_slope((time, event), p, 2.0, ties=ties)
 
 
 def test_predictions_of_zero_and_one_are_moved_and_counted():
@@ -578,9 +680,10 @@ def test_predictions_of_zero_and_one_are_moved_and_counted():
 # -- what holds for all ---------------------------------------------------------------------------
 
 METRICS = {
-    "d": lambda y, c: d_calibration(y, c).statistic,
+    "d": lambda y, c: d_calibration(y, c, method="chi2").statistic,
     "ks": lambda y, c: d_calibration(y, c, method="ks").p_value,
     "one": lambda y, c: one_calibration(y, c, 3.0, groups=3).statistic,
+    "dn": lambda y, c: one_calibration(y, c, 3.0, groups=3, method="dn").statistic,
     "uncensored": lambda y, c: one_calibration(y, c, 3.0, groups=4, method="uncensored").statistic,
     "km": km_calibration,
     "km stderr": lambda y, c: km_calibration_details(y, c).stderr,
@@ -632,7 +735,7 @@ def test_single_precision_curves(name):
 @pytest.mark.parametrize("name", METRICS)
 def test_one_subject(name):
     y, curves = Outcomes([4.0], [True]), SurvivalCurves([0, 10], [[1.0, 0.0]])
-    if name.startswith(("one", "uncensored", "slope")):
+    if name.startswith(("dn", "uncensored", "slope")):
         with pytest.raises(UndefinedMetricError, match="needs"):
             METRICS[name](y, curves)
     elif name == "coverage stderr":
@@ -648,12 +751,17 @@ def test_arguments_are_checked():
         (lambda: d_calibration(y, curves, bins=2.5), "bins"),
         (lambda: d_calibration(y, curves, method="cvm"), "method"),
         (lambda: d_calibration(y, curves.survival), "curves must be SurvivalCurves"),
-        (lambda: one_calibration(y, curves, 3.0, groups=1), "groups"),
+        (lambda: one_calibration(y, curves, 3.0, groups=0), "groups"),
+        (lambda: one_calibration(y, curves, 3.0, groups=1, method="dn"), "groups"),
+        (
+            lambda: one_calibration(y, curves, 3.0, method="predicted", convention="survivaleval"),
+            "survivaleval",
+        ),
         (lambda: one_calibration(y, curves, 3.0, groups=2, method="uncensored"), "groups"),
         (lambda: one_calibration(y, curves, [1.0, 2.0]), "time"),
         (lambda: one_calibration(y, curves, np.nan), "time"),
         (lambda: one_calibration(y, np.full(20, 1.2), 3.0), "between 0 and 1"),
-        (lambda: one_calibration(y, curves.survival, 3.0), "dimensions"),
+        (lambda: one_calibration(y, curves.survival, 3.0), "one per subject"),
         (lambda: one_calibration(y, curves, 3.0, convention="pycox"), "convention"),
         (lambda: coverage(y, curves, 1.0), "level"),
         (lambda: km_calibration(y, curves, convention="sksurv"), "convention"),

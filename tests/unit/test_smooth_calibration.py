@@ -299,7 +299,7 @@ def test_undefined_inputs():
 
 def test_no_event_by_the_time_means_nothing_was_observed():
     result = integrated_calibration_index(
-        ([5, 6, 7, 8, 9], [1, 0, 1, 1, 1]), [0.9, 0.8, 0.7, 0.3, 0.2], 3.0
+        ([5, 6, 7, 8, 9], [1, 0, 1, 1, 1]), [0.7, 0.2, 0.9, 0.3, 0.8], 3.0
     )
     assert result.observed.tolist() == [0] * 5
     assert result.ici == pytest.approx(0.42)

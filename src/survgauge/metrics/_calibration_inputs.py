@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays import Floats, numbers, vector
 from .._curve_checks import ROUNDING
+from ..adapters import is_flat
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
@@ -23,7 +24,8 @@ CERTAIN = 1e-10
 def own_survival(y: Outcomes, curves: Any) -> Floats:
     """S_i(t_i), each subject's predicted probability of surviving its own observed time."""
     s = check_curves(curves, y).at_own(y.time)
-    refuse_unknown(s, "their own time")
+    # Of subjects of weight zero nothing is asked.
+    refuse_unknown(np.where(y.weight > 0, s, 0.0) if y.weighted else s, "their own time")
     return s
 
 
@@ -32,12 +34,12 @@ def survival_at(y: Outcomes, predicted: Any, time: Any, probability: str) -> Flo
     one_of("probability", probability, PROBABILITIES)
     if isinstance(predicted, SurvivalCurves):
         s = check_curves(predicted, y).at(checked_time(time))
-        refuse_unknown(s, f"time {time}")
+        refuse_unknown(np.where(y.weight > 0, s, 0.0) if y.weighted else s, f"time {time}")
         return s
-    if np.ndim(predicted) != 1:
+    if not is_flat(predicted):
         raise InputError(
-            "curves must be SurvivalCurves or probabilities at `time`, one per subject; got "
-            f"{type(predicted).__name__} with {np.ndim(predicted)} dimensions"
+            "curves must be curves (anything that `as_curves` reads) or probabilities at `time`, "
+            f"one per subject; got {type(predicted).__name__}"
         )
     s = vector(predicted, "curves", length=len(y), like="y_true")
     bad = np.flatnonzero((s < -ROUNDING) | (s > 1 + ROUNDING))

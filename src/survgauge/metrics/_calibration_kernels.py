@@ -16,8 +16,24 @@ from ..outcomes import Outcomes
 # -- D-calibration ---------------------------------------------------------------------------
 
 
+#: Probabilities this close to the edge of a bin are the edge: a product of many factors, such as
+#: Kaplan-Meier's, misses it by rounding.
+EDGE = 1e-12
+
+
+def on_edges(s: Floats, bins: int) -> Floats:
+    """Probabilities with those next to an edge moved onto it.
+
+    >>> on_edges(np.array([0.30000000000000004, 0.7 - 1e-13, 0.55]), 10)
+    array([0.3 , 0.7 , 0.55])
+    """
+    nearest = np.rint(s * bins) / bins
+    return np.where(np.abs(s - nearest) <= EDGE, nearest, s)
+
+
 def bin_of(s: Floats, bins: int) -> Ints:
-    """Bin [k/K, (k+1)/K) of each probability; the top bin is closed."""
+    """Bin [k/K, (k+1)/K) of each probability; the top bin is closed, edges are as `on_edges`."""
+    s = on_edges(s, bins)
     edges = np.arange(bins + 1) / bins
     found = (s * bins).astype(np.intp)
     np.minimum(found, bins - 1, out=found)
@@ -29,6 +45,7 @@ def bin_of(s: Floats, bins: int) -> Ints:
 
 def bin_masses(s: Floats, event: Bools, weight: Floats | None, bins: int) -> Floats:
     """Sum of `subject_masses` over the subjects without an n x K matrix."""
+    s = on_edges(s, bins)
     found = bin_of(s, bins)
     census = np.bincount(found[event], None if weight is None else weight[event], bins)
     masses = census.astype(np.float64)
@@ -46,8 +63,9 @@ def bin_masses(s: Floats, event: Bools, weight: Floats | None, bins: int) -> Flo
 
 def subject_masses(s: Floats, event: Bools, bins: int) -> Floats:
     """Share of each subject in each bin, rows summing to one: (n, K)."""
-    masses = np.zeros((s.size, bins))
-    certain = event | (s == 0)
+    masses, s = np.zeros((s.size, bins)), on_edges(s, bins)
+    certain = (event | (s == 0)) & ~np.isnan(s)
+    masses[np.isnan(s)] = np.nan
     masses[certain, bin_of(s[certain], bins)] = 1.0
     rest = s[~certain][:, None]
     low = np.arange(bins) / bins
@@ -73,8 +91,24 @@ class UniformDistance:
     km: KaplanMeier
 
 
+#: Above this many subjects probabilities count to the nearest 2^-18, which moves the distance by
+#: as little, so that no more than so many different ones are ever held.
+EXACT_SUBJECTS = 2**18
+
+
+def coarse(s: Floats) -> Floats:
+    """Probabilities to the nearest 2^-18.
+
+    >>> coarse(np.array([0.5, 2.0**-20])).tolist()
+    [0.5, 0.0]
+    """
+    return np.rint(s * EXACT_SUBJECTS) / EXACT_SUBJECTS
+
+
 def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     """Largest |F(u) - u|, weighted so that its limit is a Brownian bridge (Hall and Wellner)."""
+    if s.size > EXACT_SUBJECTS:
+        s = coarse(s)
     u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
     table = RiskTable.of(u)
     km = KaplanMeier.from_table(table)
@@ -100,8 +134,7 @@ def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
 def jump_masses(km: KaplanMeier, bins: int) -> Floats:
     """Mass that Kaplan-Meier of u puts into each bin of S = 1 - u."""
     mass = np.concatenate(([1.0], km.survival[:-1])) - km.survival
-    # 1 - (1 - s) can miss s by one unit in the last place, which matters on an edge.
-    found = bin_of(np.round(1.0 - km.times, 14), bins)
+    found = bin_of(1.0 - km.times, bins)
     return np.bincount(found, mass, bins).astype(np.float64, copy=False)
 
 

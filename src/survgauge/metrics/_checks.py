@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, numbers, vector
-from ..adapters import as_curves
+from ..adapters import are_curves, as_curves
 from ..curves import SurvivalCurves
 from ..errors import InputError
 from ..outcomes import Outcomes
@@ -38,6 +38,11 @@ def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
     survival[~present, -1] = 0.0
     times = curves.times if curves.shared_grid else curves.times[source]
     return SurvivalCurves._trusted(times, survival, curves.interpolation, curves.tail)
+
+
+def read_curves(predicted: Any) -> Any:
+    """Curves, if this is what `as_curves` takes; else what was given: one number a subject."""
+    return as_curves(predicted) if are_curves(predicted) else predicted
 
 
 def check_times(times: Any) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Bools, Floats, Ints
-from .._partial_likelihood import TIES, PartialLikelihood, maximise
+from .._partial_likelihood import FLAT, TIES, PartialLikelihood, maximise
 from .._sorting import sorting_order
 
 __all__ = ["TIES", "CoxRegression"]
@@ -24,6 +24,9 @@ class CoxRegression:
         Inverse of the information.
     converged : bool
         False where the likelihood has no maximum that Newton's method finds.
+    identified : bool
+        False where the likelihood is flat at what was found: it does not depend on some combination
+        of the columns, or rises for ever along it (separated outcomes).
     """
 
     def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
@@ -44,11 +47,20 @@ class CoxRegression:
         self._likelihood, self._order = likelihood, order
         self._hazards: dict[float, tuple[float, Floats]] = {}
         self._point, self.converged = maximise(likelihood, single=False)
+        self.identified = self._point_is_single()
         inverse = np.linalg.pinv(self._point.information, hermitian=True)
         self._inverse: Floats = inverse.astype(np.float64, copy=False)
         self.mean = likelihood.mean
         self.beta: Floats = likelihood.unscaled(self._point.beta)
         self.covariance: Floats = likelihood.unscaled(likelihood.unscaled(self._inverse).T)
+
+    def _point_is_single(self) -> bool:
+        # Columns are standardised: at beta = 0 an event adds about one to the information.
+        information = self._point.information / self._likelihood.events
+        if not information.size:
+            return True
+        known = self.converged and bool(np.isfinite(information).all())
+        return known and bool(np.linalg.eigvalsh(information)[0] > FLAT)
 
     def log_risk(self, columns: Floats) -> Floats:
         """Log hazard ratios of subjects with these columns, against the baseline of `hazard`."""

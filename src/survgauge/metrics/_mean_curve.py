@@ -178,8 +178,11 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
     most = _SAMPLES if curves.interpolation != "pchip" else _SAMPLES // 4
     nodes = np.unique(curves.times[:: 1 + curves.times.size // _SORTED_TIMES])
     exact = nodes.size <= most and curves.interpolation != "pchip"
-    if not exact:
+    few = nodes.size <= most
+    if not few:
         nodes = np.interp(np.linspace(0, nodes.size - 1, most), np.arange(nodes.size), nodes)
+    if curves.interpolation == "pchip":
+        nodes = _bends(nodes, few)
     past = np.linspace(float(curves.last_time.min()), stop, _TAIL_SAMPLES)
     nodes = np.concatenate(([0.0], nodes[nodes < stop], past[past < stop], [stop]))
     nodes = np.unique(nodes)
@@ -193,6 +196,20 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
             left += share[rows] @ curves.at_block(rows, np.nextafter(nodes, 0.0))
     how = "exact on the grids" if exact else f"lines between {nodes.size} points"
     return Lines(nodes, right, left if jumps else right), how
+
+
+def _bends(nodes: Floats, everywhere: bool) -> Floats:
+    """Points between nodes where cubics bend; many nodes need them only before the first one.
+
+    There every cubic comes down from one at time zero, however late its own grid begins.
+    """
+    nodes = np.unique(np.append(0.0, nodes))
+    x = np.arange(_PIECES) / _PIECES
+    if everywhere:
+        inner = nodes[:-1, None] + np.diff(nodes)[:, None] * x
+    else:
+        inner = np.linspace(0.0, nodes[1], 2 * _PIECES, endpoint=False)
+    return np.unique(np.append(inner.ravel(), nodes))
 
 
 def _width(curves: SurvivalCurves, width: int) -> int:

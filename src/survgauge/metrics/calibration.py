@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from . import _calibration_kernels as kernel
+from ._calibration_groups import StoppedRates, curve_hazards, shared_shape, stopped_rates
 from ._calibration_inputs import (
     CONVENTIONS,
     checked_count,
@@ -24,6 +25,7 @@ from ._calibration_inputs import (
     refuse_past_follow_up,
     survival_at,
 )
+from ._checks import check_curves, read_curves
 from .calibration_measures import (
     KMCalibrationDetails,
     calibration_slope,
@@ -48,7 +50,11 @@ __all__ = [
 ]
 
 ASYMPTOTIC = "Pearson, asymptotic"
+#: Degrees of freedom that each method gives away.
+_LOST = {"predicted": 0, "dn": 1, "gnd": 1, "uncensored": 2}
+
 CONSERVATIVE = "conservative under censoring: spread masses vary less than counts"
+BOUNDS = "[a, b), top bin closed; within 1e-12 of an edge counts as the edge"
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ class CalibrationResult:
 
 
 def d_calibration(
-    y_true: Any, curves: Any, *, bins: int = 10, method: str = "chi2"
+    y_true: Any, curves: Any, *, bins: int = 10, method: str = "ks"
 ) -> CalibrationResult:
     r"""D-calibration: whether S_i(t_i) is uniform, as it is under the true model.
 
@@ -153,52 +159,81 @@ def d_calibration(
     one_of("method", method, ("chi2", "ks"))
     bins = checked_count(bins, "bins", 2)
     y = Outcomes.of(y_true, "y_true")
-    s = own_survival(y, curves)
-    weight = y.weight if y.weighted else None
-    n = float(y.weight.sum()) if y.weighted else float(len(y))
-    expected = np.full(bins, n / bins)
-    convention, support = description(y, curves)
+    rows, s, convention, support = own_time_support(y, curves)
+    test = uniform_test if method == "ks" else _pearson
+    found = test(rows, s, bins, convention, support)
+    if len(rows) < len(y):  # of who is absent nothing is known
+        everybody = np.full(len(y), np.nan)
+        everybody[y.weight > 0] = s
+        s = everybody
+    return replace(found, _survival=s, _event=y.event)
+
+
+def own_time_support(
+    y: Outcomes, curves: Any
+) -> tuple[Outcomes, Floats, dict[str, Any], dict[str, Any]]:
+    """Present subjects with S at their own times, and what D-calibration says of both."""
+    curves = check_curves(curves, y)
+    rows, s = present_rows(y, own_survival(y, curves))
+    convention, support = description(rows, curves)
     support |= read_past(y, curves, y.time)
-    convention |= {"method": method, "bins": bins, "bin_bounds": "[a, b), top bin closed"}
+    past = (y.time > curves.last_time) & (y.weight > 0)
     support |= {
         "survival_zero": int((s <= 0).sum()),
         "survival_one": int((s >= 1).sum()),
-        "past_curves": int((y.time > curves.last_time).sum()),
+        "past_curves": int(past.sum()),
     }
-    freedom: int | None = None
-    if method == "chi2":
-        observed = kernel.bin_masses(s, y.event, weight, bins)
-        statistic, p_value, freedom = bins_test(observed, n)
-        convention["censored"] = "spread below S(c) in proportion to the bins' widths"
-        convention["p_value"] = ASYMPTOTIC if y.event.all() else CONSERVATIVE
-    else:
-        law = kernel.uniform_distance(*present_rows(y, s))
-        statistic, p_value = law.statistic, law.p_value
-        observed = n * kernel.jump_masses(law.km, bins)
-        convention["censored"] = "Kaplan-Meier of u = 1 - S, Hall-Wellner weights"
-        convention["p_value"] = "Brownian bridge up to bridge_time, Stephens' factor"
-        support |= {
-            "distance": law.distance,
-            "bridge_time": law.coverage,
-            "last_u": law.last,
-            "open_mass": n * law.km.last_survival,
-        }
-    edges = np.arange(bins + 1) / bins
+    return rows, s, convention, support
+
+
+def _pearson(
+    y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
+) -> CalibrationResult:
+    """Pearson's test on the bins of S at the own time."""
+    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    observed = kernel.bin_masses(s, y.event, y.weight if y.weighted else None, bins)
+    statistic = float(np.sum((observed - n / bins) ** 2) / (n / bins))
+    convention |= {
+        "method": "chi2",
+        "bins": bins,
+        "bin_bounds": BOUNDS,
+        "censored": "spread below S(c) in proportion to the bins' widths",
+        "p_value": ASYMPTOTIC if y.event.all() else CONSERVATIVE,
+    }
     return CalibrationResult(
-        p_value, statistic, observed, expected, edges, observed, method, freedom, convention,
-        support, s, y.event,
+        float(chdtrc(bins - 1, statistic)), statistic, observed, np.full(bins, n / bins),
+        np.arange(bins + 1) / bins, observed, "chi2", bins - 1, convention, support,
     )  # fmt: skip
 
 
-def bins_test(observed: Floats, n: float) -> tuple[float, float, int]:
-    """Pearson's statistic of equal bins with its p-value and degrees of freedom.
+def uniform_test(
+    y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
+) -> CalibrationResult:
+    """Kolmogorov-Smirnov's test of present subjects' S at the own time.
 
-    >>> bins_test(np.array([12.0, 8.0]), 20.0)[:1]
-    (0.8,)
+    Of more than `EXACT_SUBJECTS` the probabilities count to the nearest 2^-18, so that a stream
+    need not hold more than so many of them.
     """
-    bins = observed.size
-    statistic = float(np.sum((observed - n / bins) ** 2) / (n / bins))
-    return statistic, float(chdtrc(bins - 1, statistic)), bins - 1
+    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    law = kernel.uniform_distance(y, s)
+    observed = n * kernel.jump_masses(law.km, bins)
+    convention |= {
+        "method": "ks",
+        "bins": bins,
+        "bin_bounds": BOUNDS,
+        "censored": "Kaplan-Meier of u = 1 - S, Hall-Wellner weights",
+        "p_value": "Brownian bridge up to bridge_time, Stephens' factor",
+    }
+    support |= {
+        "distance": law.distance,
+        "bridge_time": law.coverage,
+        "last_u": law.last,
+        "open_mass": n * law.km.last_survival,
+    }
+    return CalibrationResult(
+        law.p_value, law.statistic, observed, np.full(bins, n / bins), np.arange(bins + 1) / bins,
+        observed, "ks", None, convention, support,
+    )  # fmt: skip
 
 
 def one_calibration(
@@ -207,34 +242,44 @@ def one_calibration(
     time: float,
     *,
     groups: int = 10,
-    method: str = "dn",
+    method: str | None = None,
     probability: str = "survival",
     convention: str = "survgauge",
 ) -> CalibrationResult:
     r"""1-calibration: observed against predicted event rates at one time, in groups of risk.
 
-    Subjects are sorted by predicted risk into K groups of about equal size. With n_k subjects,
-    observed rate O_k and mean prediction P_k,
+    Subjects are sorted by predicted risk into K groups of about equal size. Kaplan-Meier in group k
+    is compared with the group's mean predicted curve S_k by the variance that it has if the
+    prediction is right,
 
-    .. math:: X^2 = \sum_k n_k (O_k - P_k)^2 / (P_k (1 - P_k)).
+    .. math:: X^2 = \sum_k (KM_k(t) - S_k(t))^2 / V_k, \qquad
+              V_k = S_k(t)^2 \int_0^t \frac{d\Lambda_k(u)}{Y_k(u)}, \quad \Lambda_k = -\log S_k,
 
-    Tied predictions stay in one group, so there may be fewer groups than asked for; degrees of
-    freedom count those that exist. A group that predicts 0 or 1 for everybody and is wrong makes
-    the statistic infinite and the p-value 0.
+    with Y_k the number at risk and K degrees of freedom: the subjects must not be those that the
+    model was fitted to. A group whose last subject leaves before `time` is compared at that moment
+    (`support` counts such groups). Groups in which the model has no doubt, V_k = 0, count no degree
+    of freedom; where it is wrong there, the statistic is infinite and the p-value 0.
+
+    Tied predictions stay in one group, so there may be fewer groups than asked for.
 
     Parameters
     ----------
     y_true : outcomes
         Test outcomes.
-    curves : SurvivalCurves or array-like of shape (n,)
-        Predicted curves, or the probabilities at `time` themselves.
+    curves : curves or array-like of shape (n,)
+        Predicted curves (anything that `as_curves` reads), or the probabilities at `time`
+        themselves. Probabilities do not say how they were reached: Lambda_k then rises to its value
+        at `time` as Nelson-Aalen of all test subjects does. Curves with more than 30 grid times
+        before `time` are read at 32 even steps, and Lambda_k is a line between them.
     time : float
-        Where to look; not later than the last observed time. In a group whose follow-up ends
-        earlier, Kaplan-Meier keeps its last value; such groups are counted in `support`.
+        Where to look; not later than the last observed time.
     groups : int
         Number of groups K.
-    method : {"dn", "gnd", "uncensored"}
-        ``dn``: observed rate 1 - Kaplan-Meier (D'Agostino and Nam), K - 1 degrees of freedom.
+    method : {"predicted", "dn", "gnd", "uncensored"}, optional
+        ``predicted`` (default): the test above. The others reject true models under censoring far
+        too often, and are here to reproduce published numbers. With n_k subjects, observed rate O_k
+        and mean prediction P_k they sum n_k (O_k - P_k)^2 / (P_k (1 - P_k)).
+        ``dn``: O_k is 1 - Kaplan-Meier (D'Agostino and Nam), K - 1 degrees of freedom.
         ``gnd``: the same divided by Greenwood's variance (Demler et al.), K - 1.
         ``uncensored``: only subjects whose status at `time` is known (censored earlier: left out),
         the test of Hosmer and Lemeshow, K - 2.
@@ -244,6 +289,7 @@ def one_calibration(
         ``survivaleval`` is what SurvivalEVAL 0.9 reports: equal parts of the sorted predictions
         (ties split by position; ``uncensored`` drops subjects afterwards), the variance of the
         observed rate (Greenwood, or O(1 - O)/n), K degrees of freedom, NaN where a variance is 0.
+        Its default method is ``dn``.
 
     Returns
     -------
@@ -261,30 +307,47 @@ def one_calibration(
     >>> y = ([9, 9, 3, 9, 2, 1], [0, 0, 1, 1, 1, 1])
     >>> result = one_calibration(y, survival, 5.0, groups=2)
     >>> result.observed.round(3), result.expected, round(result.p_value, 3)
-    (array([0.333, 0.667]), array([0.2, 0.7]), 0.555)
+    (array([0.333, 0.667]), array([0.2, 0.7]), 0.823)
     """
-    one_of("method", method, ("dn", "gnd", "uncensored"))
     one_of("convention", convention, CONVENTIONS)
-    lost = 2 if method == "uncensored" else 1
     peer = convention == "survivaleval"
+    if method is None:
+        method = "dn" if peer else "predicted"
+    one_of("method", method, tuple(_LOST))
+    if peer and method == "predicted":
+        raise InputError(
+            "method 'predicted' is not one of convention 'survivaleval': pass method='dn' or "
+            "'uncensored', or leave the convention out"
+        )
+    lost = _LOST[method]
     groups = checked_count(groups, "groups", lost + 1)
     y = Outcomes.of(y_true, "y_true")
-    time = checked_time(time)
-    s = survival_at(y, curves, time, probability)
+    time, curves = checked_time(time), read_curves(curves)
+    s, present = survival_at(y, curves, time, probability), np.flatnonzero(y.weight > 0)
     past = read_past(y, curves, time)
+    if isinstance(curves, SurvivalCurves) and present.size < len(y):
+        curves = curves[present]
     y, s = present_rows(y, s)
     refuse_past_follow_up(y, time)
     known = y.event | (y.time >= time) if method == "uncensored" else np.ones(len(y), dtype=bool)
     rows = _groups(y, s, groups, known, peer)
     if len(rows) <= lost:
         raise UndefinedMetricError(
-            f"one_calibration needs at least {lost + 1} groups of different predictions; got "
-            f"{len(rows)} from {int(known.sum())} subjects with "
+            f"one_calibration with method {method!r} needs at least {lost + 1} group(s) of "
+            f"different predictions; got {len(rows)} from {int(known.sum())} subjects with "
             f"{np.unique(s[known]).size} distinct predictions"
         )
     rates = kernel.group_rates(y, s, rows, time)
     greenwood = method == "gnd" or (peer and method == "dn")
-    statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
+    observed, expected, stopped = rates.observed, rates.expected, rates.open_ended
+    if method == "predicted":
+        found = _under_prediction(y, curves, s, rows, time)
+        observed, expected = 1.0 - found.observed, 1.0 - found.expected
+        stopped = int(found.stopped.sum())
+        statistic, freedom = found.test()
+        p_value = float(chdtrc(freedom, statistic)) if freedom else float(statistic == 0)
+    else:
+        statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
     described, support = description(y, curves)
     support |= past
     described |= {
@@ -293,21 +356,32 @@ def one_calibration(
         "time": time,
         "groups": groups,
         "ties": "split by position" if peer else "kept in one group",
-        "variance": _variance_name(greenwood, peer),
+        "variance": _variance_name(method, greenwood, peer),
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
     support |= {
         "groups": len(rows),
         "status_unknown": int(((y.time < time) & ~y.event).sum()),
         "left_out": int((~known).sum()),
-        "groups_past_follow_up": rates.open_ended,
+        "groups_past_follow_up": stopped,
         "events_by_time": float(rates.events.sum()),
     }
     edges = np.array([[1 - s[r].max(), 1 - s[r].min()] for r in rows])
     return CalibrationResult(
-        p_value, statistic, rates.observed, rates.expected, edges, rates.size, method, freedom,
-        described, support,
+        p_value, statistic, observed, expected, edges, rates.size, method, freedom, described,
+        support,
     )  # fmt: skip
+
+
+def _under_prediction(
+    y: Outcomes, curves: Any, s: Floats, rows: list[Ints], time: float
+) -> StoppedRates:
+    """Rates with their variance under the prediction; probabilities alone have no path to them."""
+    if isinstance(curves, SurvivalCurves):
+        hazards = curve_hazards(y, curves, rows, time)
+    else:
+        hazards = shared_shape(y, s, rows, time)
+    return stopped_rates(y, rows, hazards, time)
 
 
 def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> list[Ints]:
@@ -345,7 +419,9 @@ def _grouped_test(
     return statistic, float(chdtrc(freedom, statistic)), freedom
 
 
-def _variance_name(greenwood: bool, peer: bool) -> str:
+def _variance_name(method: str, greenwood: bool, peer: bool) -> str:
+    if method == "predicted":
+        return "of Kaplan-Meier if the group's mean curve is right"
     if greenwood:
         return "Greenwood's, of the observed rate"
     return "binomial, of the observed rate" if peer else "binomial, of the mean prediction"

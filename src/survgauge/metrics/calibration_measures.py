@@ -20,7 +20,7 @@ from ._calibration_inputs import (
     own_survival,
     survival_at,
 )
-from ._checks import check_curves
+from ._checks import check_curves, read_curves
 from ._cox import TIES, CoxRegression
 from ._mean_curve import (
     Gap,
@@ -107,6 +107,7 @@ def km_calibration(y_true: Any, curves: Any, *, convention: str = "survgauge") -
     0.0833
     """
     y, curves, stop = _follow_up(y_true, curves, convention)
+    y, curves = _present(y, curves)
     lines, _ = mean_curve(curves, y.weight, stop)
     return _distance(lines, KaplanMeier.fit(y), stop, convention)[0]
 
@@ -128,7 +129,8 @@ def km_calibration_details(
     >>> round(details.value, 4), round(details.stderr, 4)
     (0.0266, 0.0683)
     """
-    y, curves, stop = _follow_up(y_true, curves, convention)
+    given, curves, stop = _follow_up(y_true, curves, convention)
+    y, curves = _present(given, curves)
     lines, how = mean_curve(curves, y.weight, stop)
     table = RiskTable.of(y)
     km = KaplanMeier.from_table(table)
@@ -138,11 +140,14 @@ def km_calibration_details(
     if convention == "survgauge":
         influence = RiskInfluence.of(table, stop, km)
         psi, stderr = gap_influence(y, curves, lines, influence, stop)
+        if len(y) < len(given):
+            own, psi = psi, np.zeros(len(given))
+            psi[given.weight > 0] = own
     described, support = description(y, curves)
     described |= {"convention": convention, "mean_curve": how, "tau": end}
     support["past_curves"] = float(np.mean(curves.last_time < stop))
-    weight = y.weight if y.weighted else None
-    support["past_curve"] = share_of_length(curves, stop, weight)
+    support["past_curve"] = share_of_length(curves, stop, y.weight if y.weighted else None)
+    weight = given.weight if given.weighted else None
     return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap)
 
 
@@ -167,6 +172,12 @@ def _follow_up(y_true: Any, curves: Any, convention: str) -> tuple[Outcomes, Sur
     if not stop > 0:
         raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
     return y, check_curves(curves, y), stop
+
+
+def _present(y: Outcomes, curves: SurvivalCurves) -> tuple[Outcomes, SurvivalCurves]:
+    """Leave out subjects of weight zero together with their curves."""
+    rows = y.present()
+    return (y, curves) if rows is y else (rows, curves[y.weight > 0])
 
 
 def coverage(y_true: Any, curves: Any, level: float = 0.9) -> float:
@@ -213,7 +224,9 @@ def coverage_details(y_true: Any, curves: Any, level: float = 0.9) -> Details:
     if not 0 < float(level) < 1:
         raise InputError(f"level must lie strictly between 0 and 1; got {level}")
     y = Outcomes.of(y_true, "y_true")
+    curves = check_curves(curves, y)
     s = own_survival(y, curves)
+    s[y.weight == 0] = 1.0  # whatever is predicted for who is absent
     low, high = (1 - level) / 2, (1 + level) / 2
     inside = ((s >= low) & (s <= high)).astype(np.float64)
     rows = np.flatnonzero(~y.event)
@@ -296,21 +309,26 @@ def calibration_slope_details(
         As for `calibration_slope`.
     """
     one_of("ties", ties, TIES)
-    y = Outcomes.of(y_true, "y_true")
+    y, curves = Outcomes.of(y_true, "y_true"), read_curves(curves)
     moved = 0
     if time is not None:
-        x, moved = log_log(survival_at(y, curves, time, probability))
+        x, moved = log_log(survival_at(y, curves, time, probability)[y.weight > 0])
     elif isinstance(curves, SurvivalCurves):
         raise InputError("time must say where to read the curves; got None")
     else:
-        x = vector(curves, "curves", length=len(y), like="y_true")
+        x = vector(curves, "curves", length=len(y), like="y_true")[y.weight > 0]
     present = y.weight > 0
-    rows, x = y.present(), x[present]
+    rows = y.present()
     if not rows.event.any():
         raise UndefinedMetricError("calibration_slope needs at least one event in y_true; got none")
     if not x.max() > x.min():
         raise UndefinedMetricError("calibration_slope needs different predictions; all are equal")
     fit = CoxRegression(rows.time, rows.event, rows.weight, x[None, :], ties)
+    if not fit.identified:
+        raise UndefinedMetricError(
+            "calibration_slope is not identified by these outcomes: no finite slope is best, as "
+            "when every event has the highest prediction of all who are still at risk"
+        )
     psi = np.zeros(len(y))
     psi[present] = fit.influence()[0] * rows.weight
     convention, support = description(y, curves)

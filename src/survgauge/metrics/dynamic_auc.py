@@ -13,7 +13,7 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, name_some
 from ._auc import auc_influence, auc_parts, mean_auc
 from ._auc_setting import Setting, make_setting
-from ._checks import check_curves
+from ._checks import check_curves, read_curves
 from ._concordance import as_close_as, below_half
 from .conventions import Convention
 from .details import CurveResult, Details, standard_error
@@ -175,6 +175,7 @@ def cumulative_dynamic_auc(
     >>> round(result.mean, 4), result.support["notes"]
     (0.9167, {'times left out: no cases': 1, 'times left out: no controls': 1})
     """
+    risk_or_curves = read_curves(risk_or_curves)
     setting = make_setting(
         y_true,
         risk_or_curves,

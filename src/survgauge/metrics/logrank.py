@@ -12,7 +12,7 @@ from .._arrays import Bools, Floats, vector
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some
 from ..outcomes import Outcomes
-from ._checks import check_curves
+from ._checks import check_curves, read_curves
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def log_rank(y_true: Any, predicted: Any) -> LogRankResult:
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.3007, 0.5835)
     """
-    y = Outcomes.of(y_true, "y_true")
+    y, predicted = Outcomes.of(y_true, "y_true"), read_curves(predicted)
     if isinstance(predicted, SurvivalCurves):
         times, point = check_curves(predicted, y).median(), "median"
     else:

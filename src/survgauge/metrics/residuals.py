@@ -11,6 +11,7 @@ from .._arrays import Floats
 from ..errors import one_of
 from ..outcomes import Outcomes
 from ._calibration_inputs import description, own_survival
+from ._checks import check_curves
 
 KINDS = ("cox_snell", "martingale", "deviance")
 
@@ -136,6 +137,7 @@ def residual_details(y_true: Any, curves: Any, *, kind: str = "cox_snell") -> Re
     """
     one_of("kind", kind, KINDS)
     y = Outcomes.of(y_true, "y_true")
+    curves = check_curves(curves, y)
     s = own_survival(y, curves)
     with np.errstate(divide="ignore"):
         hazard = -np.log(s) + 0.0  # no negative zero where S = 1

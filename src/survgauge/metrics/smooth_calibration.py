@@ -24,6 +24,7 @@ from ._calibration_inputs import (
     survival_at,
 )
 from ._calibration_kernels import weighted_quantile
+from ._checks import read_curves
 from ._cox import TIES, CoxRegression
 from .details import standard_error
 
@@ -124,8 +125,9 @@ def integrated_calibration_index(
         Where to look; not later than the last observed time.
     knots : {3, 4, 5}
         Number of knots, at Harrell's quantiles of x. With too few different predictions for
-        distinct knots f is a line; with equal predictions it is constant, and the observed
-        probability comes from Nelson-Aalen. The convention says which.
+        distinct knots, or outcomes that do not identify the spline, f is a line; with equal
+        predictions it is constant, and the observed probability comes from Nelson-Aalen. The
+        convention says which. Outcomes that do not identify the line either are refused.
     ties : {"efron", "breslow"}
         Rule for tied events in coefficients and baseline hazard.
     probability : {"survival", "event"}
@@ -155,7 +157,7 @@ def integrated_calibration_index(
     if knots not in _KNOTS:
         raise InputError(f"knots must be 3, 4 or 5; got {knots}")
     y = Outcomes.of(y_true, "y_true")
-    time = checked_time(time)
+    time, curves = checked_time(time), read_curves(curves)
     s = survival_at(y, curves, time, probability)
     rows = _present_by_time(y)
     by_time = Outcomes._trusted(y.time[rows], y.event[rows], y.weight[rows] if y.weighted else None)
@@ -235,11 +237,22 @@ class _Smooth:
         self.weights = y.weight if y.weighted else None
         x, self.moved = log_log(s)
         self.terms, self.knots = _choose_knots(x, self.weights, knots)
-        columns = self._columns(x)
-        del x
-        likelihood = PartialLikelihood(y.time, y.event, y.weight, columns, ties)
-        self.fit = CoxRegression.of(likelihood)
+        self.fit = self._fitted(y, x, ties)
+        if self.terms == "spline" and not self.fit.identified:
+            self.terms, self.knots = "line", np.empty(0)
+            self.fit = self._fitted(y, x, ties)
+        if not self.fit.identified:
+            raise UndefinedMetricError(
+                "integrated_calibration_index is not identified by these outcomes: the curve of "
+                "observed on predicted probabilities has no best slope, as when every event has "
+                "the highest prediction of all who are still at risk"
+            )
         self.hazard = self.fit.hazard(time)
+
+    def _fitted(self, y: Outcomes, x: Floats, ties: str) -> CoxRegression:
+        # Columns are standardised in place.
+        columns = self._columns(x.copy() if self.terms == "line" else x)
+        return CoxRegression.of(PartialLikelihood(y.time, y.event, y.weight, columns, ties))
 
     def observed(self) -> Floats:
         """Smooth observed probability of each subject."""

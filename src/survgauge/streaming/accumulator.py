@@ -13,9 +13,9 @@ from ..errors import InputError, SurvgaugeError
 from ..metrics.past_curve import READS, PastReads
 from ..predictions import Prediction
 from .batches import Batch
-from .bins import BinCounts
+from .bins import OwnSurvival
 from .chunks import Chunk
-from .columns import AT_TIME, RANKED, Columns, time_of_interest
+from .columns import Columns, time_of_interest
 from .counts import Outline
 from .layout import located
 from .mean_curves import MeanCurves
@@ -51,7 +51,7 @@ class Accumulator:
         #: What metrics read past the models' curves.
         self.reads: dict[ModelName, PastReads] = {}
         self.sums: dict[str, SumCells] = {}
-        self.bins: dict[str, BinCounts] = {}
+        self.bins: dict[str, OwnSurvival] = {}
         self.means: MeanCurves | None = None
         self.columns: Columns | None = None
         self.curves: list[tuple[int, dict[str, SurvivalCurves]]] = []
@@ -115,9 +115,7 @@ class Accumulator:
         self._add_curves(chunk)
         if plan.kept:
             if self.columns is None:
-                ranks = any(name in RANKED for name in plan.kept)
-                at_time = any(name in AT_TIME for name in plan.kept)
-                self.columns = Columns(tuple(models), ranks, at_time)
+                self.columns = Columns(tuple(models), plan.kept)
             self.columns.update(chunk, time_of_interest(plan.problem))
 
     def _present(self, chunk: Chunk) -> Chunk | None:
@@ -161,7 +159,7 @@ class Accumulator:
         curves = tuple(name for name, p in chunk.predictions.items() if p.curves is not None)
         if "d_calibration" in plan.metrics:
             for name in curves:
-                self.bins.setdefault(name, BinCounts()).update(chunk.y, chunk.predictions[name])
+                self.bins.setdefault(name, OwnSurvival()).update(chunk.y, chunk.predictions[name])
         if "km_calibration" not in plan.metrics or not curves:
             return
         if plan.keep_curves:

@@ -1,7 +1,8 @@
 """What needs all subjects at once, but only a number or two of each: kept as columns.
 
-C-indices need (time, event, risk), AUC, 1-calibration and ICI the probability at one time. At the
-end the metrics' own functions are called on these columns, as `evaluate` would call them.
+C-indices need (time, event, risk), AUC and ICI the probability at one time, and 1-calibration those
+at a few times before it. At the end the metrics' own functions are called on these columns, as
+`evaluate` would call them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from .._arrays import Floats
 from ..curves import SurvivalCurves
 from ..errors import UndefinedMetricError
+from ..metrics._calibration_groups import curve_nodes
 from ..metrics.problem import Problem
 from ..outcomes import Outcomes
 from ..predictions import Prediction
@@ -53,12 +55,16 @@ class Columns:
     ----------
     models : names
         Whose numbers to keep.
-    ranks, at_time : bool
-        Whether risks, and whether probabilities at the time of interest, are needed.
+    metrics : names
+        Which metrics there are: some need risks, some probabilities at the time of interest.
     """
 
-    def __init__(self, models: tuple[str, ...], ranks: bool, at_time: bool) -> None:
-        self.models, self.ranks, self.at_time = models, ranks, at_time
+    def __init__(self, models: tuple[str, ...], metrics: tuple[str, ...]) -> None:
+        self.models = models
+        self.ranks = any(name in RANKED for name in metrics)
+        self.at_time = any(name in AT_TIME for name in metrics)
+        #: Whether the way to the time of interest is needed too.
+        self.paths = "one_calibration" in metrics
         self._kept: list[tuple[int, Outcomes, dict[str, dict[str, Any]]]] = []
         self.undefined: dict[str, str] = {}
         self.rows = 0
@@ -84,14 +90,18 @@ class Columns:
         if curves is not None:
             found["like"] = (curves.interpolation, curves.tail)
             if self.at_time and np.isfinite(time):
-                # Where curves end matters: past it their tail is read, as from the whole curve.
-                last = float(curves.times[-1])
-                times = [min(time, last)]
-                if curves.tail == "nan":  # it matters to AUC also if it lies later
-                    times = sorted({min(time, last), last})
-                found["times"] = np.array(times)
-                found["survival"] = np.stack([curves.at(t) for t in times], axis=1)
+                found["times"] = self._times(curves, time)
+                found["survival"] = curves.at(found["times"])
         return found
+
+    def _times(self, curves: SurvivalCurves, time: float) -> Floats:
+        """Where curves are read: at one time, and for 1-calibration on the way there."""
+        last = float(curves.times[-1])
+        times = curve_nodes(curves, time) if self.paths else np.array([time])
+        # Where curves end matters: past it their tail is read, as from the whole curve. If that is
+        # unknown it matters to AUC also if it lies later.
+        ends = [last] if time > last or curves.tail == "nan" else []
+        return np.union1d(times[times <= last], ends)
 
     def merge(self, other: Columns) -> None:
         """Add the subjects of another part."""

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from ..errors import InputError, SurvgaugeError
 from ..evaluation.cells import BOOTSTRAP_LIMIT
+from ..metrics._calibration_groups import NODES
 from .accumulator import CHUNK_ROWS, Accumulator
 from .batches import Batch
 from .columns import AT_TIME, RANKED
@@ -203,6 +204,12 @@ def _values(plan: Plan) -> int:
     return sum(len(getattr(spec, "times", None) or (0,)) for spec in specs)
 
 
+def _grids(plan: Plan) -> list[tuple[float, ...]]:
+    """Times of the models that give curves."""
+    specs = plan.layout.predictions.values()
+    return [times for spec in specs if (times := getattr(spec, "times", None))]
+
+
 def scoring_bytes(plan: Plan) -> int:
     """Bytes a row that scoring takes, with the batch itself."""
     specs = plan.layout.predictions.values()
@@ -220,6 +227,8 @@ def end_bytes(plan: Plan) -> int:
     ranks = any(name in RANKED for name in plan.kept)
     at_time = any(name in AT_TIME for name in plan.kept)
     columns = 9 + 8 * weighted + 8 * models * (ranks + at_time)
+    if "one_calibration" in plan.kept:
+        columns += 8 * sum(min(len(times), NODES) for times in _grids(plan))
     more = [80 + 8 * models + 75 * weighted]
     if plan.kept != ("harrell",):
         more.append(100 + 8 * models + 60 * weighted)
