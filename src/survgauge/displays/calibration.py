@@ -34,7 +34,7 @@ class DCalibrationDisplay(FromPredictions):
     expected : ndarray of shape (bins,)
         Subjects per bin of a calibrated model.
     p_value : dict of model to float
-        Pearson's test.
+        Kolmogorov and Smirnov's test, which needs no bins.
 
     Examples
     --------
@@ -63,20 +63,23 @@ class DCalibrationDisplay(FromPredictions):
         y = ev.problem.y
         seen = np.flatnonzero(y.event & (y.weight > 0))
 
-        def compute(prediction: Prediction) -> tuple[CalibrationResult, Floats]:
-            result = d_calibration(y, prediction.curves, bins=bins)
-            if not seen.size:
-                return result, np.zeros(result.observed.size)
-            return result, d_calibration(y[seen], prediction[seen].curves, bins=bins).observed
+        def compute(prediction: Prediction) -> tuple[CalibrationResult, Floats, float]:
+            # Bars have censored subjects in the bins below their S(c); the test needs no bins.
+            result = d_calibration(y, prediction.curves, bins=bins, method="chi2")
+            events = np.zeros(result.observed.size)
+            if seen.size:
+                own = prediction[seen].curves
+                events = d_calibration(y[seen], own, bins=bins, method="chi2").observed
+            return result, events, d_calibration(y, prediction.curves).p_value
 
         found = measure_each(usable, left_out, "D-calibration", compute)
         first = next(iter(found.values()))[0]
         return cls(
             first.edges,
-            {model: result.observed for model, (result, _) in found.items()},
+            {model: result.observed for model, (result, _, _) in found.items()},
             first.expected,
-            {model: result.p_value for model, (result, _) in found.items()},
-            {model: events for model, (_, events) in found.items()},
+            {model: p for model, (_, _, p) in found.items()},
+            {model: events for model, (_, events, _) in found.items()},
             tuple(ev.predictions),
             left_out,
         )
@@ -143,7 +146,7 @@ class OneCalibrationDisplay(FromPredictions):
         happened), subjects, and events seen by the time; from low to high risk. With tied
         predictions there may be fewer groups than asked for.
     p_value : dict of model to float
-        D'Agostino and Nam's test.
+        Of the test with the variance under the prediction.
 
     Examples
     --------

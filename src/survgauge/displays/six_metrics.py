@@ -128,7 +128,8 @@ class SixMetricsDisplay(FromPredictions):
         grid = np.linspace(0.0, _end(y, np.append(predicted, errors[0]), when), _POINTS)
         survival = assured.at(grid)
         one = _or_none(lambda: one_calibration(y, assured, when, groups=2))
-        d = _or_none(lambda: d_calibration(y, assured, bins=2))
+        d = _or_none(lambda: d_calibration(y, assured))
+        halves = _or_none(lambda: d_calibration(y, assured, bins=2, method="chi2"))
         return cls(
             name,
             rows,
@@ -144,7 +145,7 @@ class SixMetricsDisplay(FromPredictions):
             np.array([_density(y[[k]], assured[[k]]) for k in range(len(y))]),
             when,
             _groups(one, 1 - assured.at(when)),
-            np.full(2, NAN) if d is None else d.observed,
+            np.full(2, NAN) if halves is None else halves.observed,
             _values(problem, y, assured, errors, one, d),
             method,
             ev.unit,

@@ -109,14 +109,8 @@ def d_calibration(
 ) -> CalibrationResult:
     r"""D-calibration: whether S_i(t_i) is uniform, as it is under the true model.
 
-    With K bins of width 1/K, an event adds 1 to the bin of its :math:`s = S_i(t_i)`. A subject
-    censored with s in bin b has its future spread as its own curve says: (s - lower_b)/s to b and
-    (1/K)/s to each lower bin. Then
-
-    .. math:: X^2 = \sum_k (O_k - n/K)^2 / (n/K), \qquad K - 1 \text{ degrees of freedom},
-
-    which is conservative under censoring. ``method="ks"`` compares Kaplan-Meier of the transforms
-    u = 1 - s (an event of the uniform law at u, or censored there) with the uniform law:
+    With :math:`s = S_i(t_i)`, Kaplan-Meier of the transforms u = 1 - s (an event of the uniform law
+    at u, or censored there) is compared with the uniform law:
 
     .. math:: D = \max_i |F(u_i) - u_i| \frac{1 - k(u_i)}{1 - u_i}, \quad k = \frac{C}{1 + C}, \quad
               C(u) = \int_0^u \frac{dv}{(1-v)^2 G(v-)},
@@ -124,18 +118,29 @@ def d_calibration(
     over all observed u (both limits), G the reverse Kaplan-Meier of u. Without censoring D is the
     textbook distance; with it, the weights of Hall and Wellner make :math:`\sqrt n D` the largest
     deviation of a Brownian bridge up to time k(largest u), whatever the censoring; the p-value is
-    that law's, with Stephens' factor for small n. It keeps its level under censoring.
+    that law's, with Stephens' factor for small n. It keeps its level under censoring. Of more than
+    262,144 subjects s is read to the nearest 2^-18, in memory as in streams.
+
+    ``method="chi2"`` is the test as published. With K bins of width 1/K, an event adds 1 to the bin
+    of its s. A subject censored with s in bin b has its future spread as its own curve says:
+    (s - lower_b)/s to b and (1/K)/s to each lower bin. Then
+
+    .. math:: X^2 = \sum_k (O_k - n/K)^2 / (n/K), \qquad K - 1 \text{ degrees of freedom},
+
+    which under censoring almost never rejects, a wrong model neither: spread masses vary less than
+    counts.
 
     Parameters
     ----------
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
-    curves : SurvivalCurves
-        Predicted survival curves.
+    curves : curves
+        Predicted survival curves; anything that `as_curves` reads.
     bins : int
-        Number of bins, [a, b) with the top one closed.
-    method : {"chi2", "ks"}
-        Pearson's test on the bins, or the Kolmogorov-Smirnov form; with the latter `observed` are
+        Number of bins of the table, [a, b) with the top one closed. A probability within 1e-12 of
+        an edge counts as the edge: Kaplan-Meier's own products miss it by rounding.
+    method : {"ks", "chi2"}
+        The Kolmogorov-Smirnov form, or Pearson's test on the bins. With the former `observed` are
         the bins' masses under Kaplan-Meier; `support` has what it leaves open past the last u.
 
     Returns
@@ -152,7 +157,10 @@ def d_calibration(
     Examples
     --------
     >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
-    >>> result = d_calibration(([2, 4, 6, 9], [1, 0, 1, 1]), curves, bins=2)
+    >>> y = ([2, 4, 6, 9], [1, 0, 1, 1])
+    >>> round(d_calibration(y, curves).p_value, 3)
+    0.787
+    >>> result = d_calibration(y, curves, bins=2, method="chi2")
     >>> result.observed, round(result.p_value, 3)
     (array([2.83333333, 1.16666667]), 0.405)
     """
