@@ -69,8 +69,8 @@ mutate: $(VENV)/.test
 	  --out $(or $(OUT),mutation.txt) $(addprefix --only ,$(ONLY))
 
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "not slow and not peer" -p no:doctest \
-	  --cov --cov-branch --cov-report=term:skip-covered tests
+	$(BIN)/python -m pytest -n 2 -m "not slow and not peer" \
+	  --cov --cov-report=term:skip-covered tests
 
 $(VENV)/.docs: $(VENV)/.base
 	$(PIP) -e ".[docs]"

@@ -15,10 +15,19 @@ def kind(make):
     return register
 
 
-from . import curve_checks, invalid, metric_checks, probability_checks, readers, whole_checks  # noqa: E402
+from . import (  # noqa: E402
+    contribution_checks,
+    curve_checks,
+    invalid,
+    metric_checks,
+    probability_checks,
+    readers,
+    whole_checks,
+)
 
 __all__ = [
     "KINDS",
+    "contribution_checks",
     "curve_checks",
     "invalid",
     "kind",

@@ -11,37 +11,37 @@ PACKAGE = ROOT / "src" / "survgauge"
 #: "fuzz:a,b" are kinds of the fuzz.
 SUITES = {
     ("reference.py", "surrogates.py", "residual.py", "losses.py"): (
-        "fuzz:time_errors,surrogates,pseudo,many_methods,kaplan_meier",
+        "fuzz:time_errors,surrogates,pseudo,many_methods,kaplan_meier,contributions",
         "tests/unit/test_time_errors.py",
         "tests/unit/test_time_errors_exact.py",
         "tests/property/test_time_errors.py",
         "tests/property/test_pseudo_observations.py",
     ),
     ("metrics/_tally.py",): (
-        "fuzz:concordance,concordance_td",
+        "fuzz:concordance,concordance_td,contributions",
         "tests/unit/test_pairs.py",
         "tests/unit/test_discrimination.py",
         "tests/unit/test_discrimination_exact.py",
     ),
     ("metrics/ipcw.py",): (
-        "fuzz:time_errors,concordance,auc,brier",
+        "fuzz:brier,auc,concordance,time_errors,contributions",
         "tests/unit/test_probability.py",
         "tests/unit/test_probability_exact.py",
         "tests/unit/test_dynamic_auc.py",
     ),
     ("metrics/_brier.py",): (
-        "fuzz:brier,brier_forms",
+        "fuzz:brier,brier_forms,contributions",
         "tests/unit/test_probability.py",
         "tests/unit/test_probability_exact.py",
     ),
     ("metrics/_auc*.py",): (
-        "fuzz:auc,auc_of_curves",
+        "fuzz:auc,auc_of_curves,contributions",
         "tests/unit/test_dynamic_auc.py",
         "tests/unit/test_auc_kernel.py",
         "tests/unit/test_auc_exact.py",
     ),
     ("metrics/*calibration*.py",): (
-        "fuzz:calibration,grouped_calibration",
+        "fuzz:calibration,grouped_calibration,contributions",
         "tests/unit/test_calibration.py",
         "tests/unit/test_smooth_calibration.py",
         "tests/unit/test_calibration_exact.py",
