@@ -134,6 +134,11 @@ class Outcomes:
         )
 
     @property
+    def fractional(self) -> bool:
+        """Whether there are frequencies that are not whole numbers."""
+        return self._weight is not None and not np.array_equal(self._weight, np.rint(self._weight))
+
+    @property
     def weight(self) -> Floats:
         """Frequencies, ones where none were given; not to be written to."""
         if self._weight is None:

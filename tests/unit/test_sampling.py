@@ -123,6 +123,21 @@ def test_fractional_frequencies_get_a_warning():
     assert "sample_weight" in remark.message
 
 
+@pytest.mark.parametrize("by", [None, "group"])
+def test_streams_warn_of_fractional_frequencies_too(by):
+    y, train, _, _ = draw()
+    columns = {"time": y[0], "event": y[1], "m": y[0] + 1, "group": np.arange(90) % 2}
+    for weight, expected in ((2.0, 0), (2.5, 1)):
+        batch = {**columns, "w": np.full(90, weight)}
+        parts = [{k: v[rows] for k, v in batch.items()} for rows in (slice(50), slice(50, 90))]
+        ev = sg.evaluate_stream(
+            parts, predictions={"m": "m"}, y_train=train, metrics=["mae_hinge"], by=by,
+            weight_column="w",
+        )  # fmt: skip
+        codes = [w.code for w in ev.warnings]
+        assert codes.count("fractional-frequencies") == expected
+
+
 # -- clusters --------------------------------------------------------------------------------------
 
 

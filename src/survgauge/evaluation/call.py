@@ -133,7 +133,7 @@ def evaluate(
     chosen, warnings = chosen_metrics(metrics, len(y))
     problem = replace(problem, asked=tuple(metric.name for metric in chosen))
     census = Census.of(problem)
-    warnings += check_problem(problem, census) + check_sampling(y, problem.clusters)
+    warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
     run = partial(
         evaluate_group,
         metrics=chosen,

@@ -27,7 +27,7 @@ from ..metrics.skill import reference_curves
 from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
-from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed
+from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed, contributions
 from .result import NAN, Score
 from .warnings import EvaluationWarning, check_measured, undefined
 
@@ -245,9 +245,10 @@ def _against(
     """Compare a model with the baseline on the same subjects."""
     if confidence is None or measured is None or km is None:
         return None
-    if measured.psi is None or km.psi is None:
+    own, theirs = contributions(measured), contributions(km)
+    if own is None or theirs is None:
         return None
-    stderr = paired_error(measured, km, clusters)
+    stderr = paired_error(own, theirs, clusters)
     freedom = float("inf") if clusters is None else clusters.freedom
     return compare_values(measured.value - km.value, stderr, confidence, freedom)
 

@@ -35,8 +35,8 @@ class Condensed:
         return self.against.get(getattr(other, "model", ""), float("nan"))
 
 
-def _kept(cell: Measured | None) -> Details | None:
-    """Contributions, made once for all pairs."""
+def contributions(cell: Measured | None) -> Details | None:
+    """Value with contributions, made once for all pairs; None where there are none."""
     psi = None if cell is None else cell.psi
     if cell is None or psi is None:
         return None
@@ -49,7 +49,7 @@ def condensed(
     """Cells of one metric, model by model, without contributions but with all that needs them."""
     found: dict[str, Measured | None] = {}
     several = len(cells) > 1
-    kept = {model: _kept(cell) if several else None for model, cell in cells.items()}
+    kept = {model: contributions(cell) if several else None for model, cell in cells.items()}
     for model, cell in cells.items():
         if cell is None:
             found[model] = None

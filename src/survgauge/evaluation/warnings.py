@@ -17,7 +17,6 @@ from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..metrics.skill import reference_curves
-from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
 from .census import Census
@@ -129,10 +128,10 @@ def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
     return [EvaluationWarning("small-groups", message)]
 
 
-def check_sampling(y: Outcomes, clusters: Clusters | None) -> list[EvaluationWarning]:
-    """Remarks on how the test subjects were sampled."""
+def check_sampling(fractional: bool, clusters: Clusters | None = None) -> list[EvaluationWarning]:
+    """Remarks on how the test subjects were sampled; `fractional`: frequencies are not whole."""
     found = []
-    if y.weighted and not np.array_equal(y.weight, np.rint(y.weight)):
+    if fractional:
         found.append(
             EvaluationWarning(
                 "fractional-frequencies",

@@ -20,6 +20,7 @@ from ..evaluation.warnings import (
     check_groups,
     check_measured,
     check_problem,
+    check_sampling,
     tails_that_decide,
     undefined,
 )
@@ -62,7 +63,7 @@ def assemble(
         raise InputError("a stream needs a reference set")
     problem = make_problem(parts.outline, plan.problem.reference, plan.settings)
     census = _census(parts, problem)
-    warnings = check_problem(problem, census)
+    warnings = check_problem(problem, census) + check_sampling(parts.outline.fractional)
     sizes = {
         str(group): {"subjects": part.rows, "events": part.events}
         for group, part in parts.parts()

@@ -124,6 +124,8 @@ class Outline:
         self.at_risk, self.keep = at_risk, keep
         self.rows = self.events = 0
         self.weighted = False
+        #: Whether there are frequencies that are not whole.
+        self.fractional = False
         self._top: tuple[Floats, Bools, Floats] = (
             np.empty(0),
             np.empty(0, dtype=bool),
@@ -139,6 +141,7 @@ class Outline:
         self.rows += len(y)
         self.events += int(y.event.sum())
         self.weighted |= y.weighted
+        self.fractional |= y.fractional
         self.last_time = max(self.last_time, float(y.time.max()))
         self.digest = (self.digest + _digest(y, start)) % _MODULUS
         self._raise((y.time, y.event, y.weight if y.weighted else None))
@@ -150,6 +153,7 @@ class Outline:
         self.rows += other.rows
         self.events += other.events
         self.weighted |= other.weighted
+        self.fractional |= other.fractional
         self.last_time = max(self.last_time, other.last_time)
         self.digest = (self.digest + other.digest) % _MODULUS
         self._raise(other._top)
