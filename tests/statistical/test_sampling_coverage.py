@@ -9,9 +9,9 @@ import survgauge as sg
 
 pytestmark = pytest.mark.slow
 
-GRID = np.linspace(0, 30, 121)
+GRID = np.linspace(0, 30, 61)
 NAMES = ["mae_margin", "brier", "harrell", "crps"]
-REPLICATIONS = 500
+REPLICATIONS = 250
 
 
 def curves(x):
@@ -56,7 +56,7 @@ def test_intervals_of_twenty_hospitals_cover():
 def test_intervals_with_sampling_weights_cover():
     rng = np.random.default_rng(9)
     _, train, _ = draw(rng, 1000, 1, 0.0)
-    x, y, _ = draw(rng, 100_000, 1, 0.0)
+    x, y, _ = draw(rng, 40_000, 1, 0.0)
     truth = evaluated(x, y, train, confidence=None)
     weighted, ignored = [], []
     for _ in range(REPLICATIONS):
