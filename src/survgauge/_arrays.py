@@ -31,7 +31,7 @@ def to_numpy(values: Any, argument: str) -> NDArray[Any]:
         return np.asarray(values)
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{argument} must be a rectangular array of numbers; {error}") from error
     return array
 
@@ -54,7 +54,8 @@ def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
 
 def _is_numeric(item: Any) -> bool:
     """Whether an object is a number; None passes as NaN, text that looks like a number fails."""
-    if isinstance(item, str | bytes):
+    # NumPy's dates turn into their nanoseconds if asked for a number.
+    if isinstance(item, str | bytes | np.datetime64 | np.timedelta64):
         return False
     try:
         float(np.nan if item is None else item)
@@ -65,23 +66,46 @@ def _is_numeric(item: Any) -> bool:
 
 def positive(value: Any, argument: str) -> float:
     """Return one finite number above zero."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, str) or not (np.isfinite(number) and number > 0):
-        raise InputError(f"{argument} must be finite and positive; got {value}")
+    number = one_number(value)
+    if not (np.isfinite(number) and number > 0):
+        raise InputError(f"{argument} must be finite and positive; got {shown(value)}")
     return number
+
+
+def one_number(value: Any) -> float:
+    """Return what can only be meant as one number; NaN for text, flags, dates and anything else.
+
+    >>> one_number(3), one_number("3"), one_number(True)
+    (3.0, nan, nan)
+    """
+    if isinstance(value, str | bytes | bool | np.bool_ | np.datetime64 | np.timedelta64):
+        return float("nan")
+    try:
+        if np.ndim(value) > 0:  # a vector of one would pass as a number
+            return float("nan")
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, cut where it is long.
+
+    >>> shown([1] * 100)
+    '[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...'
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python prints
+        text = f"{type(value).__name__} of very many digits"
+    return text if len(text) <= 60 else f"{text[:40]}..."
 
 
 def probability(value: Any, argument: str) -> float:
     """Return one number strictly between 0 and 1."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, str) or not 0 < number < 1:
-        raise InputError(f"{argument} must lie strictly between 0 and 1; got {value}")
+    number = one_number(value)
+    if not 0 < number < 1:
+        raise InputError(f"{argument} must lie strictly between 0 and 1; got {shown(value)}")
     return number
 
 

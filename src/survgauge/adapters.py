@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, ndtr
 
-from ._arrays import numbers, to_numpy, vector
-from .curves import SurvivalCurves
+from ._arrays import numbers, positive, to_numpy, vector
+from .curves import REPAIRS, SurvivalCurves
 from .errors import InputError, name_some, one_of
+from .tails import check_tail
 
 
-def as_curves(obj: Any, *, tail: str = "linear", repair: str | None = None) -> SurvivalCurves:
+def as_curves(obj: Any, *, tail: str | None = None, repair: str | None = None) -> SurvivalCurves:
     """Turn another library's survival predictions into `SurvivalCurves`.
 
     Parameters
@@ -21,8 +22,11 @@ def as_curves(obj: Any, *, tail: str = "linear", repair: str | None = None) -> S
         A frame as lifelines and pycox give it (index: times, one column a subject; read as steps);
         a list or array of step functions as scikit-survival gives them (read as steps);
         a pair ``(times, survival)`` with one row a subject (read as lines); or `SurvivalCurves`.
-    tail, repair : str
-        As for `SurvivalCurves`.
+    tail : str, optional
+        As for `SurvivalCurves`: "linear" unless given. `SurvivalCurves` keep theirs without it, and
+        are read with the one given otherwise.
+    repair : {None, "running_minimum", "isotonic"}
+        As for `SurvivalCurves`, which have nothing left to repair.
 
     Returns
     -------
@@ -34,8 +38,15 @@ def as_curves(obj: Any, *, tail: str = "linear", repair: str | None = None) -> S
     >>> as_curves(([1.0, 2.0], [[0.9, 0.4], [0.8, 0.7]])).survival.shape
     (2, 2)
     """
+    if tail is not None:
+        check_tail(tail)
+    if repair is not None:
+        one_of("repair", repair, REPAIRS)
     if isinstance(obj, SurvivalCurves):
-        return obj
+        if tail is None or tail == obj.tail:
+            return obj
+        return SurvivalCurves._trusted(obj.times, obj.survival, obj.interpolation, tail)
+    tail = tail or "linear"
     if hasattr(obj, "index") and hasattr(obj, "columns") and not callable(obj.index):
         return _from_frame(obj, tail, repair)
     if hasattr(obj, "columns"):
@@ -212,8 +223,7 @@ def curves_from_aft(
     centre = vector(time, "time")
     if not centre.min() > 0:
         raise InputError(f"time must be positive; got {centre.min():g}")
-    if not (np.isfinite(scale) and scale > 0):
-        raise InputError(f"scale must be positive; got {scale}")
+    scale = positive(scale, "scale")
     grid = vector(times, "times", minimum=0.0)
     with np.errstate(divide="ignore", over="ignore"):
         z = (np.log(grid) - np.log(centre)[:, None]) / scale

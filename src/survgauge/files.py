@@ -142,6 +142,8 @@ def is_column(target: str) -> bool:
 
 
 def _is_number(text: Any) -> bool:
+    if isinstance(text, str) and "_" in text:  # Python reads 1_0 as ten
+        return False
     try:
         return bool(np.isfinite(float(text)))
     except (TypeError, ValueError):

@@ -89,7 +89,7 @@ def test_aft_curves_follow_their_law(distribution):
     np.testing.assert_allclose(curves.survival, law[distribution].sf(z), rtol=1e-9, atol=1e-300)
     with pytest.raises(sg.InputError, match="time must be positive"):
         sg.curves_from_aft([0.0], 1.0, grid)
-    with pytest.raises(sg.InputError, match="scale must be positive"):
+    with pytest.raises(sg.InputError, match="scale must be finite and positive"):
         sg.curves_from_aft([1.0], -1.0, grid)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, probability, to_numpy, vector
+from .._arrays import LARGEST, Floats, probability, to_numpy, vector
 from .._random import check_seed
 from ..errors import InputError, name_some, one_of
 from ..metrics.details import Clusters
@@ -207,7 +207,9 @@ def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
     """Read sampling weights; only their ratios matter, so their mean is made 1."""
     if given is None:
         return None
-    weight = vector(given, "sample_weight", length=len(y), like="y_test", minimum=0.0)
+    weight = vector(
+        given, "sample_weight", length=len(y), like="y_test", minimum=0.0, largest=LARGEST
+    )
     if not (weight * (y.weight > 0)).any():
         raise InputError("sample_weight must have a positive sum; got all zeros")
     weight = weight / weight.max()
@@ -244,11 +246,19 @@ def _sampling(problem: Problem) -> dict[str, Any]:
 def _labels(given: Any, n: int, argument: str) -> tuple[Any, Any]:
     """Read one label per subject, and which there are."""
     labels = to_numpy(given, argument)
+    if labels.dtype.kind in "US" and not isinstance(given, np.ndarray):
+        # NumPy turns a list of text and numbers into text: "1" and 1 would be one label.
+        other = next((item for item in given if not isinstance(item, str | bytes)), None)
+        if other is not None:
+            raise InputError(
+                f"{argument} must have labels of one kind; got text and "
+                f"{type(other).__name__} {other!r}"
+            )
     if labels.shape != (n,):
         raise InputError(
             f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
         )
-    missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
+    missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
     if missing.size:
         raise InputError(
             f"{argument} must have a label for every subject; it is missing for "
@@ -258,6 +268,14 @@ def _labels(given: Any, n: int, argument: str) -> tuple[Any, Any]:
         return labels, np.unique(labels)
     except TypeError as error:
         raise InputError(f"{argument} must have labels of one kind; {error}") from error
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or pandas' NA, which cannot be compared."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
 
 
 def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, numbers, vector
+from .._arrays import LARGEST, Floats, numbers, vector
 from ..adapters import are_curves, as_curves
 from ..curves import SurvivalCurves
 from ..errors import InputError
@@ -64,7 +64,8 @@ def subject_mass(y: Outcomes, sample_weight: Any) -> Floats:
     """How much each subject counts in an average: frequency times `sample_weight`, (n,)."""
     if sample_weight is None:
         return y.weight
-    weight = vector(sample_weight, "sample_weight", length=len(y), like="y_true", minimum=0.0)
+    weight = vector(sample_weight, "sample_weight", length=len(y), like="y_true", minimum=0.0,
+                    largest=LARGEST)  # fmt: skip
     mass = weight * y.weight if y.weighted else weight
     if not mass.sum() > 0:
         raise InputError("sample_weight must leave a positive sum of weights; got all zeros")

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Floats, shown
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from ..reference import Reference
+from ..tails import check_tail
 from ._brier import Squared, by_columns
 from ._status import Status, make_status
 from .densities import crps_details
@@ -56,6 +57,9 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     >>> reference_curves(([1, 2, 3, 4], [1, 0, 1, 1]), 1000)
     SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
     """
+    check_tail(tail)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(f"n must be a whole number of subjects, at least 1; got {shown(n)}")
     reference = Reference.of(y_train)
     if reference.table.jumps(censoring=False).any():
         times, survival = reference.steps()
