@@ -14,8 +14,6 @@ SUITES = {
         "fuzz:time_errors,surrogates,pseudo,many_methods,kaplan_meier,contributions",
         "tests/unit/test_time_errors.py",
         "tests/unit/test_time_errors_exact.py",
-        "tests/property/test_time_errors.py",
-        "tests/property/test_pseudo_observations.py",
     ),
     ("metrics/_tally.py",): (
         "fuzz:concordance,concordance_td,contributions",
@@ -54,6 +52,10 @@ SUITES = {
 }
 
 
+#: Tests that start interpreters or take seconds, and that the others make up for.
+SLOW = ("base_install", "subprocess", "large", "memory", "many_threads")
+
+
 def modules():
     """{name of a module: (path, tests)} of everything that is mutated."""
     found = {}
@@ -78,4 +80,4 @@ def words_of(tests, path):
             words += [f"{file}::test_nothing_is_found[{name}]" for name in names.split(",")]
         elif (ROOT / test).exists():
             words.append(str(ROOT / test))
-    return [*words, "--doctest-modules", str(path)]
+    return [*words, "--doctest-modules", str(path), "-k", f"not ({' or '.join(SLOW)})"]
