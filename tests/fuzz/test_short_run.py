@@ -14,7 +14,7 @@ CASES = {
     "brier_forms": 30,
     "damaged_files": 16,
     "evaluations": 6,
-    "fitted_calibration": 20,
+    "fitted_calibration": 40,
     "groups": 6,
 }
 
