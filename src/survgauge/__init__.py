@@ -44,6 +44,7 @@ _HOMES = {
         "concordance_td_details",
     ),
     "metrics.dynamic_auc": ("cumulative_dynamic_auc", "cumulative_dynamic_auc_details"),
+    "metrics.censoring_tests": ("CensoringTest", "censoring_test"),
     "metrics.logrank": ("LogRankResult", "log_rank", "log_rank_test"),
     "metrics.probability": (
         "binomial_log_likelihood",

@@ -11,7 +11,7 @@ from typing import Any
 
 from ._writing import check_outputs, write_atomically
 from .errors import InputError
-from .files import PARQUET, is_column, read_outcomes, read_predictions
+from .files import PARQUET, is_column, read_features, read_outcomes, read_predictions
 
 
 def add_commands(commands: Any) -> None:
@@ -53,6 +53,16 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--interpolation", default="linear", help="of curves: linear, step, pchip")
     command.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
     command.add_argument("--convention", metavar="NAME", help="another package's conventions")
+    command.add_argument(
+        "--censoring",
+        choices=("test", "train"),
+        help="whose censoring the weights 1/G describe (default: the convention's, test)",
+    )
+    command.add_argument(
+        "--features",
+        metavar="FILE",
+        help="features of the test subjects: says whether censoring depends on them",
+    )
     command.add_argument("--time-column", default="time", help="of the outcome files")
     command.add_argument("--event-column", default="event", help="of the outcome files")
     command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
@@ -151,12 +161,14 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
         confidence=None if args.no_intervals else args.confidence,
         random_state=args.seed,
         unit=args.unit,
+        X_test=None if args.features is None else read_features(args.features),
         by=None if args.by is None else _groups(args.test, args.by),
         sample_weight=None if args.sample_weight is None else _numbers(args),
         cluster=None if args.cluster is None else _groups(args.test, args.cluster),
         time=args.time,
         tau=args.tau,
         convention=args.convention,
+        censoring=args.censoring,
         weighted=not args.unweighted,
         area=args.area,
         tail=args.tail,
@@ -166,7 +178,13 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
 
 def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
     """Yield every file that the command reads, those of folders one by one."""
-    named = [args.test, args.train, *map(_target, args.pred), *map(_target, args.grid)]
+    named = [
+        args.test,
+        args.train,
+        args.features,
+        *map(_target, args.pred),
+        *map(_target, args.grid),
+    ]
     for name in filter(None, named):
         yield name
         with suppress(OSError, ValueError):  # reading says what is wrong with it

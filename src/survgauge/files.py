@@ -107,6 +107,14 @@ def read_outcomes(path: str | Path, time: str = "time", event: str = "event") ->
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
 
 
+def read_features(path: str | Path) -> dict[str, Floats]:
+    """Read a table of numbers, a column per feature and a row per subject."""
+    table = Table(path)
+    if len(table) == 0:
+        raise InputError(f"{table.path}: no rows; at least one subject is needed")
+    return {name: table.numbers(name) for name in table.names}
+
+
 def read_predictions(
     path: str | Path, *, interpolation: str = "linear", tail: str = "linear"
 ) -> Floats | SurvivalCurves | RiskScores:

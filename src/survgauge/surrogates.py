@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import LARGEST, Bools, Floats, Ints, look_up, positive, vector
+from ._estimated_g import EstimatedG
+from ._g_source import WholeG, g_source
 from .errors import InputError, one_of
 from .nonparametric import AREAS, KaplanMeier
 from .outcomes import Outcomes
@@ -54,13 +56,23 @@ class Setting:
     tail: str = "linear"
     tau: float | None = None
     weighted: bool = True
+    #: G as given by the caller (or of a whole stream); None: that of `g_from`.
     censoring: Any = None
     true_time: Floats | None = None
+    #: Where G comes from: "test", "train" or "given".
+    g_from: str = "test"
 
     @property
     def divisible(self) -> bool:
         """Whether a part of the subjects can be looked at alone: G may be a function of all."""
-        return self.censoring is None or isinstance(self.censoring, KaplanMeier)
+        return self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG)
+
+    @cached_property
+    def estimated_g(self) -> EstimatedG | None:
+        """G as estimated from these very subjects; None: not, or not from them alone."""
+        if self.g_from != "test" or self.censoring is not None:
+            return None
+        return EstimatedG(self.y)
 
     def part(self, rows: slice) -> Setting:
         """Return the same question about some of the subjects, with what is known of them."""
@@ -79,7 +91,8 @@ class Setting:
 
     def forget_methods(self) -> None:
         """Drop what single methods look at."""
-        self.__dict__.pop("observable", None)
+        for name in ("observable", "estimated_g"):
+            self.__dict__.pop(name, None)
         self.reference.forget_methods()
 
     @cached_property
@@ -124,9 +137,13 @@ class Setting:
         """G(t-), the probability that an event at t is observed, for the events in order."""
         times = self.y.time[self.y.event]
         if self.censoring is None:
-            return self.reference.censoring.at(times, side="left")
+            own = self.g_from == "test" and not self.in_sample
+            known = Reference(self.y) if own else self.reference
+            return known.censoring.at(times, side="left")
         if isinstance(self.censoring, KaplanMeier):
             return self.censoring.at(times, side="left")
+        if isinstance(self.censoring, WholeG):
+            return self.censoring.km.at(times, side="left")
         values = vector(
             self.censoring(self.y.time, "left"), "censoring(t, side)", length=len(self.y)
         )
@@ -293,11 +310,7 @@ def make_setting(
     tau = None if tau is None else positive(tau, "tau")
     y = Outcomes.of(y_true, "y_true")
     reference = Reference(y) if y_train is None else Reference.of(y_train)
-    if censoring is not None and not callable(censoring) and not isinstance(censoring, KaplanMeier):
-        raise InputError(
-            "censoring must be a KaplanMeier or a function G(t, side); "
-            f"got {type(censoring).__name__}"
-        )
+    source = g_source(censoring, y_train is not None)
     truth = None
     if true_time is not None:
         truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
@@ -310,8 +323,9 @@ def make_setting(
         tail=tail,
         tau=tau,
         weighted=bool(weighted),
-        censoring=censoring,
+        censoring=None if isinstance(censoring, str) else censoring,
         true_time=truth,
+        g_from=source,
     )
 
 

@@ -36,6 +36,8 @@ def g_option(rng, case, call):
     which, known = case.y_train(), case.reference()
     if rng.random() < 0.5:
         which, known = sg.Outcomes(case.time, case.event, case.weight), y
+        if rng.random() < 0.5:  # by name, which is the usual one
+            return rng.choice(({}, {"censoring": "test"})), known
     g = call.name(
         call(sg.KaplanMeier.fit_censoring, which),
         f"sg.KaplanMeier.fit_censoring({call.show(which)})",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
+from survgauge._g_source import WholeG
 from survgauge.streaming.accumulator import Accumulator
 from survgauge.streaming.call import Ask, first_pass, make_plan, score_item
 from survgauge.streaming.counts import OutcomeCounts, Outline
 from survgauge.streaming.external import Blocks, concordance_by_blocks
+from survgauge.streaming.g_sums import GBins
 from survgauge.streaming.layout import Layout
 from survgauge.streaming.moments import Moments
 from survgauge.streaming.sources import as_source
@@ -137,8 +140,13 @@ def test_concordance_on_disk_is_that_in_memory(tmp_path_factory, rows, edges, na
     for part in (slice(0, half), slice(half, None)):
         if len(y.time[part]):
             blocks.add(y[part], {m: r[part] for m, r in risks.items()})
+    counts = OutcomeCounts()
+    counts.update(y)
+    problem = replace(whole.problem, censoring=WholeG(counts.censoring()))
     try:
-        found = concordance_by_blocks(blocks, name, whole.problem, tuple(risks))
+        found = concordance_by_blocks(
+            blocks, name, problem, tuple(risks), GBins(counts) if name == "uno" else None
+        )
     except sg.UndefinedMetricError:
         assert np.isnan([s.value for s in whole.scores]).all()
         return
@@ -206,17 +214,18 @@ def test_horizon_of_the_last_outcomes_is_that_of_all(rows, places, at_risk, weig
     y = sg.Outcomes(time, event, weight if weighted else None)
     y_train = sg.Reference(([2, 4, 5, 8, 9], [1, 0, 1, 0, 1]))
     from survgauge.metrics.problem import Problem
+    from survgauge.streaming.plan import make_problem
 
     expected = Problem.of(y, y_train, min_at_risk=at_risk)
     outlines = []
     bounds = [0, *sorted({p for p in places if p < len(rows)}), len(rows)]
     for i, j in zip(bounds, bounds[1:], strict=False):
-        part = Outline(at_risk)
+        part = Outline(at_risk, follow=True)
         part.update(sg.Outcomes(time[i:j], event[i:j], weight[i:j]) if weighted and
                     weight[i:j].any() else y[i:j], i)  # fmt: skip
         outlines.append(part)
     total = outlines[0]
     for part in outlines[1:]:
         total.merge(part)
-    found = Problem.of(total.top(), y_train, min_at_risk=at_risk)
+    found = make_problem(total, y_train, {"min_at_risk": at_risk})
     assert (found.horizon, found.horizon_reason) == (expected.horizon, expected.horizon_reason)

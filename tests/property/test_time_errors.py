@@ -102,7 +102,7 @@ def test_errors_from_the_formula(name, train, test, p, weighted):
             elif method == "uncensored":
                 weight = float(event)
             elif method == "ipcw_d":
-                g = naive.g_at(train, t, left=True)
+                g = naive.g_at(test, t, left=True)
                 weight = float(1 / g) if event and g > 0 else 0.0
             usable = not (name in ("relative", "log") and target <= 0) and (
                 prediction > 0 or name != "log"

@@ -27,7 +27,9 @@ def both(name, method, tau):
     """Details of the models A and B."""
     y, models = subjects(name), REFERENCE[name]["models"]
     risks = (models[m]["risk"] for m in ("A", "B"))
-    return [concordance_index_details(y, risk, method=method, tau=tau) for risk in risks]
+    # R's survival takes G as known.
+    options = {"method": method, "tau": tau, "censoring": sg.KaplanMeier.fit_censoring(y)}
+    return [concordance_index_details(y, risk, **options) for risk in risks]
 
 
 def concordances(name):

@@ -144,7 +144,13 @@ def test_harrell_is_the_double_loop(sample, ties, tau):
 def test_uno_is_the_double_loop_with_weights(sample, train, ties, tau):
     rows, risk = sample
     want = naive_index(rows, by_risk(risk), ties, a=g_squared(rows, train), tau=tau or np.inf)
-    options = {"method": "uno", "y_train": pair(train), "ties": ties, "tau": tau}
+    options = {
+        "method": "uno",
+        "y_train": pair(train),
+        "censoring": "train",
+        "ties": ties,
+        "tau": tau,
+    }
     same_or_undefined(lambda: concordance_index(pair(rows), risk, **options), want)
 
 
@@ -223,6 +229,7 @@ def test_contributions_are_what_leaving_a_subject_out_takes_away(sample, train, 
     rows, risk = sample
     assume(any(e for _, e in train))
     y, options = sg.Outcomes(*pair(rows)), {"y_train": pair(train), "method": method, "ties": ties}
+    options["censoring"] = "train"
     try:
         whole = concordance_index_details(y, risk, **options)
     except UndefinedMetricError:
@@ -354,6 +361,7 @@ def test_the_weighted_form_weights_anchors_as_uno_does(sample, train, ties):
     rows, curves = sample
     want = naive_index(rows, by_curves(rows, curves), ties, a=g_squared(rows, train))
     options = {"method": "ipcw", "y_train": pair(train), "ties": ties}
+    options["censoring"] = "train"
     options["convention"] = Convention("torchsurv")
     same_or_undefined(lambda: concordance_td(pair(rows), curves, **options), want)
 
@@ -390,7 +398,7 @@ def test_contributions_of_curves_are_what_leaving_a_subject_out_takes_away():
     train, test, _, grid, survival = tied_case(25)
     y, curves = sg.Outcomes(*test), sg.SurvivalCurves(grid, survival)
     for ties in TIES:
-        options = {"method": "ipcw", "y_train": train, "ties": ties}
+        options = {"method": "ipcw", "y_train": train, "ties": ties, "censoring": "train"}
         whole = concordance_td_details(y, curves, **options)
         for i in range(25):
             others = np.delete(np.arange(25), i)
@@ -422,14 +430,15 @@ def test_events_with_g_zero_are_no_anchors_and_are_counted():
     train = ([1, 2, 3, 4], [1, 1, 1, 0])  # G(t) = 0 from 4 on
     test = ([1, 2, 5, 6, 7], [1, 1, 1, 1, 0])
     risk = [5, 4, 1, 2, 3]
-    details = concordance_index_details(test, risk, method="uno", y_train=train)
+    given = {"method": "uno", "y_train": train, "censoring": "train"}
+    details = concordance_index_details(test, risk, **given)
     assert details.value == 1.0
     assert details.support["notes"] == {"no anchors: events with G = 0": 2}
     assert details.support["events_past_reference"] == 2
     assert details.support["largest_weight"] == 1.0
     # Harrell's, which needs no G, keeps them.
     assert concordance_index(test, risk) == pytest.approx(0.7)
-    restricted = concordance_index_details(test, risk, method="uno", y_train=train, tau=4.0)
+    restricted = concordance_index_details(test, risk, tau=4.0, **given)
     assert restricted.support["notes"] == {}
     assert restricted.support["events_past_tau"] == 2
     assert restricted.convention["anchors"] == "t < tau"
@@ -438,7 +447,7 @@ def test_events_with_g_zero_are_no_anchors_and_are_counted():
 def test_a_given_g_is_used_and_may_depend_on_the_subject():
     train, test, risk, _, _ = tied_case()
     km = sg.KaplanMeier.fit_censoring(train)
-    want = concordance_index(test, risk, method="uno", y_train=train)
+    want = concordance_index(test, risk, method="uno", y_train=train, censoring="train")
     assert concordance_index(test, risk, method="uno", censoring=km) == want
     assert concordance_index(test, risk, method="uno", censoring=km.at) == want
     own = np.where(np.arange(60) % 2, 0.5, 0.0)

@@ -272,9 +272,9 @@ def test_brier_curve_by_the_formula(ev):
         losses = {"good": 0.0, "km": 0.0}
         for i in range(N):
             if Y.event[i] and Y.time[i] <= t:
-                w, happened = 1 / censoring(Y_TRAIN, Y.time[i], left=True), 0.0
+                w, happened = 1 / censoring(Y, Y.time[i], left=True), 0.0
             elif Y.time[i] > t:
-                w, happened = 1 / censoring(Y_TRAIN, t, left=False), 1.0
+                w, happened = 1 / censoring(Y, t, left=False), 1.0
             else:
                 continue
             losses["good"] += w * (happened - predicted[i]) ** 2 / N
@@ -293,7 +293,7 @@ def test_auc_curve_by_the_formula(ev):
     for k, t in enumerate(times):
         top = bottom = 0.0
         for i in np.flatnonzero(Y.event & (Y.time <= t)):
-            w = 1 / censoring(Y_TRAIN, Y.time[i], left=True)
+            w = 1 / censoring(Y, Y.time[i], left=True)
             for j in np.flatnonzero(Y.time > t):
                 bottom += w
                 top += w * ((X[i] > X[j]) + 0.5 * (X[i] == X[j]))
@@ -433,7 +433,7 @@ def test_support_by_counting(ev):
         assert d.at_risk[k] == np.sum(Y.time >= t)
         assert d.events[k] == np.sum(Y.event & (Y.time <= t))
         assert d.reference_at_risk[k] == np.sum(Y_TRAIN.time >= t)
-        assert d.censoring[k] == pytest.approx(censoring(Y_TRAIN, t, left=False))
+        assert d.censoring[k] == pytest.approx(censoring(Y, t, left=False))
     assert (d.horizon, d.reason) == (ev.problem.horizon, ev.problem.horizon_reason)
     again = displays.SupportDisplay.from_outcomes(Y, y_train=Y_TRAIN, times=d.times)
     assert again.rows() == d.rows()

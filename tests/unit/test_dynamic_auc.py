@@ -60,6 +60,7 @@ def test_values_and_mean_are_the_double_sums(sample, train, data):
     assume(max(t for t, _ in train) > 0)  # a reference set that ends before it begins
     risk = np.array(data.draw(st.lists(RISKS, min_size=len(sample), max_size=len(sample))))
     case, end = inverse_g(sample, train), last_identified(sample, train)
+    given = {"y_train": pair(train), "censoring": "train"}
     want, good, total, before = {}, 0.0, 0.0, 1.0
     for t in sorted(TIMES):
         value = naive_auc(sample, risk, t, case) if t <= end else None
@@ -69,9 +70,9 @@ def test_values_and_mean_are_the_double_sums(sample, train, data):
             good, total, before = good + value * (before - now), total + before - now, now
     if not want:
         with pytest.raises(UndefinedMetricError, match="have no AUC"):
-            cumulative_dynamic_auc(pair(sample), risk, TIMES, y_train=pair(train))
+            cumulative_dynamic_auc(pair(sample), risk, TIMES, **given)
         return
-    got = cumulative_dynamic_auc(pair(sample), risk, TIMES, y_train=pair(train))
+    got = cumulative_dynamic_auc(pair(sample), risk, TIMES, **given)
     np.testing.assert_array_equal(got.times, sorted(want))
     np.testing.assert_allclose(got.values, list(want.values()), atol=1e-13)
     assert got.mean == pytest.approx(good / total, abs=1e-12)
@@ -187,7 +188,8 @@ def test_any_grid_gets_an_answer_and_a_report():
     train, test, risk, _, _ = tied_case()
     train = (np.minimum(train[0], 9), train[1] & (train[0] < 9))
     times = np.linspace(0, test[0].max(), 25)
-    result = cumulative_dynamic_auc(test, risk, times, y_train=train, stderr="fixed")
+    given = {"y_train": train, "censoring": "train"}
+    result = cumulative_dynamic_auc(test, risk, times, **given, stderr="fixed")
     assert result.times.min() >= 1
     assert result.times.max() < 9
     assert np.isfinite(result.values).all()
@@ -199,10 +201,8 @@ def test_any_grid_gets_an_answer_and_a_report():
         "times left out: no cases": int((times < 1).sum()),
     }
     with pytest.raises(InputError, match="past the identified range: 9,"):
-        cumulative_dynamic_auc(test, risk, times, y_train=train, on_unsupported="raise")
-    gaps = cumulative_dynamic_auc(
-        test, risk, times, y_train=train, on_unsupported="nan", stderr="fixed"
-    )
+        cumulative_dynamic_auc(test, risk, times, **given, on_unsupported="raise")
+    gaps = cumulative_dynamic_auc(test, risk, times, **given, on_unsupported="nan", stderr="fixed")
     np.testing.assert_array_equal(gaps.times, times)
     inside = (times >= 1) & (times < 9)
     np.testing.assert_array_equal(np.isnan(gaps.values), ~inside)
@@ -213,11 +213,9 @@ def test_any_grid_gets_an_answer_and_a_report():
     assert np.isnan(gaps.details.stderr)
     # ... but it does not fall before 1, so leaving those out changes nothing.
     early = times[times < 9]
-    gaps = cumulative_dynamic_auc(test, risk, early, y_train=train, on_unsupported="nan")
+    gaps = cumulative_dynamic_auc(test, risk, early, **given, on_unsupported="nan")
     assert gaps.mean == result.mean
-    inside_only = cumulative_dynamic_auc(
-        test, risk, result.times, y_train=train, on_unsupported="raise"
-    )
+    inside_only = cumulative_dynamic_auc(test, risk, result.times, **given, on_unsupported="raise")
     assert inside_only.mean == result.mean
 
 
@@ -307,7 +305,7 @@ def test_sample_weights_are_pair_weights_and_not_frequencies():
     sample = list(zip(*test, strict=True))
     train_rows = list(zip(train[0].astype(int), train[1], strict=True))
     case = inverse_g([(int(t), e) for t, e in sample], train_rows)
-    options = {"y_train": train, "stderr": "fixed"}
+    options = {"y_train": train, "censoring": "train", "stderr": "fixed"}
     got = cumulative_dynamic_auc(test, risk, [3, 6], sample_weight=unit, **options)
     for t, value in zip(got.times, got.values, strict=True):
         assert value == pytest.approx(naive_auc(sample, risk, t, case, unit=unit), abs=1e-13)
@@ -349,7 +347,7 @@ def test_an_estimated_g_changes_the_standard_error_only():
     np.testing.assert_array_equal(r.values, fixed.values)
     assert not np.allclose(r.stderr, estimated.stderr, rtol=1e-8)
     for bad in (
-        {"y_train": test},
+        {"y_train": test, "censoring": "train"},
         {"censoring": sg.KaplanMeier.fit_censoring(test)},
         {"convention": "sksurv"},
         {"convention": "pycox"},

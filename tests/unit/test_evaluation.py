@@ -148,7 +148,8 @@ def test_warnings_are_coded():
     undefined = sg.evaluate({"m": good}, censored, y_train=y, metrics=["mae_uncensored", "harrell"])
     assert "undefined-metric" in codes(undefined)
     assert all(np.isnan(r["value"]) for r in undefined.rows())
-    past = sg.evaluate({"m": good}, y, y_train=y[y.time < 8], metrics=["mae_po", "ibs"])
+    given = {"y_train": y[y.time < 8], "censoring": "train"}
+    past = sg.evaluate({"m": good}, y, metrics=["mae_po", "ibs"], **given)
     assert {"past-reference", "past-follow-up"} <= codes(past)
     assert all("[" in str(w) for w in past.warnings)
     flat = sg.SurvivalCurves([0, 50, 51], np.tile([1.0, 1.0, 0.0], (160, 1)))
@@ -241,10 +242,11 @@ def test_horizon_rule():
     y = sg.Outcomes(np.arange(1.0, 41.0), np.ones(40, dtype=bool))
     assert sg.evaluate({"m": y.time}, y, metrics=["mae_po"]).problem.horizon == 31.0
     heavy = sg.Outcomes(np.arange(1.0, 41.0), np.arange(40) < 3)
-    ev = sg.evaluate({"m": y.time}, y, y_train=heavy, metrics=["mae_po"])
+    given = {"y_train": heavy, "censoring": "train", "metrics": ["mae_po"]}
+    ev = sg.evaluate({"m": y.time}, y, **given)
     g = sg.KaplanMeier.fit_censoring(heavy)
     assert float(g.at(ev.problem.horizon, "left")) >= 0.05
-    low = sg.evaluate({"m": y.time}, y, y_train=heavy, metrics=["mae_po"], min_at_risk=1)
+    low = sg.evaluate({"m": y.time}, y, min_at_risk=1, **given)
     assert "g-below-floor" in codes(low)
     assert float(g.at(low.problem.horizon)) < 0.05 <= float(g.at(low.problem.horizon, "left"))
     assert "thin-risk-set" in codes(sg.evaluate({"m": y.time}, y, metrics=["mae_po"]))

@@ -77,7 +77,7 @@ def test_a_cell_by_hand(tmp_path):
     true_c = concordance_index(truth, -curves.median())
     assert found["harrell"]["true_value"] == pytest.approx(true_c)
     # The true IBS runs over the same times as the estimated one.
-    horizon = Problem.of(ss.y[test], ss.y[train]).horizon
+    horizon = Problem.of(ss.y[test], ss.y[train], convention="paper").horizon
     grid = np.linspace(0, horizon, 101)
     assert found["ibs"]["true_value"] == pytest.approx(integrated_brier_score(truth, curves, grid))
     assert found["mae_po"]["stderr"] > 0
@@ -113,7 +113,7 @@ def test_a_horizon_stops_the_metric_and_its_truth(tmp_path):
     cell = cells(tmp_path, metrics=metrics, models=["km"])[0]
     found = values(execute(Task(cell)))
     fold = fold_of(cell)
-    horizon = Problem.of(fold.questions.y, fold.y_train).horizon
+    horizon = Problem.of(fold.questions.y, fold.y_train, convention="paper").horizon
     model = cell.model.build(0).fit(fold.X_train, fold.y_train)
     median = model.predict_curves(fold.X_test).median()
     for name, tau in (("horizon", horizon), ("7.5", 7.5)):

@@ -105,10 +105,11 @@ def test_order_does_not_matter(subjects):
 def test_portions_do_not_matter(subjects):
     """Uneven portions, so that neither these nor the inner ones fall on the same borders."""
     reference, (time, event), predicted = subjects
-    whole = sg.time_errors((time, event), predicted, y_train=reference)
+    given = {"y_train": reference, "censoring": "train"}
+    whole = sg.time_errors((time, event), predicted, **given)
     borders = [0, 999, 70_000, 199_000, time.size]
     parts = [
-        sg.time_errors((time[a:b], event[a:b]), predicted[a:b], y_train=reference)
+        sg.time_errors((time[a:b], event[a:b]), predicted[a:b], **given)
         for a, b in pairwise(borders)
     ]
     for name, details in whole.items():

@@ -145,7 +145,7 @@ def test_every_convention_equals_the_loops(problem, name, in_sample, log):
     y, curves, times = problem
     convention = CONVENTIONS[name]
     train = None if in_sample else reference_of(y)
-    known = y.present() if in_sample else train
+    known = y.present() if in_sample or convention.g_source == "test" else train
     loss = minus_log if log else squared
     function = binomial_log_likelihood if log else brier_score
     options = {"clip": 0.0} if log else {}
@@ -201,7 +201,7 @@ def test_contributions_are_derivatives_when_g_is_estimated(problem, name, averag
 def test_contributions_are_derivatives_when_g_is_fixed(problem, name, method):
     y, curves, times = problem
     convention, train = CONVENTIONS[name], reference_of(y)
-    options = {"y_train": train, "convention": name, "method": method}
+    options = {"y_train": train, "convention": name, "method": method, "censoring": "train"}
     try:
         result = brier_score(y, curves, times, **options)
         details = integrated_brier_score_details(y, curves, times, **options)
@@ -470,14 +470,18 @@ def test_whole_range_and_last_training_time_censored_give_an_answer_and_a_report
     test = Outcomes(np.append(y.time, 15.9), np.append(y.event, True))
     rows = np.append(np.arange(400), 0)
     times = np.linspace(0, 16, 101)
-    details = integrated_brier_score_details(test, curves[rows], times, y_train=train)
+    options = {"y_train": train, "censoring": "train"}
+    details = integrated_brier_score_details(test, curves[rows], times, **options)
     assert 0 < details.value < 0.25
     assert details.support["identified_until"] < 12
     assert details.support["times_left_out"] == int((times >= 12).sum())
     assert details.support["lost_events"] == int((test.event & (test.time > 12)).sum())
     assert details.convention["horizon"] == times[times < 12][-1]
-    truncated = integrated_brier_score(test, curves[rows], times[times < 12], y_train=train)
+    truncated = integrated_brier_score(test, curves[rows], times[times < 12], **options)
     assert details.value == pytest.approx(truncated, rel=1e-13)
+    # G of the test subjects does not end with the training set.
+    own = integrated_brier_score_details(test, curves[rows], times, y_train=train)
+    assert own.support["identified_until"] == 15.9
 
 
 def test_policies_for_unsupported_times():

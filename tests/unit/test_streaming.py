@@ -380,7 +380,7 @@ def test_rows_must_match_between_folders(data, tmp_path):
         ({"y_train": None}, "y_train must be given"),
         ({"metrics": ["antolini"]}, "antolini compares every curve with every other"),
         ({"metrics": ["mae_pp"]}, "metrics must be one of"),
-        ({"censoring": lambda t, side: t}, "censoring must be a KaplanMeier"),
+        ({"censoring": lambda t, side: t}, "censoring must be 'test', 'train'"),
         ({"convention": "pycox"}, "divides ibs by the sum of weights"),
         ({"by": [1]}, "by must be the name of a column"),
         ({"predictions": {}}, "at least one model"),
@@ -523,7 +523,7 @@ def test_progress_is_told(data, tmp_path):
         (sg.coverage_details, {"level": 0.8}),
         (sg.crps_details, {}),
         (sg.time_error_details, {"loss": "relative", "method": "margin"}),
-        (sg.time_error_details, {"method": "ipcw_d"}),
+        (sg.time_error_details, {"method": "ipcw_d", "censoring": "train"}),
     ],
 )
 def test_a_metric_by_itself(metric, options, weighted, data):

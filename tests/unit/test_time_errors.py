@@ -42,7 +42,7 @@ BAD = {
     "area": (P, {"area": "magic"}, "area must be one of"),
     "normalize": (P, {"normalize": "magic"}, "normalize must be one of"),
     "tau": (P, {"tau": -3}, "tau must be finite and positive"),
-    "censoring": (P, {"censoring": 0.5, "method": "ipcw_d"}, "censoring must be a KaplanMeier"),
+    "censoring": (P, {"censoring": 0.5, "method": "ipcw_d"}, "censoring must be 'test', 'train'"),
     "sample weight": (P, {"sample_weight": [1, 2]}, "sample_weight must have one entry"),
     "zero weight": (P, {"sample_weight": np.zeros(5)}, "sample_weight must have a positive sum"),
     "no truth": (P, {"method": "true"}, "true_time must be given"),
@@ -84,10 +84,10 @@ def test_true_times_and_given_censoring():
     truth = [2.0, 6.0, 6.0, 8.0, 12.0]
     assert sg.mae(Y, P, method="true", true_time=truth) == pytest.approx(np.mean([1, 3, 1, 1, 2]))
     g = sg.KaplanMeier.fit_censoring(TRAIN)
-    by_default = sg.mae(Y, P, y_train=TRAIN, method="ipcw_d")
-    assert sg.mae(Y, P, method="ipcw_d", censoring=g) == by_default
+    by_name = sg.mae(Y, P, y_train=TRAIN, method="ipcw_d", censoring="train")
+    assert sg.mae(Y, P, method="ipcw_d", censoring=g) == by_name
     by_function = sg.mae(Y, P, method="ipcw_d", censoring=lambda t, side: g.at(t, side))
-    assert by_function == by_default
+    assert by_function == by_name
     with pytest.raises(sg.InputError, match="probabilities in"):
         sg.mae(Y, P, method="ipcw_d", censoring=lambda t, side: t)
 
@@ -103,7 +103,8 @@ def test_support_counts_what_the_reference_does_not_cover():
     lost = sg.time_error_details(Y, P, y_train=TRAIN, method="ipcw_t").support["notes"]
     assert lost == {"excluded: no later event in the reference": 1}
     ends_censored = ([1.0, 3.0, 5.0], [1, 1, 0])
-    lost = sg.time_error_details(Y, P, y_train=ends_censored, method="ipcw_d").support
+    given = {"y_train": ends_censored, "censoring": "train"}
+    lost = sg.time_error_details(Y, P, method="ipcw_d", **given).support
     assert lost["notes"] == {"excluded: events with G(t-) = 0": 2}
     assert lost["largest_weight"] == 1.0
     zero = sg.time_error_details(([0.0, 2.0], [1, 1]), [1.0, 2.0], loss="log").support["notes"]
@@ -150,7 +151,9 @@ def test_contributions_give_the_jackknife_standard_error():
         keep = ~np.eye(150, dtype=bool)
         loo = np.array([sg.mae(y[k], p[k], y_train=train, method=method) for k in keep])
         jackknife = np.sqrt(149 / 150 * ((loo - loo.mean()) ** 2).sum())
-        assert details.stderr == pytest.approx(jackknife, rel=0.03), method
+        # Leaving one out of the last moves G there by more than its derivative says.
+        near = 0.05 if method == "ipcw_d" else 0.03
+        assert details.stderr == pytest.approx(jackknife, rel=near), method
 
 
 def test_frequencies_give_the_standard_error_of_replicated_rows():

@@ -252,9 +252,10 @@ def _values(
         if not end > 0:
             return NAN
         times = np.linspace(0.0, end, 101)
-        return integrated_brier_score(
-            y, curves, times, y_train=reference, convention=problem.convention
-        )
+        # A function of all subjects cannot be asked about some of them.
+        given = None if callable(problem.censoring) else problem.censoring
+        options: dict[str, Any] = {"convention": problem.convention, "censoring": given}
+        return integrated_brier_score(y, curves, times, y_train=reference, **options)
 
     def defined(compute: Callable[[], float]) -> float:
         try:

@@ -137,7 +137,7 @@ class SupportDisplay(Display):
         counts.set_title(f"horizon {style.amount(self.horizon)}{after}: {why}", loc="left")
         entries = [style.handle(label, **look) for label, _, look in lines]
         entries += [
-            style.handle("G(t), reference" if not self.in_sample else "G(t)", **g),
+            style.handle("G(t)", **g),
             style.bar_handle("past the horizon", color=style.GREY, alpha=0.2),
         ]
         style.legend(axes, own, entries)

@@ -15,10 +15,12 @@ from ..errors import InputError, name_some, one_of
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
+from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..reference import Reference
 from .cells import evaluate_group, present
+from .censoring_remarks import check_dependence, check_follow_up, check_weights
 from .census import Census
 from .condensed import CONTRIBUTIONS_LIMIT
 from .result import NAN, Evaluation, Score
@@ -42,6 +44,7 @@ def evaluate(
     unit: str = "",
     sample_weight: Any = None,
     cluster: Any = None,
+    X_test: Any = None,
     **settings: Any,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
@@ -54,7 +57,8 @@ def evaluate(
     y_test : outcomes
         Test outcomes.
     y_train : outcomes, optional
-        Reference set; without it the test outcomes are their own reference.
+        Reference set of the surrogates and the baseline; without it the test outcomes are their
+        own reference. G comes from the test subjects (``censoring="train"``: from `y_train`).
     metrics : names, optional
         See `available_metrics`. By default all but the squared errors.
     confidence : float or None
@@ -62,7 +66,8 @@ def evaluate(
     random_state : int
         Seed of the bootstrap.
     by : array-like of shape (n,), optional
-        Groups of subjects, each evaluated by itself against the same reference and horizon.
+        Groups of subjects, each evaluated by itself, with its own G, against the same reference
+        and horizon.
     n_boot : int
         Replicates where a metric has no analytic standard error.
     reference : {"fixed", "redrawn"}
@@ -79,6 +84,9 @@ def evaluate(
         A label per subject, such as the hospital, or the patient of several rows. Standard errors
         come from sums of contributions by cluster, with t quantiles (clusters - 1 degrees of
         freedom), and the bootstrap draws whole clusters.
+    X_test : array-like of shape (n, p) or frame, optional
+        Features of the test subjects, numbers without gaps: `censoring_test` says whether
+        censoring depends on them, which weights 1/G assume it does not.
     **settings
         time (of brier, auc, one_calibration and ici; default: median reference event time),
         tau (horizon of the time errors), convention, censoring, on_unsupported, min_g and
@@ -134,6 +142,9 @@ def evaluate(
     problem = replace(problem, asked=tuple(metric.name for metric in chosen))
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
+    warnings += check_follow_up(y, problem, problem.asked, _known_g(problem))
+    if X_test is not None:
+        warnings += check_dependence(X_test, y)
     run = partial(
         evaluate_group,
         metrics=chosen,
@@ -165,7 +176,7 @@ def evaluate(
         part = problem if rows is None else problem.subset(rows)
         members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
         scores += run(part, members, group)
-    warnings += tails
+    warnings += [*check_weights(scores), *tails]
     if len(y) > CONTRIBUTIONS_LIMIT:
         problem.forget()
         y.forget_order()
@@ -177,6 +188,12 @@ def evaluate(
     models = tuple(parsed)
     problem = problem.own()
     return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
+
+
+def _known_g(problem: Problem) -> KaplanMeier | None:
+    """G of the test subjects, if the metrics weight by it."""
+    ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
+    return problem.weights.km if ours else None
 
 
 def chosen_metrics(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:

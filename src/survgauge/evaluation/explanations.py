@@ -32,7 +32,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "past-follow-up": Explanation(
         "note",
-        "they stop where the follow-up of the training or the test set ends",
+        "they stop where the follow-up ends",
         "usually nothing",
     ),
     "time-past-horizon": Explanation(
@@ -44,6 +44,24 @@ EXPLANATIONS: dict[str, Explanation] = {
         "caution",
         "`tau` lies past the follow-up of the reference set: up to it nobody was observed",
         "give a `tau` inside the follow-up",
+    ),
+    "follow-up-differs": Explanation(
+        "caution",
+        "training and test subjects were followed for different lengths of time (log-rank test of "
+        "the censoring times below 0.001, mean follow-up 10 % apart)",
+        "give a `tau` inside both follow-ups, and look at `mae_ipcw_d`",
+    ),
+    "dependent-censoring": Explanation(
+        "problem",
+        "censoring depends on the features (`X_test`): weights 1/G and surrogates assume that it "
+        "does not",
+        "pass a G that depends on the subject (`censoring=`), and do not rely on the intervals",
+    ),
+    "mean-weight": Explanation(
+        "caution",
+        "weights 1/G that are not 1 on average (by more than 5 %): G does not describe the test "
+        "subjects, or part of them lives past the follow-up",
+        'take G of the test subjects (`censoring="test"`), give `tau`',
     ),
     "small-groups": Explanation(
         "caution",

@@ -35,7 +35,7 @@ UNSEEN_SHARE = 0.10
 _REASONS = {
     "thin-risk-set": "too few test subjects are at risk",
     "g-below-floor": "almost everybody is censored (G is below its floor)",
-    "past-follow-up": "one of the two sets has no follow-up",
+    "past-follow-up": "there is no follow-up",
 }
 _C_INDICES = ("harrell", "uno", "antolini", "auc")
 

@@ -35,7 +35,8 @@ class Questions:
         key = json.dumps(settings, sort_keys=True)
         if key not in self._problems:
             given = {k: v for k, v in settings.items() if not (k == "tau" and v == HORIZON)}
-            problem = Problem.of(self.y, self.reference, **given)
+            # G of the training set, as in the paper and in what was published of it.
+            problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
             if settings.get("tau") == HORIZON:
                 problem = replace(problem, tau=problem.horizon)
             self._problems[key] = problem
@@ -45,7 +46,7 @@ class Questions:
         """Ask the same question, same horizon and time of interest, with every event known."""
         seen = self.problem(settings)
         known = Outcomes(self.true_time, np.ones(len(self.y), dtype=bool))
-        return replace(seen, y=known, reference=None)
+        return replace(seen, y=known, reference=None, censoring="test")
 
 
 def score(

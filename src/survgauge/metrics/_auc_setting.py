@@ -19,7 +19,7 @@ from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
 
 METHODS = ("ipcw", "unweighted")
-STDERR = ("fixed", "estimated")
+STDERR = ("fixed", "estimated", "auto")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Setting:
 
     @cached_property
     def identified_until(self) -> float:
-        """Last time inside the follow-up of both sets, with G > 0 and predictions that speak."""
+        """Last time inside the follow-up, with G > 0 and predictions that speak."""
         end = float(self.y.time.max())
         if self.ipcw:
             end = min(end, self.weights.identified_until)
@@ -190,6 +190,7 @@ class Setting:
             if lost:
                 notes["no cases: events with G = 0"] = lost
             support["largest_weight"] = float(np.max(weight, where=used, initial=0.0))
+            support["mean_weight"] = self.weights.mean_weight(float(last), self.mass)
         return support | {"notes": notes}
 
 
@@ -215,13 +216,15 @@ def make_setting(
     weights = CensoringWeights.of(y, y_train, censoring, preset)
     if stderr is not None:
         one_of("stderr", stderr, STDERR)
-    own = weights.in_sample and censoring is None and preset.g_ties == "events_first"
+    own = weights.own and preset.g_ties == "events_first"
     own &= preset.event_limit == "left" and preset.censored_at_t != "event_free"
     own &= preset.g_floor == 0 and method == "ipcw" and sample_weight is None
+    if stderr == "auto":
+        stderr = "estimated" if own else "fixed"
     if stderr == "estimated" and not own:
         raise InputError(
-            "stderr='estimated' needs method='ipcw', G from the test outcomes themselves (neither "
-            "y_train nor censoring), left limits of G, and no sample_weight; use stderr='fixed'"
+            "stderr='estimated' needs method='ipcw', G from the test subjects themselves, left "
+            "limits of G, and no sample_weight; use stderr='fixed'"
         )
     until = np.inf
     if isinstance(predicted, SurvivalCurves) and predicted.tail == "nan":

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Bools, Floats, Ints, dot
 from .._curve_reader import Scratch
+from .._estimated_g import Pulls
 from ..curves import SurvivalCurves
-from ._g_influence import EstimatedG
+from ._g_influence import ThroughG
+from ._status_losses import Rule
 
 _COLUMN_VALUES = 500_000
 #: Subjects worked on together where curves are not read.
@@ -99,126 +100,76 @@ class Scheme:
         return free[1:] * self.survivor_weight + np.cumsum(after)[:-1]
 
 
-class Rule(Protocol):
-    """A weighted loss W l of probabilities S, left as they are; no weight, no loss.
-
-    `number` is how many subjects an entry stands for, where that is not one; `out` takes the loss.
-    """
-
-    def __call__(
-        self,
-        survival: Floats,
-        alive: Bools,
-        weight: Floats,
-        number: Floats | None = None,
-        out: Floats | None = None,
-    ) -> Floats: ...
+def by_rows(scheme: Scheme, curves: SurvivalCurves, rule: Rule) -> Floats:
+    """Sums over subjects of p W l at each time."""
+    return by_rows_together(scheme, curves, (rule,)).total[0]
 
 
-class Squared:
-    """l = (1 - S)^2 while event-free, S^2 after the event."""
+@dataclass(frozen=True)
+class Sums:
+    """Sums of several losses, a row each."""
 
-    def __call__(
-        self,
-        survival: Floats,
-        alive: Bools,
-        weight: Floats,
-        number: Floats | None = None,
-        out: Floats | None = None,
-    ) -> Floats:
-        """Return W l."""
-        error: Floats = np.subtract(survival, alive, out=out)
-        error *= error
-        error *= weight
-        return error
-
-
-class Logarithmic:
-    """l = -log S while event-free, -log(1 - S) after the event; S within [clip, 1 - clip].
-
-    Counts what it clipped and the infinite losses that it did not.
-    """
-
-    def __init__(self, clip: float = 0.0) -> None:
-        self.clip = clip
-        self.clipped = 0
-        self.infinite = 0
-        self._counting = Lock()  # several threads share a rule
-
-    def __call__(
-        self,
-        survival: Floats,
-        alive: Bools,
-        weight: Floats,
-        number: Floats | None = None,
-        out: Floats | None = None,
-    ) -> Floats:
-        """Return W l."""
-        loss: Floats = np.subtract(survival, ~alive, out=out)
-        np.abs(loss, out=loss)  # the probability of what happened
-        clipped, infinite = 0, 0
-        if self.clip > 0:
-            inside = np.clip(loss, self.clip, 1.0 - self.clip)
-            clipped = _count((inside != loss) & (weight > 0), number)
-            loss[...] = inside
-        with np.errstate(divide="ignore", invalid="ignore"):
-            np.log(loss, out=loss)
-            loss *= weight
-        np.negative(loss, out=loss)
-        if not np.isfinite(loss.sum()):
-            loss[weight <= 0] = 0.0
-            infinite = _count(np.isinf(loss), number)
-        if clipped or infinite:
-            with self._counting:
-                self.clipped += clipped
-                self.infinite += infinite
-        return loss
-
-
-def _count(flags: Bools, number: Floats | None) -> int:
-    return int(flags.sum() if number is None else number[flags].sum())
-
-
-def by_rows(
-    scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Sums over subjects of p W l at each time and, given `share` (K,), W l @ share by subject."""
-    total, own = by_rows_together(scheme, curves, (rule,), share)
-    return total[0], own[0]
+    #: (rules, K) sums over subjects of p W l, and the part of those who had the event.
+    total: Floats
+    late: Floats
+    #: (rules, n) W l @ share by subject, and the part after the event.
+    own: Floats
+    after: Floats
 
 
 def by_rows_together(
-    scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """`by_rows` for several losses in one pass over the curves: (rules, K), (rules, n)."""
+    scheme: Scheme,
+    curves: SurvivalCurves,
+    rules: Sequence[Rule],
+    share: Floats | None = None,
+    apart: bool = False,
+) -> Sums:
+    """Sums for several losses in one pass over the curves.
+
+    Given `share` (K,), W l @ share by subject too and, if `apart`, what comes after the events.
+    """
+    size, n = scheme.times.size, scheme.mass.size
+    found = Sums(
+        np.zeros((len(rules), size)),
+        np.zeros((len(rules), size)),
+        np.empty((len(rules), 0 if share is None else n)),
+        np.zeros((len(rules), n if apart else 0)),
+    )
     if curves.one_curve:
-        return _one_curve_for_all(scheme, curves, rules, share)
-    size = scheme.times.size
-    own = np.empty((len(rules), 0 if share is None else len(curves)))
+        return _one_curve_for_all(scheme, curves, rules, share, found)
     survival = _reader(curves, scheme.times)
 
-    def sums(blocks: Iterator[slice]) -> Floats:
-        total, scratch = np.zeros((len(rules), size)), Scratch()
+    def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
+        total, scratch = np.zeros((2, len(rules), size)), Scratch()
         for rows in blocks:
             alive, weight = scheme.weights(rows, scratch)
             predicted = survival(rows, scratch)
+            had = np.flatnonzero(scheme.event_weight[rows]) if apart else None
             for r, rule in enumerate(rules):
                 loss = rule(predicted, alive, weight, out=scratch("loss", alive.shape))
                 # Not BLAS: the sums would depend on its number of threads.
-                total[r] += np.einsum("i,ik->k", scheme.mass[rows], loss)
+                total[0, r] += np.einsum("i,ik->k", scheme.mass[rows], loss)
                 if share is not None:
-                    own[r, rows] = np.einsum("ik,k->i", loss, share)
-        return total
+                    found.own[r, rows] = np.einsum("ik,k->i", loss, share)
+                if share is not None and had is not None:
+                    late = np.where(alive[had], 0.0, loss[had])
+                    total[1, r] += np.einsum("i,ik->k", scheme.mass[rows][had], late)
+                    found.after[r, rows][had] = np.einsum("ik,k->i", late, share)
+        return total[0], total[1]
 
-    total = np.zeros((len(rules), size))
-    for part in curves.by_span(sums, _row_width(curves, size)):
-        total += part
-    return total, own
+    for whole, part in curves.by_span(sums, _row_width(curves, size)):
+        np.add(found.total, whole, out=found.total)
+        np.add(found.late, part, out=found.late)
+    return found
 
 
 def _one_curve_for_all(
-    scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats | None
-) -> tuple[Floats, Floats]:
+    scheme: Scheme,
+    curves: SurvivalCurves,
+    rules: Sequence[Rule],
+    share: Floats | None,
+    found: Sums,
+) -> Sums:
     """Where all subjects have the same curve two losses a time suffice: O(n + K)."""
     size, n = scheme.times.size, scheme.mass.size
     parts = [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
@@ -238,56 +189,79 @@ def _one_curve_for_all(
     alive = np.repeat([[True], [False]], size, axis=1)
     # Nobody's loss must not count, least of all an infinite one.
     weight = np.where(number > 0, np.stack((scheme.survivor_weight, np.ones(size))), 0.0)
-    total = np.empty((len(rules), size))
-    own = np.empty((len(rules), 0 if share is None else n))
     for r, rule in enumerate(rules):
         loss = rule(survival, alive, weight, number)
         with np.errstate(invalid="ignore"):
-            total[r] = np.where(number > 0, loss * mass, 0.0).sum(axis=0)
+            summed = np.where(number > 0, loss * mass, 0.0)
+            found.total[r], found.late[r] = summed.sum(axis=0), summed[1]
             if share is not None:
                 free, after = _from_zero(loss[0] * share), _from_zero(loss[1] * share)
                 for rows in parts:
                     change, stop, seen = scheme.changes(rows)
-                    own[r, rows] = free[change] + seen * (after[stop] - after[change])
-    return total, own
+                    late = seen * (after[stop] - after[change])
+                    found.own[r, rows] = free[change] + late
+                    if found.after.size:
+                        found.after[r, rows] = late
+    return found
 
 
-def integral_with_influence(
-    scheme: Scheme, curves: SurvivalCurves, rule: Rule, share: Floats
-) -> tuple[Floats, Floats]:
-    """Values at each time, and the contributions to value @ share with G as known: (K,), (n,)."""
-    return integrals_with_influence(scheme, curves, (rule,), share)[0]
+class Integral(NamedTuple):
+    """Values at each time, the contributions to their weighted mean, and the pulls of its weights.
+
+    The contributions include those through G where that was estimated from these subjects alone.
+    The pulls are there where it was estimated from more.
+    """
+
+    values: Floats
+    psi: Floats
+    pulls: Pulls | None
 
 
 def integrals_with_influence(
-    scheme: Scheme, curves: SurvivalCurves, rules: Sequence[Rule], share: Floats
-) -> list[tuple[Floats, Floats]]:
-    """`integral_with_influence` for several losses in one pass over the curves."""
+    scheme: Scheme,
+    curves: SurvivalCurves,
+    rules: Sequence[Rule],
+    share: Floats,
+    g: ThroughG | None = None,
+) -> list[Integral]:
+    """Integrals value @ share of several losses in one pass over the curves."""
     divisor = scheme.divisor()
-    total, own = by_rows_together(scheme, curves, rules, share / divisor)
-    return [_influence(scheme, part / divisor, row, share, divisor)
-            for part, row in zip(total, own, strict=True)]  # fmt: skip
+    sums = by_rows_together(scheme, curves, rules, share / divisor, apart=g is not None)
+    return [_integral(scheme, sums, r, share, divisor, g) for r in range(len(rules))]
 
 
-def _influence(
-    scheme: Scheme, values: Floats, own: Floats, share: Floats, divisor: Floats
-) -> tuple[Floats, Floats]:
+def _integral(
+    scheme: Scheme, sums: Sums, r: int, share: Floats, divisor: Floats, g: ThroughG | None
+) -> Integral:
+    values, own = sums.total[r] / divisor, sums.own[r]
     n = scheme.mass.size
     if not np.isfinite(values).all():
-        return values, np.full(n, np.nan)
+        return Integral(values, np.full(n, np.nan), None)
+    late = sums.after[r] if g is not None else None
+    free_sum = (sums.total[r] - sums.late[r]) * (share / divisor)
     if not scheme.by_weight:
         own -= values @ (share / divisor)
-        own *= scheme.mass
-        return values, own
-    # sum_k share_k value_k W_ik / D_k, from running sums over the columns.
-    pull = share * values / divisor
-    free, after = _from_zero(pull * scheme.survivor_weight), _from_zero(pull)
-    for start in range(0, n, _PART):
-        rows = slice(start, start + _PART)
-        change, stop, seen = scheme.changes(rows)
-        own[rows] -= free[change] + seen * (after[stop] - after[change])
+    else:
+        # sum_k share_k value_k W_ik / D_k, from running sums over the columns.
+        pull = share * values / divisor
+        free, after = _from_zero(pull * scheme.survivor_weight), _from_zero(pull)
+        mass = np.zeros(scheme.times.size + 1)
+        for start in range(0, n, _PART):
+            rows = slice(start, start + _PART)
+            change, stop, seen = scheme.changes(rows)
+            mass += _sums(change, scheme.mass[rows], scheme.times.size)
+            drawn = seen * (after[stop] - after[change])
+            own[rows] -= free[change] + drawn
+            if late is not None:
+                late[rows] -= drawn
+        free_sum -= pull * scheme.survivor_weight * np.cumsum(mass[::-1])[::-1][1:]
     own *= scheme.mass
-    return values, own
+    if g is None or late is None:
+        return Integral(values, own, None)
+    late *= scheme.mass
+    pulls = g.pulls(late, free_sum)
+    own += g.influence(pulls)
+    return Integral(values, own, pulls if g.estimated is None else None)
 
 
 class Column(NamedTuple):
@@ -296,12 +270,13 @@ class Column(NamedTuple):
     k: int
     value: float
     psi: Floats
+    pulls: Pulls | None = None
 
 
 def by_columns(
-    scheme: Scheme, curves: SurvivalCurves, rule: Rule, g: EstimatedG | None = None
+    scheme: Scheme, curves: SurvivalCurves, rule: Rule, g: ThroughG | None = None
 ) -> Iterator[Column]:
-    """Walk the times one by one; `g` adds what a G estimated from these subjects contributes."""
+    """Walk the times one by one; `g` adds what comes through G."""
     n, size = len(curves), scheme.times.size
     width = max(1, min(size, _COLUMN_VALUES // n))
     for start in range(0, size, width):
@@ -317,7 +292,7 @@ def by_columns(
 
 
 def _column(
-    scheme: Scheme, k: int, alive: Bools, weight: Floats, loss: Floats, g: EstimatedG | None
+    scheme: Scheme, k: int, alive: Bools, weight: Floats, loss: Floats, g: ThroughG | None
 ) -> Column:
     p = scheme.mass
     divisor = dot(p, weight) if scheme.by_weight else float(p.sum())
@@ -331,11 +306,14 @@ def _column(
         psi -= weight
     psi *= p
     psi /= divisor
-    change = 0.0 if g is None else g.influence(np.where(alive, 0.0, psi), psi[alive].sum(), k)
+    pulls = None
+    if g is not None:
+        pulls = g.pulls(np.where(alive, 0.0, psi), np.array([psi[alive].sum()]), k)
     if not scheme.by_weight:
         psi -= p * (value / divisor)
-    psi += change
-    return Column(k, value, psi)
+    if g is not None and pulls is not None:
+        psi += g.influence(pulls)
+    return Column(k, value, psi, pulls)
 
 
 def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice, Scratch], Floats]:

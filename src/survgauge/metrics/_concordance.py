@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Bools, Floats
+from .._estimated_g import Pulls
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from ._checks import subject_mass
@@ -79,6 +80,11 @@ class Question:
         squared *= self.anchor
         return squared
 
+    @property
+    def own_g(self) -> bool:
+        """Whether anchors weigh by a G that was estimated from these very subjects."""
+        return self.weighted and self.weights.source == "test"
+
     @cached_property
     def unit(self) -> Floats | None:
         """What one copy of a row weighs (`sample_weight`); None: 1."""
@@ -89,7 +95,7 @@ class Question:
 
     def tally(self, counts: PairCounts, risk_at_own: Any) -> Tally:
         """Sum up the pairs by the rule for ties; `risk_at_own()` compares subjects of one time."""
-        tally = tally_counts(counts, self.ties)
+        tally = tally_counts(counts, self.ties, self.own_g)
         if counts_events(self.ties):
             a, unit = self.anchor_weight, self.unit
             tally += tally_events(self.y.time, self.anchor, a, self.mass, unit)
@@ -103,7 +109,7 @@ class Question:
         """Value, contributions, and what stands behind them."""
         if not tally.pairs > 0:
             self._refuse()
-        psi = tally.psi
+        psi = self._contributions(tally)
         frequency = self.y.weight if self.y.weighted else None
         support = self._support()
         support["pair_weight"] = float(tally.pairs)
@@ -116,9 +122,21 @@ class Question:
             described["anchors"] = "t <= tau" if self.convention.anchors_at_tau else "t < tau"
         if self.weighted:
             described |= {"anchor_weight": "1/G^2", **self.weights.describe()}
+            described["stderr"] = "G estimated in sample" if self.own_g else "G fixed"
         else:
             described["convention"] = self.convention.name
         return Details(tally.value, {**described, **convention}, support, psi, frequency)
+
+    def _contributions(self, tally: Tally) -> Floats | None:
+        """Contributions of the subjects, with those through a G estimated from them."""
+        psi, pull = tally.psi, tally.anchor_pull
+        estimated = self.weights.estimated if self.own_g else None
+        if psi is None or pull is None or estimated is None:
+            return psi
+        if self.convention.g_floor > 0:  # at the floor weights do not move
+            pull = np.where(self.weights.at_own_time > self.convention.g_floor, pull, 0.0)
+        psi += estimated.influence(Pulls.of_events(2.0 * pull))  # 1/G^2
+        return psi
 
     def _support(self) -> dict[str, Any]:
         y, weights = self.y, self.weights
@@ -137,6 +155,7 @@ class Question:
             support["largest_weight"] = float(
                 np.max(weights.event_weight, where=self.anchor, initial=0)
             )
+            support["mean_weight"] = weights.mean_weight(self.tau, self.mass)
         return support
 
     def _refuse(self) -> None:

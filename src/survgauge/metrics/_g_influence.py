@@ -1,73 +1,35 @@
-"""What a subject contributes through a G that was estimated from the same subjects.
-
-Subject i moves -log G(s) by the integral up to s of dM_i(u) / (Y(u) - c(u)): M_i its censoring
-martingale, Y(u) the number at risk of censoring, c(u) the number censored at u. A weight 1/G(s)
-that pulls the score by h then moves it by h times that, so everything needed is H(u), the sum of
-the pulls of all weights that G's factor at u enters.
-"""
+"""What weights 1/G of a score at given times contribute to its sampling error."""
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Floats, look_up
-from ..outcomes import Outcomes
-from ._auc_censoring import Censoring, censoring_table
-from .conventions import Convention
+from .._arrays import Bools, Floats
+from .._estimated_g import EstimatedG, Pulls
 
 
-class EstimatedG:
-    """In-sample G of a convention, differentiated exactly (or as riskRegression does).
+@dataclass(frozen=True)
+class ThroughG:
+    """Weights of a score at times t_k that move with G; at a convention's floor they do not."""
 
-    Parameters
-    ----------
-    y : Outcomes
-        The subjects that G was estimated from, who are also those scored.
-    times : ndarray of shape (K,)
-        The times of the score.
-    convention : Convention
-        Ties and limits of G.
-    own, common : ndarray of shape (n,) and (K,)
-        G as read for events and for survivors, floored; at the floor it does not move.
-    """
+    times: Floats
+    #: (n,) events whose weight moves; None: all.
+    own_moves: Bools | None
+    #: (K,) times whose survivors' weight moves.
+    survivors_move: Bools
+    #: G of the subjects at hand; None: of more subjects than these (parts of a stream).
+    estimated: EstimatedG | None
 
-    def __init__(
-        self, y: Outcomes, times: Floats, convention: Convention, own: Floats, common: Floats
-    ) -> None:
-        flipped = convention.g_ties == "flipped"
-        tie = y.event if flipped else ~y.event
-        order = np.lexsort((tie, y.time))
-        time, event = y.time[order], y.event[order]
-        rank = np.cumsum(np.concatenate(([0], time[1:] != time[:-1])), dtype=np.float64)
-        if flipped:  # tied events stay at risk, as if they came just after the censorings
-            rank += 0.5 * event
-        self._frequency = y.weight[order]
-        kind = cast(Censoring, convention.g_influence)
-        self._table = censoring_table(rank, event, self._frequency, kind)
-        u = time[self._table.position]
-        self._order = order
-        # The first position whose own G has the factor at u, and per time how many factors count.
-        limit = "right" if convention.event_limit == "left" else "left"
-        self._first = look_up(time, u, limit)
-        self._factors = look_up(u, times, convention.survivor_limit)
-        self._moves = None if convention.g_floor <= 0 else (own > convention.g_floor)[order]
-        self._survivors_move = common > convention.g_floor
+    def pulls(self, event: Floats, survivors: Floats, k: int | None = None) -> Pulls:
+        """Pulls at all times together, or at the time k, without what stays at the floor."""
+        rows = slice(None) if k is None else slice(k, k + 1)
+        if self.own_moves is not None:
+            event = np.where(self.own_moves, event, 0.0)
+        moving = np.where(self.survivors_move[rows], survivors, 0.0)
+        return Pulls(event, moving, self.times[rows])
 
-    def influence(self, pull: Floats, survivors: float, k: int) -> Floats:
-        """Contributions through G at times[k], from the events' pulls and the survivors' sum."""
-        table, events = self._table, pull[self._order]
-        if self._moves is not None:
-            events = np.where(self._moves, events, 0.0)
-        after = np.concatenate((np.cumsum(events[::-1])[::-1], [0.0]))
-        total = after[self._first]  # H(u)
-        if self._survivors_move[k]:
-            total[: self._factors[k]] += survivors
-        moved = total * table.jump
-        compensator = np.concatenate(([0.0], np.cumsum(moved * table.hazard)))
-        by_position = -compensator[table.at_risk_for]
-        by_position[table.position] += moved
-        out = np.empty_like(by_position)
-        out[self._order] = by_position * self._frequency
-        return out
+    def influence(self, pulls: Pulls) -> Floats | float:
+        """Contribution of each subject at hand; 0 where G is not theirs alone."""
+        return 0.0 if self.estimated is None else self.estimated.influence(pulls)

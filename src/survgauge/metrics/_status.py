@@ -14,7 +14,7 @@ from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
 from ._brier import Scheme
 from ._checks import check_curves, check_times, subject_mass
-from ._g_influence import EstimatedG
+from ._g_influence import ThroughG
 from ._grid_rules import grid_weights
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
@@ -43,8 +43,6 @@ class Status:
     left_out: Floats
     on_unsupported: str
     grid: str
-    #: Whether G is estimated from the subjects that are scored.
-    own_g: bool
 
     @property
     def ipcw(self) -> bool:
@@ -100,19 +98,20 @@ class Status:
         return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
 
     @cached_property
-    def estimated_g(self) -> EstimatedG | None:
-        """What an in-sample G adds to the contributions; None where G is given or not used."""
-        if not self.own_g:
+    def through_g(self) -> ThroughG | None:
+        """What G of the test subjects adds to the contributions; None where G is another's."""
+        if not self.ipcw or self.weights.source != "test":
             return None
-        own = self.weights.at_own_time
-        return EstimatedG(self.y, self.times, self.convention, own, self._common)
+        floor = self.convention.g_floor
+        moves = None if floor <= 0 else self.weights.at_own_time > floor
+        return ThroughG(self.times, moves, self._common > floor, self.weights.estimated)
 
     def describe(self, curves: SurvivalCurves) -> dict[str, Any]:
         """Say which definitions a number of these curves follows."""
         convention: dict[str, Any] = {"method": self.method}
         if self.ipcw:
             convention |= self.weights.describe()
-            convention["stderr"] = "G estimated in sample" if self.estimated_g else "G fixed"
+            convention["stderr"] = "G estimated in sample" if self.through_g else "G fixed"
         else:
             fields = self.convention.as_dict()
             for name in ("convention", "censored_at_t", "integration", "clip"):
@@ -147,6 +146,7 @@ class Status:
             support |= {
                 "lost_events": self.weights.lost_events,
                 "largest_weight": largest,
+                "mean_weight": self.weights.mean_weight(last, self.mass),
                 "reference_subjects": reference.subjects,
                 "last_reference_time": reference.last_time,
             }
@@ -192,7 +192,7 @@ def make_status(
         error = InputError if on_unsupported == "raise" else UndefinedMetricError
         raise error(
             f"times must not pass {horizon:g}, the last time at which the score is identified "
-            f"(follow-up of both sets, G > 0, curves); got {left_out.size} later, up to "
+            f"(follow-up, G > 0, curves); got {left_out.size} later, up to "
             f"{left_out[-1]:g}; drop them or pass on_unsupported='truncate'"
         )
     status = Status(
@@ -207,7 +207,6 @@ def make_status(
         left_out=left_out,
         on_unsupported=on_unsupported,
         grid=grid,
-        own_g=method == "ipcw" and weights.in_sample and censoring is None,
     )
     return status, checked
 

@@ -33,7 +33,7 @@ _LARGEST = frozenset(("largest_weight", "largest_surrogate"))
 #: A sum over subjects in scores of whole curves; a property of the grid in scores at given times.
 _PAST_CURVES = "times_past_curves"
 #: Put together from other numbers in the end.
-_BY_RULE = frozenset(("tail_share", PAST_KEY, "infinite_for", "past_curve"))
+_BY_RULE = frozenset(("tail_share", PAST_KEY, "infinite_for", "past_curve", "mean_weight"))
 _NAMED = 5
 
 
@@ -55,12 +55,17 @@ class SupportSum:
         self._past = 0.0
         #: Weight of the curves that are read past their ends, and of all.
         self._assumed, self._mass = 0.0, 0.0
+        #: Sum of the subjects' weights 1/G, and of their masses.
+        self._weights = (0.0, 0.0)
         self._rows: list[int] = []
 
     def add(self, support: dict[str, Any], start: int = 0, mass: float | None = None) -> None:
         """Add the support of a part of the subjects, from row `start` on, who weigh `mass`."""
         part = SupportSum()
         part._known = dict(support)
+        if "mean_weight" in support:
+            mass = float(support["subjects"]) if mass is None else mass
+            part._weights = support["mean_weight"] * mass, mass
         if support.get("tail_share") is not None:
             part._tails = round(support["tail_share"] * support["subjects"])
         part._past = support.get(PAST_KEY, 0.0)
@@ -79,6 +84,8 @@ class SupportSum:
         self._tails += other._tails
         self._past += other._past
         self._assumed, self._mass = self._assumed + other._assumed, self._mass + other._mass
+        weights, mass = other._weights
+        self._weights = self._weights[0] + weights, self._weights[1] + mass
         self._rows = sorted([*self._rows, *other._rows])[:_NAMED]
 
     def _joined(self, key: str, value: Any) -> Any:
@@ -100,6 +107,9 @@ class SupportSum:
             found["tail_share"] = self._tails / found["subjects"]
         if "past_curve" in found:
             found["past_curve"] = self._assumed / self._mass if self._mass > 0 else 0.0
+        if "mean_weight" in found:
+            weights, mass = self._weights
+            found["mean_weight"] = weights / mass if mass > 0 else 0.0
         if PAST_KEY in found:
             found[PAST_KEY] = self._past / total if total > 0 else 0.0
         if "infinite_for" in found:

@@ -32,7 +32,8 @@ class Tally:
     """Weight of the pairs that count 1 (`ahead`), 0 (`behind`) and 1/2 (`level`).
 
     `credit` and `total` are each row's part of the numerator and of the denominator of C, over all
-    pairs that it takes part in, in either role; None if they were not asked for.
+    pairs that it takes part in, in either role; None if they were not asked for. `anchored` are the
+    same two over the pairs that start at the row, (2, n): those that its own weight multiplies.
     """
 
     ahead: float
@@ -40,6 +41,7 @@ class Tally:
     level: float
     credit: Floats | None = None
     total: Floats | None = None
+    anchored: Floats | None = None
 
     def __add__(self, other: Tally) -> Tally:
         return self._combined(other, 1)
@@ -53,7 +55,10 @@ class Tally:
         if self.credit is None or self.total is None or other.credit is None or other.total is None:
             return Tally(ahead, behind, level)
         credit, total = self.credit + sign * other.credit, self.total + sign * other.total
-        return Tally(ahead, behind, level, credit, total)
+        anchored = None
+        if self.anchored is not None and other.anchored is not None:
+            anchored = self.anchored + sign * other.anchored
+        return Tally(ahead, behind, level, credit, total, anchored)
 
     @property
     def pairs(self) -> float:
@@ -71,6 +76,14 @@ class Tally:
         return upper if self.ahead >= self.behind else 1.0 - upper
 
     @property
+    def anchor_pull(self) -> Floats | None:
+        """How C changes with the logarithm of each anchor's weight."""
+        if self.anchored is None:
+            return None
+        pull: Floats = (self.anchored[0] - self.value * self.anchored[1]) / self.pairs
+        return pull
+
+    @property
     def psi(self) -> Floats | None:
         """C without row i is about C - psi_i: psi_i = (credit_i - C total_i) / pairs."""
         if self.credit is None or self.total is None:
@@ -85,8 +98,10 @@ class Tally:
         return psi
 
 
-def tally_counts(counts: PairCounts, ties: str) -> Tally:
+def tally_counts(counts: PairCounts, ties: str, anchored: bool = False) -> Tally:
     """Sum up the comparable pairs; two events at one time are not among them.
+
+    With `anchored` also each row's part as an anchor.
 
     Examples
     --------
@@ -109,30 +124,35 @@ def tally_counts(counts: PairCounts, ties: str) -> Tally:
         return Tally(ahead, behind, level)
     n = counts.anchor.comparable.size
     credit, total = np.empty(n), np.empty(n)
+    own = np.empty((2, n)) if anchored else None
     for start in range(0, n, PIECE):
         rows = slice(start, start + PIECE)
         subjects = rows if counts.order is None else counts.order[rows]
-        credit[subjects], total[subjects] = _shares(counts, counts.partner, rows, tied)
-    return Tally(ahead, behind, level, credit, total)
+        scale = 1.0 if counts.anchor_weight is None else counts.anchor_weight[rows]
+        weight = None if counts.weight is None else counts.weight[rows]
+        first = _shares(counts.anchor.rows(rows), scale, weight, tied)
+        other = _shares(counts.partner.rows(rows), None, weight, tied)
+        if own is not None:
+            own[:, subjects] = first
+        credit[subjects], total[subjects] = first[0] + other[0], first[1] + other[1]
+    return Tally(ahead, behind, level, credit, total, own)
 
 
 def _shares(
-    counts: PairCounts, partner: Role, rows: slice, tied: float | None
+    role: Role, scale: Floats | float | None, weight: Floats | None, tied: float | None
 ) -> tuple[Floats, Floats]:
-    """Parts of some rows in the numerator and the denominator."""
-    scale = 1.0 if counts.anchor_weight is None else counts.anchor_weight[rows]
-    one, other = counts.anchor.rows(rows), partner.rows(rows)
-    credit = one.concordant * scale + other.concordant
-    total = one.comparable * scale + other.comparable
-    if tied != 0 and one.tied.strides[0]:
-        equal = one.tied * scale + other.tied
+    """Parts of some rows in the numerator and the denominator, in one role."""
+    credit = np.multiply(role.concordant, 1.0 if scale is None else scale)
+    total = np.multiply(role.comparable, 1.0 if scale is None else scale)
+    if tied != 0 and role.tied.strides[0]:
+        equal = role.tied if scale is None else role.tied * scale
         if tied is None:
             total -= equal
         else:
             credit += tied * equal
-    if counts.weight is not None:
-        credit *= counts.weight[rows]
-        total *= counts.weight[rows]
+    if weight is not None:
+        credit *= weight
+        total *= weight
     return credit, total
 
 
@@ -157,7 +177,10 @@ def tally_events(
     moment = np.unique(time, return_inverse=True)[1]
     mass, pull = np.bincount(moment, w)[moment], np.bincount(moment, a * w)[moment]
     total = w * ((a * mass + pull) / 2 - a * own)
-    return Tally(0, 0, float(total.sum()) / 2, 0.5 * total, total)
+    anchored = w * a * (mass - own) / 2
+    return Tally(
+        0, 0, float(total.sum()) / 2, 0.5 * total, total, np.stack((0.5 * anchored, anchored))
+    )
 
 
 def tally_adjusted(same: SameTimePairs) -> Tally:
@@ -169,7 +192,7 @@ def tally_adjusted(same: SameTimePairs) -> Tally:
     Examples
     --------
     >>> tally_adjusted(SameTimePairs(3.0, 1.0, 5.0, 4.0, 2.0))
-    Tally(ahead=7.0, behind=4.0, level=6.0, credit=None, total=None)
+    Tally(ahead=7.0, behind=4.0, level=6.0, credit=None, total=None, anchored=None)
     """
     return Tally(
         same.concordant + 2 * same.events_tied,

@@ -10,12 +10,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._arrays import LARGEST, Bools, Floats, all_finite, dot, vector
+from .._estimated_g import EstimatedG, Pulls
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some
 from ..losses import Loss
 from ..surrogates import Setting, Surrogates
 from .details import standard_error
 
+_G_SOURCES = {
+    "test": "reverse Kaplan-Meier of the test outcomes, events first",
+    "train": "reverse Kaplan-Meier of the training outcomes, events first",
+    "given": "given by the caller",
+}
 #: Subjects whose contributions are squared together.
 _PIECE = 32_768
 #: Key of the support, where there are such subjects.
@@ -50,6 +56,8 @@ class TimeErrorDetails:
     #: How much each subject counts in the normaliser; None: as much as it weighs.
     share: Floats | None = None
     frequency: Floats | None = None
+    #: G of the weights, where it was estimated from these very subjects.
+    estimated_g: EstimatedG | None = None
 
     def __float__(self) -> float:
         return self.value
@@ -60,8 +68,16 @@ class TimeErrorDetails:
 
     @property
     def psi(self) -> Floats:
-        """First-order contribution of a subject: (weight loss - value share) / normalizer."""
-        return self._psi(slice(None))
+        """First-order contribution of a subject: (weight loss - value share) / normalizer.
+
+        Where G of its weights comes from the same subjects, with what a subject adds through G.
+        """
+        psi = self._psi(slice(None))
+        if self.estimated_g is not None:
+            # As weights change, so does a normaliser that is their sum.
+            pull = psi if self.share is None else self.loss * self.weight / self.normalizer
+            psi = psi + self.estimated_g.influence(Pulls.of_events(pull))
+        return psi
 
     def _psi(self, rows: slice) -> Floats:
         if self.share is None:  # a subject counts in the normaliser as much as it weighs
@@ -76,7 +92,7 @@ class TimeErrorDetails:
     @property
     def stderr(self) -> float:
         """Analytic standard error, reference set fixed."""
-        if self.frequency is not None:
+        if self.frequency is not None or self.estimated_g is not None:
             return standard_error(self.psi, self.frequency)
         n, square = self.loss.size, 0.0
         for start in range(0, n, _PIECE):  # without an array of contributions
@@ -174,6 +190,9 @@ def combine(
         if not (normalizer > 0 and weight.any()):
             refuse_empty(convention["method"], support)
         value = dot(weight, loss) / normalizer
+    if convention["method"] == "ipcw_d":
+        mass = float(weight.size) if average is None else float(average.sum())
+        support["mean_weight"] = float(weight.sum()) / mass if mass > 0 else 0.0
     support["largest_weight"] = _once(surrogates, "weight", lambda: surrogates.weight.max())
     if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
         support["largest_surrogate"] = _once(
@@ -185,7 +204,15 @@ def combine(
         late = dot(weight[rows], loss[rows])
         support[PAST_KEY] = late / total if total > 0 else 0.0
     frequency = setting.y.weight if setting.y.weighted else None
-    return TimeErrorDetails(value, convention, support, loss, weight, normalizer, share, frequency)
+    g = None if part else own_g(setting, convention["method"])
+    return TimeErrorDetails(
+        value, convention, support, loss, weight, normalizer, share, frequency, g
+    )
+
+
+def own_g(setting: Setting, method: str) -> EstimatedG | None:
+    """G of a method's weights, if it weights by 1/G and that comes from the same subjects."""
+    return setting.estimated_g if method == "ipcw_d" else None
 
 
 def _once(surrogates: Surrogates, name: str, find: Callable[[], Any]) -> float | None:
@@ -252,9 +279,7 @@ def convention(
     setting: Setting, method: str, rule: Loss, predicted: Any, normalize: str
 ) -> dict[str, Any]:
     """Say which definitions the number follows."""
-    censoring = "reverse Kaplan-Meier of the reference, events first, G(t-)"
-    if setting.censoring is not None:
-        censoring = "given by the caller, G(t-)"
+    censoring = f"{_G_SOURCES[setting.g_from]}, G(t-)"
     curves = isinstance(predicted, SurvivalCurves)
     convention: dict[str, Any] = {
         "method": method,
@@ -272,6 +297,7 @@ def convention(
             raise UndefinedMetricError("the normalised loss needs a reference time above zero")
     if method == "ipcw_d":
         convention |= {"normalize": normalize, "censoring": censoring}
+        convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
     if curves:
         convention |= {"interpolation": predicted.interpolation, "curve_tail": predicted.tail}
     return convention

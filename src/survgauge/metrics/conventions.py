@@ -35,6 +35,9 @@ class Convention:
         Probabilities are kept within [clip, 1 - clip] before logarithms.
     g_influence : {"estimated", "hazard"}
         How standard errors count the estimation of G.
+    g_source : {"test", "train"}
+        Whose censoring G describes: that of the test subjects, or of the training subjects where
+        they are given.
     """
 
     name: str
@@ -64,6 +67,9 @@ class Convention:
     #: Standard errors where G is estimated in sample: "estimated" differentiates G exactly,
     #: "hazard" writes 1/Y for 1/(Y - c) and counts tied events as at risk.
     g_influence: str = "estimated"
+    #: Whose censoring G describes: that of the "test" subjects, or of the "train"ing subjects where
+    #: they are given.
+    g_source: str = "test"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for a result's convention, with `convention` for the name."""
@@ -75,18 +81,25 @@ CONVENTIONS = {
     convention.name: convention
     for convention in (
         Convention("survgauge"),
+        Convention("paper", g_source="train"),
         Convention("riskregression", g_influence="hazard"),
-        Convention("sksurv", event_limit="right"),
-        Convention("torchsurv", event_limit="right", unweighted_divisor="n"),
+        Convention("sksurv", event_limit="right", g_source="train"),
+        Convention("torchsurv", event_limit="right", unweighted_divisor="n", g_source="train"),
         Convention(
             "survivaleval",
             survivor_limit="left",
             censored_at_t="event_free",
             unweighted_divisor="n",
+            g_source="train",
         ),
         Convention("pycox", g_ties="flipped", divisor="weights", integration="simpson", clip=1e-7),
         Convention(
-            "hazardous", g_ties="flipped", g_floor=0.05, event_limit="right", anchors_at_tau=True
+            "hazardous",
+            g_ties="flipped",
+            g_floor=0.05,
+            event_limit="right",
+            anchors_at_tau=True,
+            g_source="train",
         ),
     )
 }

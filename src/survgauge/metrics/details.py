@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, Ints, dot
+from .._estimated_g import Pulls
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ class Details:
     support: dict[str, Any] = field(default_factory=dict)
     psi: Floats | None = None
     frequency: Floats | None = None
+    #: Pulls of the weights, where G is that of more subjects and `psi` takes it as known.
+    pulls: Pulls | None = field(default=None, kw_only=True)
 
     def __float__(self) -> float:
         return self.value

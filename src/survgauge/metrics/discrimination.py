@@ -121,7 +121,8 @@ def concordance_index_details(
 ) -> Details:
     """`concordance_index` with its convention, support and standard error.
 
-    The contributions take G and the margin times as given, whatever they were estimated from.
+    The contributions include those through a G estimated from the same subjects; the margin times
+    are taken as given.
 
     Parameters
     ----------
@@ -171,7 +172,8 @@ def concordance_index(
         a = 1; a = 1/G(t_i-)^2; or Harrell's with every censored subject an event at its margin time
         (`surrogate_times`), pairs weighing the product of the two confidences (1 for events).
     y_train : outcomes, optional
-        Reference set for G and the margin times; without it the test outcomes themselves.
+        Reference set of the margin times, and of G under ``censoring="train"``; without it the test
+        outcomes themselves.
     tau : float, optional
         Pairs must start strictly before it. Later subjects stay in as partners.
     ties : {"risk", "none", "time", "all", "strict", "adjusted"}, optional
@@ -180,9 +182,10 @@ def concordance_index(
     convention : str or Convention, optional
         Another package's limits of G, tau and weights of margin pairs: sksurv, torchsurv,
         survivaleval, hazardous (for a risk F(tau | x)), pycox.
-    censoring : KaplanMeier or callable, optional
-        G for ``uno`` instead of the reference set's; a function G(t, side) of the subjects' times.
-        Events with G = 0 are no anchors; `concordance_index_details` counts them.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G of ``uno`` comes from: by default the test subjects; "train": `y_train`; a function
+        G(t, side) of the subjects' times. Events with G = 0 are no anchors;
+        `concordance_index_details` counts them.
     sample_weight : array-like of shape (n,), optional
         A pair weighs the product of its two weights; frequencies of the outcomes multiply.
 
@@ -228,7 +231,7 @@ def concordance_td_details(
     approximate: int | bool | None = None,
     **options: Any,
 ) -> Details:
-    """`concordance_td` with its convention, support and standard error (G taken as given).
+    """`concordance_td` with its convention, support and standard error.
 
     Where it is approximated, ``support["bound"]`` is the largest possible distance from the exact
     value.

@@ -138,20 +138,21 @@ def cumulative_dynamic_auc(
     times : array-like of shape (k,)
         Distinct times, in any order; they are returned sorted.
     y_train : outcomes, optional
-        Reference set for G; without it the test outcomes themselves.
+        Training outcomes: where G comes from under ``censoring="train"``.
     method : {"ipcw", "unweighted"}
         With or without the weights 1/G.
     convention : str or Convention, optional
         Another package's limits of G and controls: sksurv, torchsurv, survivaleval (somebody
         censored at t is a control), riskregression.
-    censoring : KaplanMeier or callable, optional
-        Instead of the reference set's G; a function G(t, side) of one time per subject, in which
-        case controls weigh 1/G(t | x).
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G comes from: by default the test subjects; "train": `y_train`; a function G(t, side)
+        of one time per subject, in which case controls weigh 1/G(t | x).
     on_unsupported : {"truncate", "raise", "nan"}
         What to do with times past the identified range, without cases or without controls: leave
         them out, refuse them, or return NaN there and for a mean that would need them.
-    stderr : {None, "fixed", "estimated"}
-        Standard errors that take G as given, or (in sample) as estimated from these subjects.
+    stderr : {None, "fixed", "estimated", "auto"}
+        Standard errors that take G as given, or as estimated from these subjects; "auto": the
+        latter wherever it is.
     sample_weight : array-like of shape (n,), optional
         A pair weighs the product of its two weights; frequencies of the outcomes multiply.
 
@@ -222,7 +223,7 @@ def _with_gaps(values: Any, supported: Bools) -> Any:
 
 
 def cumulative_dynamic_auc_details(
-    y_true: Any, risk_or_curves: Any, times: Any, *, stderr: str = "fixed", **options: Any
+    y_true: Any, risk_or_curves: Any, times: Any, *, stderr: str = "auto", **options: Any
 ) -> Details:
     """Mean of `cumulative_dynamic_auc` (at one time: that AUC) with its standard error.
 
@@ -240,7 +241,7 @@ def cumulative_dynamic_auc_details(
     >>> y = ([1, 2, 4, 5, 7], [1, 1, 1, 0, 1])
     >>> d = cumulative_dynamic_auc_details(y, [9, 4, 5, 1, 2], 3)
     >>> round(d.value, 4), round(d.stderr, 4), d.convention["stderr"]
-    (0.8333, 0.2013, 'G fixed')
+    (0.8333, 0.2013, 'G estimated in sample')
     """
     result = cumulative_dynamic_auc(y_true, risk_or_curves, times, stderr=stderr, **options)
     return result.details

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, vector
+from .._arrays import Floats, dot, vector
+from .._estimated_g import EstimatedG
+from .._g_source import WholeG, g_source
 from ..errors import InputError, one_of
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
@@ -15,6 +17,12 @@ from ..reference import Reference
 from .conventions import Convention
 
 POLICIES = ("truncate", "raise", "nan")
+#: Sources of G as results name them.
+G_SOURCES = {
+    "test": "test outcomes, in sample",
+    "train": "training outcomes",
+    "given": "given by the caller",
+}
 
 
 def check_policy(on_unsupported: object) -> None:
@@ -23,7 +31,7 @@ def check_policy(on_unsupported: object) -> None:
 
 
 class CensoringWeights:
-    """G of the reference set (or the caller's), read with the limits of a convention.
+    """G of the test subjects (or another), read with the limits of a convention.
 
     Parameters
     ----------
@@ -31,10 +39,11 @@ class CensoringWeights:
         Test outcomes.
     y_train : outcomes or Reference, optional
         Reference set; None: the test outcomes themselves.
-    censoring : KaplanMeier or callable, optional
-        Instead of the reference set's G; a function G(t, side) of one time per subject.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G comes from; a function G(t, side) is one of one time per subject. None: where the
+        convention takes it from.
     convention : Convention
-        Ties and limits.
+        Ties, limits, and the usual source of G.
     follow_up : float, optional
         Last test time, where `y` is only a part of the test set.
     """
@@ -47,15 +56,13 @@ class CensoringWeights:
         convention: Convention,
         follow_up: float | None = None,
     ) -> None:
-        if not (censoring is None or callable(censoring) or isinstance(censoring, KaplanMeier)):
-            raise InputError(
-                "censoring must be a KaplanMeier or a function G(t, side); "
-                f"got {type(censoring).__name__}"
-            )
+        #: "test", "train" or "given".
+        self.source = g_source(censoring, y_train is not None, convention.g_source)
         self.y, self.convention = y, convention
         self.reference = Reference(y) if y_train is None else Reference.of(y_train)
         self.in_sample = y_train is None
-        self._given = censoring
+        self._whole = censoring.km if isinstance(censoring, WholeG) else None
+        self._given: Any = censoring if self.source == "given" else None
         self._follow_up = follow_up
 
     @classmethod
@@ -79,11 +86,27 @@ class CensoringWeights:
             return self._given
         if self._given is not None:
             return None
+        if self._whole is not None:
+            return self._whole
+        known = self._followed
         if self.convention.g_ties == "flipped":
-            known = self.reference.y
-            weight = known.weight if known.weighted else None
-            return KaplanMeier.fit(Outcomes(known.time, ~known.event, weight))
-        return self.reference.censoring
+            return flipped_g(known.y)
+        return known.censoring
+
+    @cached_property
+    def _followed(self) -> Reference:
+        """The subjects that G is estimated from."""
+        return self.reference if self.source == "train" or self.in_sample else Reference(self.y)
+
+    @property
+    def own(self) -> bool:
+        """Whether G was estimated from these very subjects, and from nobody else."""
+        return self.source == "test" and self._whole is None
+
+    @cached_property
+    def estimated(self) -> EstimatedG | None:
+        """G as estimated from these very subjects; None: not, or not from them alone."""
+        return EstimatedG(self.y, **g_rules(self.convention)) if self.own else None
 
     def _read(self, t: Floats, side: str) -> Floats:
         if self.km is not None:
@@ -129,7 +152,8 @@ class CensoringWeights:
     def forget_tables(self) -> None:
         """Drop G and what it was made of, but not the weights; it comes back when asked for."""
         _ = self.event_weight, self.identified_until, self.last_time
-        self.__dict__.pop("km", None)
+        for name in ("km", "_followed", "estimated"):
+            self.__dict__.pop(name, None)
         self.reference.forget()
 
     def survivors(self, t: float) -> Floats:
@@ -138,6 +162,20 @@ class CensoringWeights:
         if self.km is not None:
             return self._read(np.asarray(float(t)), side)
         return self._read(np.full(len(self.y), float(t)), side)
+
+    def mean_weight(self, t: float | None, mass: Floats | None = None) -> float:
+        """Mean weight of the subjects in a score at `t`; without one, of a score of all events.
+
+        An event until `t` weighs 1/G, somebody observed longer 1/G(t), somebody censored before
+        nothing. Where G describes these subjects that is 1 on average, less what cannot be seen.
+        """
+        p = self.y.weight if mass is None else mass
+        weight = self.event_weight
+        if t is None:
+            return dot(p, weight) / float(p.sum())
+        g = self.survivors(t)
+        free = np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
+        return dot(p, np.where(self.y.time <= t, weight, free)) / float(p.sum())
 
     @cached_property
     def follow_up(self) -> float:
@@ -164,7 +202,19 @@ class CensoringWeights:
 
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""
-        source = "training outcomes" if not self.in_sample else "test outcomes, in sample"
-        if self._given is not None:
-            source = "given by the caller"
-        return {**self.convention.as_dict(), "censoring": source}
+        return {**self.convention.as_dict(), "censoring": G_SOURCES[self.source]}
+
+
+def g_rules(convention: Convention) -> dict[str, str]:
+    """Ties and limits of G, as `EstimatedG` takes them."""
+    return {
+        "ties": convention.g_ties,
+        "kind": convention.g_influence,
+        "event_limit": convention.event_limit,
+        "survivor_limit": convention.survivor_limit,
+    }
+
+
+def flipped_g(y: Outcomes) -> KaplanMeier:
+    """Kaplan-Meier on flipped flags: tied events stay at risk of censoring."""
+    return KaplanMeier.fit(Outcomes(y.time, ~y.event, y.weight if y.weighted else None))

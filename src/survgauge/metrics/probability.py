@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats
+from .._estimated_g import Pulls
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
-from ._brier import (
-    Logarithmic,
-    Rule,
-    Squared,
-    by_columns,
-    by_rows,
-    integral_with_influence,
-    integrals_with_influence,
-)
+from ._brier import Integral, by_columns, by_rows, integrals_with_influence
 from ._grid_rules import weighted_mean
 from ._status import Status, make_status
+from ._status_losses import Logarithmic, Rule, Squared
 from .conventions import Convention
 from .details import CurveResult, Details, standard_error
 
@@ -59,21 +53,22 @@ def brier_score(
     times : array-like of shape (k,)
         Distinct times in any order; the result has them sorted.
     y_train : outcomes or Reference, optional
-        Where G comes from; without it the test outcomes are their own reference, and standard
-        errors count the estimation of G.
+        Training outcomes: where G comes from under ``censoring="train"``.
     method : {"ipcw", "unweighted", "administrative"}
         Weights 1/G; or an average over the subjects of known status; or one over the subjects whose
         follow-up was not bound to end before t (Kvamme and Borgan 2023), for purely administrative
         censoring.
     convention : str or Convention, optional
-        Another package's ties, limits and divisors: sksurv, pycox, survivaleval, torchsurv,
-        hazardous, riskregression.
-    censoring : KaplanMeier or callable, optional
-        G instead of the reference set's; a function G(t, side) of one time per subject.
+        Another package's source of G, ties, limits and divisors: sksurv, pycox, survivaleval,
+        torchsurv, hazardous, riskregression; or paper, which is ours with the training set's G.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G comes from. By default from the test subjects, whose censoring it describes; its
+        estimation is then part of the standard errors. "train": from `y_train`. A function
+        G(t, side) of one time per subject may depend on the subject.
     censoring_times : array-like of shape (n,), optional
         Administrative censoring times of all subjects, for that method.
     on_unsupported : {"truncate", "raise", "nan"}
-        What to do with times past the follow-up of either set, or where G = 0.
+        What to do with times past the follow-up, or where G = 0.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
     follow_up : float, optional
@@ -321,19 +316,27 @@ def _curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> Cur
     """All times one by one, with their standard errors."""
     frequency = status.y.weight if status.y.weighted else None
     values, stderr = np.empty(status.times.size), np.empty(status.times.size)
-    psi = np.zeros(len(status.y))
-    for column in by_columns(status.scheme, curves, rule, status.estimated_g):
-        values[column.k] = column.value
-        stderr[column.k] = standard_error(column.psi, frequency)
-        np.multiply(column.psi, status.share[column.k], out=column.psi)
+    psi, event, survivors = np.zeros(len(status.y)), np.zeros(len(status.y)), np.zeros(values.size)
+    through = status.through_g
+    part = through is not None and through.estimated is None  # G is that of more subjects
+    for column in by_columns(status.scheme, curves, rule, through):
+        k, share = column.k, status.share[column.k]
+        values[k] = column.value
+        stderr[k] = standard_error(column.psi, frequency)
+        np.multiply(column.psi, share, out=column.psi)
         psi += column.psi
+        if column.pulls is not None and part:
+            event += share * column.pulls.event
+            survivors[k] = share * column.pulls.survivors[0]
+    pulls = Pulls(event, survivors, status.times) if part else None
     mean = weighted_mean(values, status.share)
     times = status.times
     if status.on_unsupported == "nan" and status.left_out.size:
         times = np.concatenate((times, status.left_out))
         values, stderr = _padded(values, times.size), _padded(stderr, times.size)
         mean = float("nan")
-    return CurveResult(times, values, mean, stderr, _details(status, curves, rule, loss, mean, psi))
+    details = _details(status, curves, rule, loss, mean, psi, pulls)
+    return CurveResult(times, values, mean, stderr, details)
 
 
 def _padded(values: Floats, size: int) -> Floats:
@@ -358,17 +361,28 @@ def _integral(status: Status, curves: SurvivalCurves, rule: Rule) -> float:
     if not status.common_g:
         columns = by_columns(status.scheme, curves, rule)
         return float(sum(status.share[column.k] * column.value for column in columns))
-    total, _ = by_rows(status.scheme, curves, rule)
+    total = by_rows(status.scheme, curves, rule)
     return float((total / status.scheme.divisor()) @ status.share)
 
 
 def _integral_details(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> Details:
+    return _all_integrals(status, curves, {loss: rule})[loss]
+
+
+def _all_integrals(
+    status: Status, curves: SurvivalCurves, rules: dict[str, Rule]
+) -> dict[str, Details]:
+    """Integrals of several losses: in one pass over the rows unless G depends on the subject."""
     _check_integrable(status)
-    if not status.common_g or status.estimated_g is not None:
-        return _curve(status, curves, rule, loss).details
-    values, psi = integral_with_influence(status.scheme, curves, rule, status.share)
-    mean = float("nan") if status.undefined else weighted_mean(values, status.share)
-    return _details(status, curves, rule, loss, mean, psi)
+    if not status.common_g:
+        return {loss: _curve(status, curves, rule, loss).details for loss, rule in rules.items()}
+    given = status.scheme, curves, list(rules.values()), status.share, status.through_g
+    found: list[Integral] = integrals_with_influence(*given)
+    details = {}
+    for (loss, rule), (values, psi, pulls) in zip(rules.items(), found, strict=True):
+        mean = float("nan") if status.undefined else weighted_mean(values, status.share)
+        details[loss] = _details(status, curves, rule, loss, mean, psi, pulls)
+    return details
 
 
 def integrated_scores(
@@ -382,22 +396,20 @@ def integrated_scores(
     [0.0467, 0.2108]
     """
     status, checked = make_status(y_true, curves, times, **options)
-    rules = {loss: Squared() if loss == "squared" else _logarithmic(status, None)
-             for loss in losses}  # fmt: skip
-    if not status.common_g or status.estimated_g is not None:
-        return {loss: _integral_details(status, checked, rule, loss)
-                for loss, rule in rules.items()}  # fmt: skip
-    _check_integrable(status)
-    found = integrals_with_influence(status.scheme, checked, list(rules.values()), status.share)
-    details = {}
-    for (loss, rule), (values, psi) in zip(rules.items(), found, strict=True):
-        mean = float("nan") if status.undefined else weighted_mean(values, status.share)
-        details[loss] = _details(status, checked, rule, loss, mean, psi)
-    return details
+    rules: dict[str, Rule] = {
+        loss: Squared() if loss == "squared" else _logarithmic(status, None) for loss in losses
+    }
+    return _all_integrals(status, checked, rules)
 
 
 def _details(
-    status: Status, curves: SurvivalCurves, rule: Rule, loss: str, value: float, psi: Floats
+    status: Status,
+    curves: SurvivalCurves,
+    rule: Rule,
+    loss: str,
+    value: float,
+    psi: Floats,
+    pulls: Pulls | None = None,
 ) -> Details:
     convention = status.describe(curves) | {"loss": loss}
     support = status.support(curves)
@@ -405,4 +417,6 @@ def _details(
         convention["clip"] = rule.clip
         support |= {"clipped": rule.clipped, "infinite_losses": rule.infinite}
     frequency = status.y.weight if status.y.weighted else None
-    return Details(value, convention, support, psi if np.isfinite(value) else None, frequency)
+    if not np.isfinite(value):
+        return Details(value, convention, support, None, frequency)
+    return Details(value, convention, support, psi, frequency, pulls=pulls)

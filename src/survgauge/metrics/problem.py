@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats, Ints, positive, to_numpy
+from .._g_source import WholeG, g_source
 from .._sorting import sorting_order
 from ..errors import InputError
 from ..nonparametric import KaplanMeier
@@ -37,6 +38,7 @@ class Problem:
     time: float
     on_unsupported: str = "truncate"
     tau: float | None = None
+    #: "test" (G of `y` itself, also where that is a group or a draw), "train", or the caller's G.
     censoring: Any = None
     options: dict[str, Any] = field(default_factory=dict)
     #: What ends the supported range; see `supported_until`.
@@ -74,6 +76,9 @@ class Problem:
         check_options(options)
         preset = convention_of(convention)
         reference = None if y_train is None else Reference.of(y_train)
+        source = g_source(censoring, reference is not None, preset.g_source)
+        if source != "given" and not isinstance(censoring, WholeG):
+            censoring = source
         weights = CensoringWeights(y, reference, censoring, preset)
         horizon, reason = supported_until(weights, min_g, min_at_risk)
         if time is None:
@@ -114,7 +119,7 @@ class Problem:
     def _censoring_of(self, rows: Ints) -> Any:
         """Return G of some of the subjects: a function may depend on the subject."""
         given, n = self.censoring, len(self.y)
-        if given is None or isinstance(given, KaplanMeier):
+        if given is None or isinstance(given, str | KaplanMeier | WholeG):
             return given
 
         def part(t: Floats, side: str) -> Any:

@@ -14,8 +14,9 @@ from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from ..reference import Reference
 from ..tails import check_tail
-from ._brier import Squared, by_columns
+from ._brier import by_columns
 from ._status import Status, make_status
+from ._status_losses import Squared
 from .densities import crps_details
 from .details import CurveResult, Details, standard_error
 from .probability import (
@@ -196,7 +197,7 @@ def brier_skill(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveRe
     """
     status, checked = make_status(y_true, curves, times, **options)
     base = reference_curves(status.weights.reference, len(status.y))
-    scheme, g = status.scheme, status.estimated_g
+    scheme, g = status.scheme, status.through_g
     frequency = status.y.weight if status.y.weighted else None
     losses, stderr = np.empty((2, status.times.size)), np.empty(status.times.size)
     psi = np.zeros((2, len(status.y)))

@@ -25,6 +25,7 @@ from ._time_error import (
     average_weight,
     combine,
     convention,
+    own_g,
     predicted_times,
     refuse_empty,
     share_of,
@@ -206,7 +207,8 @@ def errors_of(
         for k, part in enumerate(parts):
             totals[k].add(part)
             losses[k][rows] = part.loss
-            supports[k].add(part.support)
+            mass = rows.stop - rows.start if average is None else average[rows].sum()
+            supports[k].add(part.support, mass=float(mass))
             if part.weight.strides != (0,):  # they are not all one
                 if weights[k].strides == (0,):
                     weights[k] = np.ones(n)
@@ -219,7 +221,15 @@ def errors_of(
             refuse_empty(method, known)
         share, value = share_of(weight, average, None, method, normalize), total.above / total.below
         found[method] = TimeErrorDetails(
-            value, rules[method], known, loss, weight, total.below, share, frequency
+            value,
+            rules[method],
+            known,
+            loss,
+            weight,
+            total.below,
+            share,
+            frequency,
+            own_g(setting, method),
         )
     return found
 
@@ -286,7 +296,7 @@ def time_error(
     predicted : array-like of shape (n,) or SurvivalCurves
         Predicted times, or curves: absolute losses take their median, squared losses their mean.
     y_train : outcomes, optional
-        Reference set; without it the test outcomes are their own reference.
+        Reference set of the surrogates; without it the test outcomes are their own reference.
     method : str
         uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected or true.
     loss : str
@@ -299,9 +309,9 @@ def time_error(
         Area under Kaplan-Meier and how it goes on; see `surrogate_times`.
     normalize : {"n", "weights", "events"}
         Divisor of ``ipcw_d``: all subjects, the sum of weights, or the number of events.
-    censoring : KaplanMeier or callable, optional
-        G for ``ipcw_d``, instead of the reference set's; a function G(t, side) of one time per
-        subject.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G of ``ipcw_d`` comes from: by default the test subjects, with its estimation in the
+        standard error; "train": `y_train`; a function G(t, side) of one time per subject.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
     true_time : array-like of shape (n,), optional

@@ -16,7 +16,8 @@ from .batches import Batch
 from .bins import OwnSurvival
 from .chunks import Chunk
 from .columns import Columns, time_of_interest
-from .counts import Outline
+from .counts import FEW_TIMES, MOST_TIMES, Outline
+from .g_sums import moves_with_g, rules_of
 from .layout import located
 from .mean_curves import MeanCurves
 from .plan import Plan
@@ -42,7 +43,9 @@ class Accumulator:
         self._plan: Plan | None = plan
         self.fingerprint = plan.fingerprint
         self.rows = self.events = 0
-        self.outline = Outline(float(plan.settings.get("min_at_risk", 10)), plan.keep_curves)
+        at_risk = float(plan.settings.get("min_at_risk", 10))
+        most = MOST_TIMES if "uno" in plan.metrics else FEW_TIMES
+        self.outline = Outline(at_risk, plan.keep_curves, plan.follow, most)
         #: Rows seen, as sorted intervals [start, stop).
         self.seen: list[tuple[int, int]] = []
         self.past = (0, 0)
@@ -151,8 +154,12 @@ class Accumulator:
                 mae = [m for m in plan.sums if m.name == "mae_po"]
                 scored[HELD] = score_chunk(problem, held, mae)["mae_po"]
         for key, parts in scored.items():
-            cells = self.sums.setdefault(key, SumCells(parts, 0 if key == HELD else plan.n_boot))
-            cells.update(parts, chunk, None if key == HELD else counts, len(y))
+            if key not in self.sums:
+                bins = plan.bins if moves_with_g(key) else None
+                rules = rules_of(key, plan.problem.convention)
+                n_boot = 0 if key == HELD else plan.n_boot
+                self.sums[key] = SumCells(parts, n_boot, bins, rules)
+            self.sums[key].update(parts, chunk, None if key == HELD else counts, len(y))
 
     def _add_curves(self, chunk: Chunk) -> None:
         plan = self.plan

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._g_source import WholeG
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation.call import ANTOLINI_LIMIT, support_of
 from ..evaluation.cells import evaluate_group, score_of
+from ..evaluation.censoring_remarks import check_follow_up, check_weights
 from ..evaluation.census import Census
 from ..evaluation.result import NAN, Evaluation, Score
 from ..evaluation.verdict import BASELINE as BASELINE_NAME
@@ -61,9 +63,14 @@ def assemble(
         raise InputError("the outcomes changed between the two passes over them; run it again")
     if plan.problem.reference is None:
         raise InputError("a stream needs a reference set")
-    problem = make_problem(parts.outline, plan.problem.reference, plan.settings)
+    known = None if plan.follow else plan.problem.censoring
+    problem = make_problem(parts.outline, plan.problem.reference, plan.settings, known)
     census = _census(parts, problem)
     warnings = check_problem(problem, census) + check_sampling(parts.outline.fractional)
+    warnings += plan.remarks
+    if plan.follow:
+        counted = parts.outline.counts().outcomes()
+        warnings += check_follow_up(counted, problem, plan.metrics)
     sizes = {
         str(group): {"subjects": part.rows, "events": part.events}
         for group, part in parts.parts()
@@ -76,6 +83,7 @@ def assemble(
         found, remarks = work.all_cells((external or {}).get(group, {}))
         scores += found
         warnings += remarks
+    warnings += check_weights(scores)
     if plan.tails:
         warnings += _tails(parts, confidence or 0.95)
     models = tuple(plan.layout.predictions)
@@ -85,7 +93,7 @@ def assemble(
     y: Any = None
     if parts.columns is not None:
         y = parts.columns.outcomes()
-    whole = replace(problem, y=y, follow_up=None)
+    whole = _of_all(problem, y)
     return Evaluation(scores, whole, confidence, support, warnings, plan.seed, models, {}, unit)
 
 
@@ -110,6 +118,12 @@ def _census(parts: Accumulator, problem: Problem) -> Census:
     if past is None:
         raise InputError("the horizon changed while the stream was read; did the data change?")
     return Census(parts.rows, parts.events, past[0], past[1], parts.outline.last_time)
+
+
+def _of_all(problem: Problem, y: Any) -> Problem:
+    """Return the question with all subjects at hand, whose G is then their own."""
+    given = "test" if isinstance(problem.censoring, WholeG) else problem.censoring
+    return replace(problem, y=y, follow_up=None, censoring=given)
 
 
 class _Work:
@@ -234,7 +248,7 @@ class _Work:
     def _group(self, y: Outcomes, predictions: dict[str, Any], metrics: list[Metric]) -> None:
         remarks: list[EvaluationWarning] = []
         scores = evaluate_group(
-            replace(self.problem, y=y, follow_up=None),
+            _of_all(self.problem, y),
             predictions,
             self.group,
             metrics=metrics,

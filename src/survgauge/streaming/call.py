@@ -15,12 +15,14 @@ from .._random import check_seed
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.cells import BOOTSTRAP_LIMIT
+from ..evaluation.censoring_remarks import check_follow_up
 from ..metrics.skill import reference_curves
 from ..reference import Reference
 from .accumulator import Accumulator
 from .assemble import few_replicates, without_antolini
 from .counts import Outline
 from .engine import checked_workers, in_turn, merged
+from .g_sums import moves_with_g
 from .groups import GroupedAccumulator, GroupedOutline, last_time_of
 from .layout import Layout
 from .mean_curves import FollowUp
@@ -29,11 +31,14 @@ from .plan import (
     FORESIGHT,
     GroupPlan,
     Plan,
+    bins_of,
     check_conventions,
     check_settings,
     chosen_names,
+    g_of_stream,
     make_problem,
     reference_horizon,
+    whole_g,
 )
 from .sources import Item, Source, as_source
 from .sums import points_of
@@ -74,7 +79,7 @@ def evaluate_stream(
         Polars frame (also lazy), a DuckDB relation, a list of batches, or a function that returns
         an iterator over them. A batch is a mapping of columns, a frame or an Arrow batch. An
         iterator can be read only once, which suffices unless a metric has to know how long the
-        follow-up is before it scores the first subject.
+        follow-up is, or G of the test subjects, before it scores the first subject.
     y_train : outcomes, path or function
         Reference set: anything that `Outcomes.of` reads, or batches like the above (also an
         iterator), which are reduced to counts, with their frequencies if they have
@@ -223,7 +228,15 @@ class Ask:
 
     def foresight(self) -> list[str]:
         """Metrics that need a first pass over the outcomes."""
-        return [name for name in self.names if name in FORESIGHT]
+        weighted = self.follow
+        return [
+            name for name in self.names if name in FORESIGHT or (weighted and moves_with_g(name))
+        ]
+
+    @property
+    def follow(self) -> bool:
+        """Whether G is that of the test subjects."""
+        return g_of_stream(self.settings) == "test"
 
     @property
     def keep_outcomes(self) -> bool:
@@ -253,13 +266,20 @@ def first_pass(
 ) -> Outline:
     """Read the outcomes alone: how long the follow-up is, and who is at risk in the end."""
     if not source.again:
+        name = ask.foresight()[0]
+        what, instead = "how long the follow-up is", ""
+        if name not in FORESIGHT:
+            what = "G of the test subjects"
+            instead = ", pass censoring='train' or a KaplanMeier"
         raise InputError(
-            f"{ask.foresight()[0]} has to know how long the follow-up is before it scores the "
-            "first subject, and an iterator can be read only once: pass a list, a function that "
-            "returns a new iterator, a file or a frame, or leave the metric out"
+            f"{name} has to know {what} before it scores the first subject, and an iterator can be "
+            "read only once: pass a list, a function that returns a new iterator, a file or a "
+            f"frame{instead}, or leave the metric out"
         )
     columns = layout.outcome_columns
-    look = partial(outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes)
+    look = partial(
+        outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes, follow=ask.follow
+    )
     told = told or Told(None, source.rows)
     outline = merged(told.through(in_turn(look, source.items(columns), workers), "outcomes"))
     if outline is None:
@@ -268,12 +288,12 @@ def first_pass(
     return result
 
 
-def outline_item(item: Item, layout: Layout, at_risk: float, keep: bool) -> Outline:
+def outline_item(item: Item, layout: Layout, at_risk: float, keep: bool, follow: bool) -> Outline:
     """Look at the outcomes of a piece of the stream."""
     start = item.start
-    found = Outline(at_risk, keep)
+    found = Outline(at_risk, keep, follow)
     if layout.by is not None:
-        found = GroupedOutline(at_risk, keep, layout.by)
+        found = GroupedOutline(at_risk, keep, layout.by, follow)
     for batch in item.batches(layout.outcome_columns):
         if len(batch):
             labels = layout.labels(batch, start)
@@ -306,18 +326,25 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
     """Decide what every chunk is asked."""
     threshold = reference_horizon(reference, ask.settings)
     groups: dict[Any, GroupPlan] | None = None
+    bins, remarks = None, []
     if outline is None:
-        known = Outline(ask.at_risk)
-        known.update(reference.y, 0)  # stands in; no metric of this plan looks at the horizon
+        known = Outline(ask.at_risk, follow=ask.follow)
+        known.update(reference.y, 0)  # stands in; no metric of this plan looks at horizon or G
         problem = make_problem(known, reference, ask.settings)
         follow_up, keep_curves = None, False
     else:
         problem = make_problem(outline, reference, ask.settings)
         threshold = problem.horizon
+        if ask.follow:
+            bins = bins_of(outline, ask.names, problem.tau)
+            remarks = check_follow_up(outline.counts().outcomes(), problem, ask.names)
         follow_up = FollowUp.of(outline.outcomes()) if outline.keep else None
         keep_curves = outline.keep and outline.rows <= BOOTSTRAP_LIMIT
         if isinstance(outline, GroupedOutline):
-            groups = {label: _group_plan(label, own) for label, own in outline.groups.items()}
+            groups = {
+                label: _group_plan(label, own, ask, problem.tau)
+                for label, own in outline.groups.items()
+            }
     check_conventions(problem, ask.names)
     curves = any(hasattr(spec, "tail") for spec in layout.predictions.values())
     closed = problem.tau is not None and problem.tau <= reference.last_time
@@ -338,15 +365,20 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         held=points_of(baseline.held(), problem.tau) if ask.baseline else {},
         digest=None if outline is None else outline.digest,
         groups=groups,
+        follow=ask.follow and outline is None,
+        bins=bins,
+        remarks=tuple(remarks),
     )
 
 
-def _group_plan(label: Any, outline: Outline) -> GroupPlan:
+def _group_plan(label: Any, outline: Outline, ask: Ask, tau: float | None) -> GroupPlan:
     """Read off the first pass what scoring a group has to know."""
     return GroupPlan(
         last_time_of(label, outline),
         FollowUp.of(outline.outcomes()) if outline.keep else None,
         outline.keep and outline.rows <= BOOTSTRAP_LIMIT,
+        whole_g(outline, ask.settings) if ask.follow else None,
+        bins_of(outline, ask.names, tau) if ask.follow else None,
     )
 
 

@@ -30,7 +30,8 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
             "--train must be given where --test is a folder or --pred names a column of it: a "
             "stream needs its reference set"
         )
-    for flag, given in (("--sample-weight", args.sample_weight), ("--cluster", args.cluster)):
+    refused = ("--sample-weight", args.sample_weight), ("--cluster", args.cluster)
+    for flag, given in (*refused, ("--features", args.features)):
         if given is not None:
             raise InputError(
                 f"{flag} is not available in a stream; evaluate files that are read whole, "
@@ -54,6 +55,7 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
         "time": args.time,
         "tau": args.tau,
         "convention": args.convention,
+        "censoring": args.censoring,
         "weighted": not args.unweighted,
         "area": args.area,
         "tail": args.tail,

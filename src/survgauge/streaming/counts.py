@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Bools, Floats
-from ..errors import InputError
+from ..errors import InputError, SurvgaugeError
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
 from ..reference import Reference
 from .chunks import joined
+
+#: Distinct times of a stream that are told apart by G of its subjects.
+MOST_TIMES = 1 << 21
+#: The same where nothing but the horizon in the support depends on them.
+FEW_TIMES = 1 << 15
 
 
 class OutcomeCounts:
@@ -19,6 +24,11 @@ class OutcomeCounts:
 
     Everything that Kaplan-Meier, the censoring distribution and the reference set of an evaluation
     need of the outcomes.
+
+    Parameters
+    ----------
+    most : int, optional
+        Keep at most so many distinct times: where there are more, their last bits are rounded off.
 
     Examples
     --------
@@ -30,7 +40,10 @@ class OutcomeCounts:
     array([0.75 , 0.75 , 0.375, 0.   ])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        #: Bits of the times' mantissas that were dropped to stay below `most` distinct times.
+        self.dropped = 0
         self.times: Floats = np.empty(0)
         self.events: Floats = np.empty(0)
         self.total: Floats = np.empty(0)
@@ -46,6 +59,9 @@ class OutcomeCounts:
     def merge(self, other: OutcomeCounts) -> None:
         """Add the counts of another part."""
         other._settle()
+        if not other.times.size:
+            return
+        self.dropped = max(self.dropped, other.dropped)
         self._add(other.times, other.events, other.total)
 
     def _add(self, times: Floats, events: Floats, total: Floats) -> None:
@@ -61,12 +77,18 @@ class OutcomeCounts:
         parts = [(self.times, self.events, self.total), *self._waiting]
         times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = times.argsort(kind="stable")
-        times = times[order]
+        self._group(_without_bits(times[order], self.dropped), events[order], total[order])
+        while self.most is not None and self.times.size > self.most:
+            # One bit after the other: so the result does not depend on the order of the parts.
+            self.dropped += 1
+            self._group(_without_bits(self.times, self.dropped), self.events, self.total)
+        self._waiting, self._size = [], 0
+
+    def _group(self, times: Floats, events: Floats, total: Floats) -> None:
+        """Add up what has the same time."""
         first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
         self.times = times[first]
-        self.events = np.add.reduceat(events[order], first)
-        self.total = np.add.reduceat(total[order], first)
-        self._waiting, self._size = [], 0
+        self.events, self.total = np.add.reduceat(events, first), np.add.reduceat(total, first)
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()
@@ -109,6 +131,14 @@ class OutcomeCounts:
         return Reference(self.outcomes())
 
 
+def _without_bits(times: Floats, bits: int) -> Floats:
+    """Round times down by dropping the last bits of their mantissas."""
+    if not bits:
+        return times
+    mask = np.uint64(2**64 - 2**bits)
+    return (np.ascontiguousarray(times).view(np.uint64) & mask).view(np.float64)
+
+
 class Outline:
     """What depends on the whole test set: its size, its last times, and its outcomes if kept.
 
@@ -118,10 +148,19 @@ class Outline:
         The largest times are kept until this many subjects are at risk.
     keep : bool
         Whether to keep all outcomes (9 bytes a subject).
+    follow : bool
+        Whether to count the outcomes at each distinct time, for G of the test subjects.
+    most : int
+        Distinct times that are told apart then.
     """
 
-    def __init__(self, at_risk: float, keep: bool = False) -> None:
-        self.at_risk, self.keep = at_risk, keep
+    def __init__(
+        self, at_risk: float, keep: bool = False, follow: bool = False, most: int = MOST_TIMES
+    ) -> None:
+        self.at_risk, self.keep, self.follow = at_risk, keep, follow
+        self._counts = OutcomeCounts(most)
+        #: Rows instead of frequencies, where these differ.
+        self._row_counts = OutcomeCounts(most)
         self.rows = self.events = 0
         self.weighted = False
         #: Whether there are frequencies that are not whole.
@@ -147,6 +186,11 @@ class Outline:
         self._raise((y.time, y.event, y.weight if y.weighted else None))
         if self.keep:
             self._kept.append((start, y))
+        if self.follow:
+            if not y.weighted or y.weight.any():
+                self._counts.update(y)
+            if y.weighted:
+                self._row_counts.update((y.time, y.event))
 
     def merge(self, other: Outline) -> None:
         """Add what another part found."""
@@ -158,6 +202,14 @@ class Outline:
         self.digest = (self.digest + other.digest) % _MODULUS
         self._raise(other._top)
         self._kept += other._kept
+        self._counts.merge(other._counts)
+        self._row_counts.merge(other._row_counts)
+
+    def counts(self) -> OutcomeCounts:
+        """Events and subjects at each distinct time."""
+        if not self.follow:
+            raise SurvgaugeError("the outcomes of this stream were not counted")
+        return self._counts
 
     def _raise(self, found: tuple[Floats, Bools, Floats | None]) -> None:
         """Keep the last times, as many as there must be subjects at risk at the horizon."""
@@ -190,6 +242,10 @@ class Outline:
 
     def past(self, time: float) -> tuple[int, int] | None:
         """Subjects and events later than `time`; None where that reaches below what was kept."""
+        if self.follow:
+            counts = self._row_counts if self.weighted else self._counts
+            late = np.arange(len(counts)) >= counts.times.searchsorted(time, "right")
+            return int(counts.total[late].sum()), int(counts.events[late].sum())
         times, event, _ = self._top
         if times.size and times.min() > time and times.size < self.rows:
             return None

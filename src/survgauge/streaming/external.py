@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Floats, Ints
+from .._estimated_g import Pulls
+from .._g_source import WholeG
 from ..errors import UndefinedMetricError
 from ..metrics._concordance import Question, as_close_as, make_question
 from ..metrics._inversions import back
@@ -24,10 +26,13 @@ from ..metrics._pairs import pair_counts
 from ..metrics._support_sum import SupportSum
 from ..metrics._tally import Tally, tally_counts
 from ..metrics.details import Details
+from ..metrics.ipcw import g_rules
 from ..metrics.problem import Problem
 from ..outcomes import Outcomes
+from .g_sums import GBins, GSums
 from .memory import block_bytes
 from .moments import Moments
+from .plan import make_problem, whole_g
 from .spill import Piece, Spill, as_rows
 
 #: With fewer events a C below one half is no sign of anything (as in memory).
@@ -43,6 +48,8 @@ class ConcordanceMeasured:
     support: dict[str, Any]
     moments: Moments
     index: int
+    #: Sums by time, with their groups and rules, where G is that of the test subjects.
+    by_time: tuple[GSums, GBins, dict[str, str]] | None = None
     psi: None = None
     frequency: None = None
 
@@ -53,12 +60,18 @@ class ConcordanceMeasured:
 
     @property
     def stderr(self) -> float:
-        """Analytic standard error, G as given."""
-        return self.moments.stderr(self.pull)
+        """Analytic standard error."""
+        return self._stderr(self.pull)
 
     def stderr_against(self, other: Any) -> float:
         """Standard error of the difference from another model on the same subjects."""
-        return self.moments.stderr(self.pull - other.pull)
+        return self._stderr(self.pull - other.pull)
+
+    def _stderr(self, pull: Floats) -> float:
+        if self.by_time is None:
+            return self.moments.stderr(pull)
+        sums, bins, rules = self.by_time
+        return self.moments.stderr(pull, sums.more_variance(pull, bins, rules))
 
 
 class Blocks:
@@ -147,12 +160,14 @@ class External:
 
     def cells(self, plan: Any, whole: Any) -> dict[Any, dict[tuple[str, str], Any]]:
         """Return what computes each cell of each group: {group: {(model, metric): function}}."""
-        from .plan import make_problem
-
         if plan.problem.reference is None:
             return {}
-        problem = make_problem(whole.outline, plan.problem.reference, plan.settings)
-        return {group: self._cells(plan, problem, part) for group, part in whole.parts()}
+        known = None if plan.follow else plan.problem.censoring
+        problem = make_problem(whole.outline, plan.problem.reference, plan.settings, known)
+        return {
+            group: self._cells(part.plan, _of_part(problem, part), part)
+            for group, part in whole.parts()
+        }
 
     def _cells(self, plan: Any, problem: Problem, total: Any) -> dict[tuple[str, str], Any]:
         models = tuple(plan.layout.predictions)
@@ -172,7 +187,11 @@ class External:
         cells: dict[tuple[str, str], Any] = {}
         for name in self.names:
             known = {m for m in models if m not in undefined}
-            found_all = _attempt(blocks, name, problem, tuple(m for m in models if m in known))
+            used = tuple(m for m in models if m in known)
+            bins = None
+            if name == "uno" and isinstance(problem.censoring, WholeG):
+                bins = plan.bins or GBins(total.outline.counts())
+            found_all = _attempt(blocks, name, problem, used, bins)
             for model in models:
                 cells[model, name] = _Cell(found_all, model, undefined.get(model))
             self._fit.watch()
@@ -190,6 +209,15 @@ class External:
             self._fit.refuse(f"{what} their pairs takes", size)
 
 
+def _of_part(problem: Problem, part: Any) -> Problem:
+    """Return the question for a group, with its own G where G is that of the test subjects."""
+    plan = part.plan
+    if not isinstance(problem.censoring, WholeG):
+        return problem
+    own = whole_g(part.outline, plan.settings) if plan.follow else plan.problem.censoring
+    return replace(problem, censoring=own)
+
+
 class _Cell:
     """Give a cell, or raise why it is undefined."""
 
@@ -204,9 +232,11 @@ class _Cell:
         return self._found[self._model]
 
 
-def _attempt(blocks: Blocks, name: str, problem: Problem, models: tuple[str, ...]) -> Any:
+def _attempt(
+    blocks: Blocks, name: str, problem: Problem, models: tuple[str, ...], bins: GBins | None
+) -> Any:
     try:
-        return concordance_by_blocks(blocks, name, problem, models)
+        return concordance_by_blocks(blocks, name, problem, models, bins)
     except UndefinedMetricError as error:
         return error
 
@@ -226,21 +256,26 @@ def time_edges(pieces: list[Piece], rows: int, block_rows: int) -> Floats:
 
 
 def concordance_by_blocks(
-    blocks: Blocks, name: str, problem: Problem, models: tuple[str, ...]
+    blocks: Blocks,
+    name: str,
+    problem: Problem,
+    models: tuple[str, ...],
+    bins: GBins | None = None,
 ) -> dict[str, ConcordanceMeasured]:
-    """Count all pairs of all models, block against block."""
+    """Count all pairs of all models, block against block; `bins` where G is the subjects' own."""
     ranked = _Ranked(blocks.folder)
     support = SupportSum()
     last: Question | None = None
     for k, y, risks in blocks:
         last = _question(y, name, problem)
-        support.add(last._support())
+        support.add(last._support(), mass=float(y.weight.sum()))
         for model in models:
             ranked.write(k, model, last, as_close_as(last.convention, risks[model]))
     if last is None:
         raise UndefinedMetricError(f"method '{name}' has no subjects")
     moments = Moments(len(models) + 1)
     tallies = {m: Tally(0, 0, 0) for m in models}
+    sums = None if bins is None else GSums(len(models) + 1, bins)
     for k, y, risks in blocks:
         question = _question(y, name, problem)
         values = np.zeros((len(models) + 1, len(y)))
@@ -254,9 +289,18 @@ def concordance_by_blocks(
                     counted.later(ranked.read(other, model, "all"))
             tallies[model] = tallies[model] + counted.finish()
             values[i], values[-1] = counted.credit, counted.total
+            if bins is not None and sums is not None:
+                place, anchored = bins.place(y.time), 2.0 * counted.anchored  # 1/G^2
+                sums.update(i, place, y.event, values[i], Pulls.of_events(anchored[0]))
+                if i == 0:
+                    last_one = len(models)
+                    sums.update(last_one, place, y.event, values[-1], Pulls.of_events(anchored[1]))
         _add(moments, values, y)
+    by_time = None
+    if bins is not None and sums is not None:
+        by_time = sums, bins, g_rules(problem.convention)
     return {
-        model: _measured(last, tallies[model], support, moments, i)
+        model: _measured(last, tallies[model], support, moments, i, by_time)
         for i, model in enumerate(models)
     }
 
@@ -335,6 +379,8 @@ class _Counted:
         self.anchors = np.flatnonzero(pull > 0)
         self.pull, self.anchor_risk = pull[self.anchors], self.ranked[self.anchors]
         self.credit, self.total = np.zeros(risk.size), np.zeros(risk.size)
+        #: Credit and total of the pairs that start at a subject.
+        self.anchored = np.zeros((2, risk.size))
         self.sums = np.zeros(3)
 
     def earlier(self, theirs: Floats) -> None:
@@ -347,19 +393,23 @@ class _Counted:
     def later(self, theirs: Floats) -> None:
         """Count pairs of this block's anchors with a later block."""
         low, high, whole = _below(theirs, self.anchor_risk)
-        self.credit[self.anchors] += self.pull * (0.5 * (low + high))
-        self.total[self.anchors] += self.pull * whole
+        self.anchored[0, self.anchors] += self.pull * (0.5 * (low + high))
+        self.anchored[1, self.anchors] += self.pull * whole
         kinds = low, whole - high, high - low
         self.sums += [float((self.pull * kind).sum()) for kind in kinds]
 
     def finish(self) -> Tally:
         """Add the pairs within the block; return the totals of pairs that start in it."""
+        self.credit += self.anchored[0]
+        self.total += self.anchored[1]
         self.credit, self.total = back(self.credit, self.rows), back(self.total, self.rows)
+        self.anchored = np.stack([back(part, self.rows) for part in self.anchored])
         q = self.q
         counts = pair_counts(
             q.y.time, q.anchor, self.risk, anchor_weight=q.anchor_weight, weight=q.mass
         )
-        tally = tally_counts(counts, "risk")
+        tally = tally_counts(counts, "risk", anchored=True)
+        self.anchored += np.asarray(tally.anchored)
         self.credit += np.asarray(tally.credit)
         self.total += np.asarray(tally.total)
         ahead, behind, level = self.sums.tolist()
@@ -381,7 +431,12 @@ def _below(theirs: Floats, ours: Floats) -> tuple[Floats, Floats, float]:
 
 
 def _measured(
-    question: Question, tally: Tally, support: SupportSum, moments: Moments, index: int
+    question: Question,
+    tally: Tally,
+    support: SupportSum,
+    moments: Moments,
+    index: int,
+    by_time: tuple[GSums, GBins, dict[str, str]] | None,
 ) -> ConcordanceMeasured:
     """The value with convention and support, as in memory."""
     found = support.result()
@@ -392,7 +447,7 @@ def _measured(
             "longer"
         )
     details: Details = question.details(tally)
-    measured = ConcordanceMeasured(tally.value, details.convention, found, moments, index)
+    measured = ConcordanceMeasured(tally.value, details.convention, found, moments, index, by_time)
     found["pair_weight"] = float(tally.pairs)
     found["tied_share"] = float(tally.level / tally.pairs)
     wrong = tally.value + 1.96 * measured.stderr < 0.5 and found["events"] >= _FEW_EVENTS

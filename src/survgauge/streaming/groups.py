@@ -33,8 +33,8 @@ def last_time_of(label: Any, outline: Outline) -> float:
 class GroupedOutline(Outline):
     """What a first pass finds about all subjects, and about those of each group."""
 
-    def __init__(self, at_risk: float, keep: bool, by: LabelColumn | None) -> None:
-        super().__init__(at_risk, False)
+    def __init__(self, at_risk: float, keep: bool, by: LabelColumn | None, follow: bool) -> None:
+        super().__init__(at_risk, False, follow)
         self._by, self._keep_groups = by, keep
         self.groups: dict[Any, Outline] = {}
 
@@ -43,7 +43,7 @@ class GroupedOutline(Outline):
         self.update(y, start)
         for label, rows in labels.rows():
             if label not in self.groups:
-                self.groups[label] = Outline(self.at_risk, self._keep_groups)
+                self.groups[label] = Outline(self.at_risk, self._keep_groups, self.follow)
             self.groups[label].update(y[rows], start)
         check_groups_of(self.groups, self._by)
 

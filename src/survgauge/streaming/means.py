@@ -15,6 +15,9 @@ from ..metrics.details import Details
 from ..outcomes import Outcomes
 from .moments import Moments
 
+#: How conventions name a G that comes from the subjects of the call.
+_TEST_G = ("test outcomes", "reverse Kaplan-Meier of the test outcomes")
+
 
 class StreamedMean:
     """A metric that is a mean over subjects, from chunks of them.
@@ -54,6 +57,11 @@ class StreamedMean:
         """Score a chunk."""
         y = Outcomes.of(y_true, "y_true")
         details = self.metric(y, predicted, **self.options)
+        if str(details.convention.get("censoring", "")).startswith(_TEST_G):
+            raise InputError(
+                "metric weights by 1/G, and G of the test subjects cannot be had from a chunk of "
+                "them: pass censoring='train' with y_train, or a KaplanMeier"
+            )
         support = dict(details.support)
         if isinstance(details, TimeErrorDetails):
             share = details.weight if details.share is None else details.share

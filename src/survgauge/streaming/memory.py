@@ -18,7 +18,8 @@ from ..metrics._calibration_groups import NODES
 from .accumulator import CHUNK_ROWS, Accumulator
 from .batches import Batch
 from .columns import AT_TIME, RANKED
-from .counts import Outline
+from .counts import FEW_TIMES, MOST_TIMES, Outline
+from .g_sums import MOST_BINS, moves_with_g
 from .groups import GroupedAccumulator, GroupedOutline
 from .plan import Plan
 from .resident import give_back, resident
@@ -90,7 +91,8 @@ class Budget:
         held = resident()
         pages = source.page_bytes(columns) if hasattr(source, "page_bytes") else 0
         fixed, row = _PER_THREAD + pages, _SLACK * scoring_bytes(plan)
-        least = max(_LEAST_ROOM, int(fixed + 3 * row * _FEWEST_ROWS))
+        weights = g_bytes(plan, getattr(source, "rows", None), workers)
+        least = max(_LEAST_ROOM, int(fixed + 3 * row * _FEWEST_ROWS)) + weights
         room = self.limit - held
         if room < least:
             raise InputError(
@@ -98,10 +100,10 @@ class Budget:
                 "already (Python, its libraries, the reference set and what else is loaded), and "
                 f"the work takes {shown(least)} at least; give {shown(held + least)} or more"
             )
-        while workers > 1 and room < workers * (fixed + 3 * row * _FEWEST_ROWS):
+        while workers > 1 and room - weights < workers * (fixed + 3 * row * _FEWEST_ROWS):
             workers -= 1
         # A third of what is left is for scoring, the others for what is kept meanwhile.
-        rest = room - workers * fixed
+        rest = room - workers * fixed - weights
         rows = max(_FEWEST_ROWS, min(int(rest / 3 / workers / row), CHUNK_ROWS))
         if hasattr(source, "size"):
             source.size = min(source.size, rows)
@@ -219,6 +221,18 @@ def scoring_bytes(plan: Plan) -> int:
     sums = 9 * keys * (1 + models + plan.baseline) + 10 * plan.n_boot
     kept = 30 + 20 * models if plan.kept else 0
     return 120 + 16 * _values(plan) + 450 * curves + sums + kept
+
+
+def g_bytes(plan: Plan, rows: int | None, workers: int) -> int:
+    """Bytes that G of the test subjects takes: counts at its times, and sums by time."""
+    if not plan.follow or rows is None:  # of an unknown number, watched while it is read
+        return 0
+    metrics = {key_of(name) for name in plan.metrics if moves_with_g(name)}
+    most = MOST_TIMES if metrics or "uno" in plan.metrics else FEW_TIMES
+    times = min(rows, most)
+    models = len(plan.layout.predictions) + 1 + plan.baseline
+    sums = (workers + 2) * len(metrics) * models * 3 * 8 * min(times, MOST_BINS)
+    return 150 * times + sums
 
 
 def end_bytes(plan: Plan) -> int:

@@ -123,17 +123,18 @@ class Moments:
         pull[k], pull[-1] = 1.0, -self.ratio(k)
         return pull / self.total[-1]
 
-    def stderr(self, pull: Floats) -> float:
+    def stderr(self, pull: Floats, more: float = 0.0) -> float:
         """Standard error of a statistic to which a subject's numbers z contribute pull @ z.
 
-        That is sqrt(n/(n-1) sum psi^2) with psi = pull @ z, whose sum is zero.
+        That is sqrt(n/(n-1) sum psi^2) with psi = pull @ z, whose sum is zero; `more` is added to
+        the sum of squares.
         """
         n = self.count
         if not n > 1:
             return float("nan")
         used = np.flatnonzero(pull != 0)  # numbers of other models may be undefined
         part, square = pull[used], self.square[np.ix_(used, used)]
-        variance = float(part @ square @ part)
+        variance = float(part @ square @ part) + more
         # Where contributions cancel exactly only rounding errors are left.
         noise = _ROUNDING * float(np.abs(part) @ np.abs(square) @ np.abs(part))
         if variance <= noise:

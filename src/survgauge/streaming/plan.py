@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import LARGEST
+from .._g_source import WholeG, g_source
 from ..errors import InputError
+from ..metrics.conventions import convention_of
+from ..metrics.ipcw import flipped_g
 from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
@@ -21,6 +24,7 @@ from ..predictions import Prediction
 from ..reference import Reference
 from .columns import AT_TIME, RANKED
 from .counts import Outline
+from .g_sums import GBins, moves_with_g
 from .layout import Layout
 from .mean_curves import FollowUp
 from .sums import SamePrediction, is_sum
@@ -71,6 +75,9 @@ class GroupPlan:
     last_time: float
     follow_up: FollowUp | None
     keep_curves: bool
+    #: G of the group and where its sums go; None where G is not that of the test subjects.
+    g: WholeG | None = None
+    bins: GBins | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,12 @@ class Plan:
     digest: int | None = None
     #: Found by the first pass; None without one, or without groups.
     groups: dict[Any, GroupPlan] | None = None
+    #: Whether outcomes are counted while they are scored: G is theirs, but only needed in the end.
+    follow: bool = False
+    #: Where sums by time go, for standard errors that count the estimation of G.
+    bins: GBins | None = None
+    #: What the first pass says about the outcomes.
+    remarks: tuple[Any, ...] = ()
     _by_label: dict[Any, Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def for_group(self, label: Any) -> Plan:
@@ -116,8 +129,14 @@ class Plan:
                     )
                 own = self.groups[label]
                 problem = replace(self.problem, follow_up=own.last_time)
+                if own.g is not None:
+                    problem = replace(problem, censoring=own.g)
                 plan = replace(
-                    plan, problem=problem, follow_up=own.follow_up, keep_curves=own.keep_curves
+                    plan,
+                    problem=problem,
+                    follow_up=own.follow_up,
+                    keep_curves=own.keep_curves,
+                    bins=own.bins,
                 )
             # Not hashed anew: the reference set is large.
             plan.__dict__["fingerprint"] = f"{self.fingerprint} {label!r}"
@@ -131,6 +150,7 @@ class Plan:
         asked = (
             self.layout, self.metrics, self.seed, self.n_boot, self.baseline, problem.horizon,
             problem.time, problem.tau, problem.convention, problem.options, self.settings,
+            None if self.bins is None else (self.bins.events.tolist(), self.bins.edges.tolist()),
         )  # fmt: skip
         text = hashlib.sha256(repr(asked).encode())
         if known is not None:
@@ -180,12 +200,30 @@ def check_settings(settings: dict[str, Any], y_train: Any) -> None:
             "y_train must be given: a stream is evaluated against a fixed reference set, as its "
             "own outcomes are not known before the end"
         )
-    censoring = settings.get("censoring")
-    if censoring is not None and not isinstance(censoring, KaplanMeier):
+    if g_of_stream(settings) == "given" and not isinstance(settings["censoring"], KaplanMeier):
         raise InputError(
-            "censoring must be a KaplanMeier in a stream: a function of one time per subject "
-            "cannot tell which subjects a chunk holds"
+            "censoring must be 'test', 'train' or a KaplanMeier in a stream: a function of one "
+            "time per subject cannot tell which subjects a chunk holds"
         )
+
+
+def g_of_stream(settings: dict[str, Any]) -> str:
+    """Where G of a stream comes from: "test", "train" or "given"."""
+    usual = convention_of(settings.get("convention")).g_source
+    return g_source(settings.get("censoring"), True, usual)
+
+
+def whole_g(outline: Outline, settings: dict[str, Any]) -> WholeG:
+    """G of all subjects that were counted."""
+    counts = outline.counts()
+    if convention_of(settings.get("convention")).g_ties == "flipped":
+        return WholeG(flipped_g(counts.outcomes()))
+    return WholeG(counts.censoring())
+
+
+def bins_of(outline: Outline, metrics: tuple[str, ...], tau: float | None) -> GBins | None:
+    """Where the sums of metrics go that weight by G of the test subjects."""
+    return GBins(outline.counts(), tau) if any(map(moves_with_g, metrics)) else None
 
 
 def check_conventions(problem: Problem, metrics: tuple[str, ...]) -> None:
@@ -205,8 +243,16 @@ def reference_horizon(reference: Reference, settings: dict[str, Any]) -> float:
     return Problem.of(for_ever, reference, **settings).horizon
 
 
-def make_problem(outline: Outline, reference: Reference, settings: dict[str, Any]) -> Problem:
-    """Resolve horizon and time of interest from what a pass over the outcomes found."""
+def make_problem(
+    outline: Outline, reference: Reference, settings: dict[str, Any], g: Any = None
+) -> Problem:
+    """Resolve horizon and time of interest from what a pass over the outcomes found.
+
+    `g` is G of the test subjects where that is known already.
+    """
     top = outline.top()
+    if g_of_stream(settings) == "test":
+        known = g if isinstance(g, WholeG) else whole_g(outline, settings)
+        settings = {**settings, "censoring": known}
     problem = Problem.of(top, reference, **settings)
     return replace(problem, follow_up=float(top.time.max()))

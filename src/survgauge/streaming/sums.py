@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats
+from .._estimated_g import Pulls
 from ..curves import SurvivalCurves
 from ..errors import InputError, SurvgaugeError, UndefinedMetricError
 from ..inference import bootstrap_counts
@@ -24,9 +25,11 @@ from ..metrics import _time_error as time_error
 from ..metrics._support_sum import SupportSum
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric
+from ..outcomes import Outcomes
 from ..predictions import Prediction
 from ..surrogates import METHODS, Setting, Surrogates, make_setting
 from .chunks import Chunk
+from .g_sums import GBins, GSums
 from .moments import Moments
 
 
@@ -69,6 +72,10 @@ class Part:
     convention: dict[str, Any]
     support: dict[str, Any]
     undefined: str | None = None
+    #: What of a moves with weights 1/G: pulls, True for all of it, or None.
+    moving: Any = None
+    #: Whether s is the weight itself.
+    share_moves: bool = False
 
     def write(self, rows: slice, out: Floats) -> None:
         """Write a of some subjects."""
@@ -104,8 +111,17 @@ def points_of(curves: SurvivalCurves, tau: float | None) -> dict[str, float]:
 class SumCells:
     """All models under one metric (all models' a_i and the shared s_i), over all chunks so far."""
 
-    def __init__(self, models: Iterable[ModelName], n_boot: int = 0) -> None:
+    def __init__(
+        self,
+        models: Iterable[ModelName],
+        n_boot: int = 0,
+        bins: GBins | None = None,
+        rules: dict[str, str] | None = None,
+    ) -> None:
         self.models = tuple(models)
+        #: What an estimated G needs; None where G is not that of the test subjects.
+        self.bins, self._rules = bins, rules or {}
+        self.by_time = None if bins is None else GSums(len(self.models) + 1, bins)
         self.moments = Moments(len(self.models) + 1)
         self.convention: dict[ModelName, dict[str, Any]] = {}
         self.support = {model: SupportSum() for model in self.models}
@@ -128,8 +144,10 @@ class SumCells:
                 raise RuntimeError("models of one metric must share what they are divided by")
             shared = part.s
             self.convention.setdefault(model, part.convention)
-            self.support[model].add(_numbered(part.support, chunk), chunk.start)
+            mass = float(chunk.y.weight.sum())
+            self.support[model].add(_numbered(part.support, chunk), chunk.start, mass)
         listed = [parts[model] for model in self.models]
+        self._add_by_time(listed, shared, chunk.y)
 
         def fill(rows: slice, out: Floats) -> None:
             for k, part in enumerate(listed):
@@ -153,9 +171,44 @@ class SumCells:
         frequency = chunk.y.weight[present]
         self.moments.update(values[:, present] / frequency, frequency)
 
+    def _add_by_time(self, parts: list[Part], shared: Floats | None, y: Outcomes) -> None:
+        """Add to the sums by time and status, if G is estimated from the stream's subjects."""
+        if self.bins is None or self.by_time is None or shared is None:
+            return
+        # Under a horizon later outcomes are events at tau.
+        tau = next((p.convention.get("tau") for p in parts if p.loss is not None), None)
+        seen = y.restricted(tau)
+        time, event = seen.time, seen.event
+        rows: Any = slice(None)
+        alike = shared.strides == (0,)
+        if alike and all(part.moving is True for part in parts if part.loss is not None):
+            rows = np.flatnonzero(event)  # nobody else weighs anything
+            time, event = time[rows], event[rows]
+        place = self.bins.place(time)
+        moving: Any = None
+        values = np.empty(len(y))
+        for k, part in enumerate(parts):
+            if part.loss is not None:
+                with np.errstate(invalid="ignore"):
+                    part.write(slice(0, len(y)), values)
+                self.by_time.update(k, place, event, values[rows], part.moving)
+                moving = True if part.share_moves else None
+        if alike:
+            self.by_time.alike = float(shared[0])
+        else:
+            self.by_time.update(len(parts), place, event, shared, moving)
+
+    def stderr(self, pull: Floats) -> float:
+        """Standard error of a statistic to which a subject's numbers z contribute pull @ z."""
+        if self.bins is None or self.by_time is None:
+            return self.moments.stderr(pull)
+        return self.moments.stderr(pull, self.by_time.more_variance(pull, self.bins, self._rules))
+
     def merge(self, other: SumCells) -> None:
         """Add the chunks of another part."""
         self.moments.merge(other.moments)
+        if self.by_time is not None and other.by_time is not None:
+            self.by_time.merge(other.by_time)
         for model in self.models:
             self.support[model].merge(other.support[model])
             if model in other.convention:
@@ -217,13 +270,13 @@ class SumMeasured:
         """Analytic standard error, reference set fixed."""
         if not np.isfinite(self.value):
             return float("nan")
-        return self.cells.moments.stderr(self.pull)
+        return self.cells.stderr(self.pull)
 
     def stderr_against(self, other: Any) -> float:
         """Standard error of the difference from another model on the same subjects."""
         if not (np.isfinite(self.value) and np.isfinite(other.value)):
             return float("nan")
-        return self.cells.moments.stderr(self.pull - other.pull)
+        return self.cells.stderr(self.pull - other.pull)
 
 
 # -- a chunk -----------------------------------------------------------------------------------
@@ -281,7 +334,11 @@ def _mean_part(metric: Metric, problem: Problem, prediction: Prediction, strict:
             a = np.where(mass > 0, mass * value, 0.0)
     else:
         a = details.psi * mass.sum() + value * mass
-    return Part(1.0, a, mass, details.convention, details.support)
+    pulls = getattr(details, "pulls", None)
+    if pulls is not None:
+        total = mass.sum()
+        pulls = Pulls(pulls.event * total, pulls.survivors * total, pulls.times)
+    return Part(1.0, a, mass, details.convention, details.support, moving=pulls)
 
 
 def _time_errors(
@@ -358,7 +415,19 @@ def _model_errors(
             setting, made, rule, times, average, normalize, rules, dict(shared), part=True
         )
         share = details.weight if details.share is None else details.share
-        yield method, Part(details.weight, details.loss, share, rules, details.support)
+        moves = method == "ipcw_d" and setting.g_from == "test"
+        yield (
+            method,
+            Part(
+                details.weight,
+                details.loss,
+                share,
+                rules,
+                details.support,
+                moving=True if moves else None,
+                share_moves=moves and details.share is None,
+            ),
+        )
 
 
 def _numbered(support: dict[str, Any], chunk: Chunk) -> dict[str, Any]:

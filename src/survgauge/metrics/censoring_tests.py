@@ -1,0 +1,235 @@
+"""Tests of what weights 1/G assume: censoring independent of features, alike in two sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from .._arrays import Floats, numbers
+from .._partial_likelihood import PartialLikelihood
+from ..errors import InputError, UndefinedMetricError, name_some
+from ..nonparametric import KaplanMeier
+from ..outcomes import Outcomes
+from ..reference import Reference
+from .logrank import log_rank_test
+
+#: Follow-ups differ where the log-rank test has a smaller p-value than the first, and the mean
+#: follow-up differs by a larger share than the second.
+DIFFERENT_P, DIFFERENT_SHARE = 0.001, 0.10
+#: Curvatures of correlated features below this share of the largest count as none.
+_FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class CensoringTest:
+    """Whether features tell when subjects are censored.
+
+    Attributes
+    ----------
+    p_value, statistic : float
+        Score test of a Cox model for the censoring times: chi-squared with `degrees` degrees of
+        freedom if no feature matters.
+    degrees : int
+        Number of features that vary and are not combinations of others.
+    features : tuple of dict
+        One row per feature: feature, z (positive: larger values are censored earlier) and p_value,
+        each feature by itself.
+    subjects, censored : int
+        Subjects, and how many of them are censored.
+    """
+
+    p_value: float
+    statistic: float
+    degrees: int
+    features: tuple[dict[str, Any], ...]
+    subjects: int
+    censored: int
+
+    def __float__(self) -> float:
+        return self.p_value
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table of features as plain data, the strongest first."""
+        return sorted(self.features, key=lambda row: -abs(row["z"]))
+
+    def __str__(self) -> str:
+        shown = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        test = f"{shown}, chi-squared {self.statistic:.1f} on {self.degrees} degrees of freedom"
+        if self.p_value >= 0.01:
+            return (
+                f"No sign that censoring depends on the features ({test}; {self.censored} of "
+                f"{self.subjects} subjects are censored)."
+            )
+        strong = [row["feature"] for row in self.rows() if row["p_value"] < 0.01][:3]
+        named = f", most of all on {', '.join(strong)}" if strong else ""
+        return (
+            f"Censoring depends on the features{named} ({test}; {self.censored} of "
+            f"{self.subjects} subjects are censored). Metrics that weight by 1/G assume that it "
+            "does not: give them a G that depends on the subject (censoring=...)."
+        )
+
+
+def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
+    """Test whether features tell when subjects are censored.
+
+    Weights 1/G from Kaplan-Meier assume that censoring does not depend on what the models know of
+    the subjects. The score test of a Cox model for the censoring times (events end the
+    observation, and come first at equal times) checks that; it needs no fit and always has a value.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p) or frame
+        Features of the subjects: numbers without gaps.
+    y : outcomes
+        Their outcomes; anything that `Outcomes.of` reads. Weights are frequencies.
+    features : names, optional
+        Names of the columns; by default those of the frame, or x0, x1, ...
+
+    Returns
+    -------
+    CensoringTest
+        `p_value`, `statistic`, `degrees`, and each feature by itself; printed as a sentence.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If nobody is censored while others are still observed, or no feature varies.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 2))
+    >>> t, c = rng.exponential(10, 300), rng.exponential(10 * np.exp(-0.8 * x[:, 0]))
+    >>> result = censoring_test(x, (np.minimum(t, c), t <= c), features=["age", "size"])
+    >>> result.p_value < 0.001, result.rows()[0]["feature"]
+    (True, 'age')
+    """
+    names, values = _read(X, features)
+    outcomes = Outcomes.of(y)
+    if values.shape[0] != len(outcomes):
+        raise InputError(
+            f"X must have one row per subject; y has {len(outcomes)}, X has {values.shape[0]}"
+        )
+    present = outcomes.weight > 0
+    values, outcomes = values[present], outcomes.present()
+    censored = int((~outcomes.event).sum())
+    if not censored:
+        raise UndefinedMetricError("nobody is censored, so there is no censoring to test")
+    coded = _censoring_outcomes(outcomes, np.unique(outcomes.time))
+    order = coded.order()
+    coded = coded[order]
+    likelihood = PartialLikelihood(
+        coded.time, coded.event, coded.weight, values.T[:, order].copy(), "breslow"
+    )
+    start = likelihood.at(np.zeros(likelihood.scale.size))
+    statistic, degrees = _score_test(start.gradient, start.information)
+    if not degrees:
+        raise UndefinedMetricError(
+            "the features do not vary among those at risk when somebody is censored, so there is "
+            "nothing to test"
+        )
+    z = np.zeros(likelihood.used.size)
+    spread = np.diag(start.information)
+    z[likelihood.used] = np.divide(
+        start.gradient, np.sqrt(np.maximum(spread, 0)), out=np.zeros(spread.size), where=spread > 0
+    )
+    rows = tuple(
+        {"feature": name, "z": float(value), "p_value": float(chdtrc(1, value * value))}
+        for name, value in zip(names, z, strict=True)
+    )
+    p_value = float(chdtrc(degrees, statistic))
+    return CensoringTest(p_value, statistic, degrees, rows, len(outcomes), censored)
+
+
+def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
+    """Names and numbers of the features."""
+    names = None
+    if hasattr(X, "columns"):
+        names = [str(name) for name in X.columns]
+        X = {name: X[column] for name, column in zip(names, X.columns, strict=True)}
+    if isinstance(X, Mapping):
+        names = [str(name) for name in X]
+        words = [n for n, column in zip(names, X.values(), strict=True) if _is_text(column)]
+        if words:
+            raise InputError(
+                f"X must hold numbers; column {words[0]!r} holds words: make numbers of them "
+                "first, for example with pandas.get_dummies(X, drop_first=True)"
+            )
+        X = np.column_stack([np.asarray(column, dtype=np.float64) for column in X.values()])
+    values = numbers(X, "X", ndim=2).astype(np.float64, copy=False)
+    gaps = np.flatnonzero(~np.isfinite(values).all(axis=0))
+    if gaps.size:
+        raise InputError(
+            f"X must be finite; column(s) {name_some(gaps)} have NaN or infinite values: fill "
+            "them first"
+        )
+    if features is not None:
+        names = [str(name) for name in features]
+    names = [f"x{k}" for k in range(values.shape[1])] if names is None else names
+    if len(names) != values.shape[1]:
+        raise InputError(
+            f"features must name every column of X: {values.shape[1]}; got {len(names)} names"
+        )
+    return names, values
+
+
+def _is_text(column: Any) -> bool:
+    """Whether a column holds words or categories instead of numbers or flags."""
+    kind = np.asarray(column).dtype.kind
+    return kind not in "fiub"
+
+
+def _score_test(gradient: Floats, information: Floats) -> tuple[float, int]:
+    """Chi-squared statistic of the slopes at zero, and its degrees of freedom."""
+    size, directions = np.linalg.eigh(information)
+    kept = size > _FLAT * max(float(size.max(initial=0.0)), 0.0)
+    along = directions[:, kept].T @ gradient
+    return float((along * along / size[kept]).sum()), int(kept.sum())
+
+
+def _censoring_outcomes(y: Outcomes, grid: Floats) -> Outcomes:
+    """Outcomes of the censoring time on a grid of times: events just before censorings."""
+    code = 2.0 * grid.searchsorted(y.time) + ~y.event
+    return Outcomes(code, ~y.event, y.weight if y.weighted else None)
+
+
+@dataclass(frozen=True)
+class FollowUps:
+    """Mean follow-up of the test and the training subjects up to a time, and their p-value."""
+
+    test: float
+    train: float
+    until: float
+    p_value: float
+
+
+def differing_follow_ups(test: Any, train: Any, g: KaplanMeier | None = None) -> FollowUps | None:
+    """Compare how long two sets were followed; None where they do not differ noticeably.
+
+    Parameters
+    ----------
+    test, train : outcomes or Reference
+        The two sets.
+    g : KaplanMeier, optional
+        G of the test subjects, where it is known.
+    """
+    known, other = Reference.of(test), Reference.of(train)
+    own = known.censoring if g is None else g
+    until = min(own.last_time, other.censoring.last_time)
+    if not until > 0:
+        return None
+    ours, theirs = (km.mean(tau=until) for km in (own, other.censoring))
+    if not abs(ours - theirs) > DIFFERENT_SHARE * max(ours, theirs):
+        return None
+    grid = np.unique(np.concatenate((known.y.time, other.y.time)))
+    try:
+        result = log_rank_test(*(_censoring_outcomes(s.y, grid) for s in (known, other)))
+    except UndefinedMetricError:
+        return None
+    if not result.p_value < DIFFERENT_P:
+        return None
+    return FollowUps(ours, theirs, until, result.p_value)
