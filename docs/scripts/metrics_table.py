@@ -21,7 +21,7 @@ BESIDE = {
 }
 INTERVALS = {
     "analytic": "analytic",
-    "bootstrap-log": "bootstrap",
+    "own": "test inversion",
     "test": "none, the value is a p-value",
 }
 HEAD = """# Metrics
@@ -56,7 +56,7 @@ def bound(value: float) -> str:
 def interval_of(metric: dict[str, Any]) -> str:
     """Where the standard error comes from, and on which scale the interval is symmetric."""
     told = INTERVALS[metric["inference"]]
-    return told if metric["interval"] == "none" else f"{told}, {metric['interval']} scale"
+    return told if metric["interval"] in ("none", "own") else f"{told}, {metric['interval']} scale"
 
 
 def page_of(name: str) -> str:

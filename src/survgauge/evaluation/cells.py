@@ -148,8 +148,7 @@ def _evaluate_batch(
     confidence = plan.confidence
     replicates: dict[tuple[str, str], Floats] = {}
     if confidence is not None and problem.y.weight.sum() >= 2:  # one subject has no spread
-        n = len(problem.y)
-        drawn = [cell for cell in cells if plan.redrawn or _needs_bootstrap(*cell[1:], n)]
+        drawn = [cell for cell in cells if plan.redrawn or _needs_bootstrap(*cell[1:])]
         replicates = _replicates(problem, predictions, drawn, plan)
     clusters = problem.clusters
     if plan.many and confidence is None:  # nothing will be compared with the baseline
@@ -194,8 +193,14 @@ def score_of(
         size, freedom = _events(measured.support), float("inf")
         if clusters is not None:
             size, freedom = min(size, float(clusters.number)), clusters.freedom
-        arguments = found.value, stderr, confidence, metric.interval
-        found = interval(*arguments, size=size, freedom=freedom)
+        law = getattr(measured, "law", None)
+        if metric.interval == "own" and clusters is None:
+            low, high = (NAN, NAN) if law is None else law.limits(confidence)
+            found = Interval(found.value, measured.stderr, low, high, "own")
+        else:  # such a law knows independent subjects only
+            scale = "log" if metric.interval == "own" else metric.interval
+            arguments = found.value, stderr, confidence, scale
+            found = interval(*arguments, size=size, freedom=freedom)
     return Score(
         model,
         metric,
@@ -306,14 +311,11 @@ def _baseline(problem: Problem) -> Prediction:
     return Prediction(reference_curves(reference, len(problem.y)), None, None)
 
 
-def _needs_bootstrap(metric: Metric, measured: Measured | None, n: int) -> bool:
+def _needs_bootstrap(metric: Metric, measured: Measured | None) -> bool:
     """Whether a cell's interval comes from resampling although the reference is fixed."""
     if measured is None or metric.inference == "test" or not np.isfinite(measured.value):
         return False
-    if np.isnan(measured.stderr):
-        return True
-    cheap = n <= BOOTSTRAP_LIMIT or getattr(measured, "resample", None) is not None
-    return metric.inference == "bootstrap-log" and cheap
+    return metric.inference != "own" and bool(np.isnan(measured.stderr))
 
 
 def _replicates(
@@ -336,12 +338,8 @@ def _replicates(
             continue  # nobody was drawn: the replicate is undefined
         part: Problem | None = None
         members: dict[str, Prediction] = {}
-        for k, (model, metric, measured) in enumerate(drawn):
-            resample = None if redrawn else getattr(measured, "resample", None)
+        for k, (model, metric, _) in enumerate(drawn):
             try:
-                if resample is not None:
-                    values[b, k] = resample(counts)
-                    continue
                 if part is None:
                     part = problem.resampled(rows, counts[rows], reference)
                 if model not in members:

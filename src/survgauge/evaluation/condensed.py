@@ -26,6 +26,8 @@ class Condensed:
     against: dict[str, float] = field(default_factory=dict)
     psi: Floats | None = None
     frequency: Floats | None = None
+    #: Of a metric whose interval comes from one.
+    law: Any = None
 
     def __float__(self) -> float:
         return self.value
@@ -63,6 +65,7 @@ def condensed(
             psi = cell.psi
             stderr = float("nan") if psi is None else standard_error(psi, clusters=clusters)
         found[model] = Condensed(
-            model, float(cell.value), cell.convention, cell.support, stderr, against
-        )
+            model, float(cell.value), cell.convention, cell.support, stderr, against,
+            law=getattr(cell, "law", None),
+        )  # fmt: skip
     return found

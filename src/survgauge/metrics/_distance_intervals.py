@@ -120,21 +120,27 @@ class SmoothGap:
     x: Floats
     gap: Floats
     weight: Floats
-    #: Errors of the gap at each point, (draws, points), and of the mean over the subjects.
-    errors: Floats
-    spread: Floats
+    #: Errors of the gap at the points are `basis` (points, q) times standard normal numbers.
+    basis: Floats
+    #: Standard error of the mean over the subjects, were the gaps known.
+    spread: float
 
     @classmethod
     def of(
         cls, value: float, x: Floats, gap: Floats, weight: Floats, change: Floats,
         covariance: Floats, spread: float,
     ) -> SmoothGap:  # fmt: skip
-        """Draw the errors; `change` is (points, q), `covariance` (q, q)."""
+        """Errors are `change` (points, q) times numbers of the covariance (q, q)."""
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, values.size + 1))
-        errors = np.einsum("dq,pq->dp", numbers[:, :-1], np.einsum("pk,kq->pq", change, root))
-        return cls(value, x, gap, weight / weight.sum(), errors, spread * numbers[:, -1])
+        basis = np.einsum("pk,kq->pq", change, root)
+        return cls(value, x, gap, weight / weight.sum(), basis, spread)
+
+    def _errors(self) -> tuple[Floats, Floats]:
+        """Drawn errors at the points, (draws, points), and of the mean, (draws,)."""
+        size = self.basis.shape[1] + 1
+        numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
+        return np.einsum("dq,pq->dp", numbers[:, :-1], self.basis), self.spread * numbers[:, -1]
 
     def distance(self, size: float, errors: Floats | float = 0.0) -> Floats:
         """Mean distance of a curve with `size` times the gap, and with errors."""
@@ -147,26 +153,27 @@ class SmoothGap:
     @property
     def expected_if_calibrated(self) -> float:
         """Mean of the estimate for a perfect model."""
-        return float(self._drawn(0.0).mean())
+        return float(self.distance(0.0, self._errors()[0]).mean())
 
     @property
     def stderr(self) -> float:
         """Spread of the estimate, were the curve found the true one."""
-        return float(np.std(self._drawn(1.0), ddof=1))
+        return float(np.std(self._drawn(1.0, *self._errors()), ddof=1))
 
-    def _drawn(self, size: float) -> Floats:
-        return np.maximum(self.distance(size, self.errors) + min(size, 1.0) * self.spread, 0.0)
+    def _drawn(self, size: float, errors: Floats, mean: Floats) -> Floats:
+        return np.maximum(self.distance(size, errors) + min(size, 1.0) * mean, 0.0)
 
     def limits(self, confidence: float) -> tuple[float, float]:
         """Confidence limits of the mean distance, within 0 and 1."""
-        if not np.isfinite(self.errors).all():
+        if not (np.isfinite(self.basis).all() and np.any(self.basis)):
             return float("nan"), float("nan")
+        errors = self._errors()
 
         def above(size: float) -> float:
-            return float(np.mean(self._drawn(size) >= self.value))
+            return float(np.mean(self._drawn(size, *errors) >= self.value))
 
         def below(size: float) -> float:
-            return float(np.mean(self._drawn(size) <= self.value))
+            return float(np.mean(self._drawn(size, *errors) <= self.value))
 
         low, high = inverted(above, below, 1.0, 1.0 - confidence)
         low, high = float(self.distance(low)), float(self.distance(high))

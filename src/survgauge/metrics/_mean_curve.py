@@ -365,8 +365,8 @@ def cross_products(a: Floats, b: Floats) -> Floats:
 
 def gap_influence(
     y: Outcomes, curves: SurvivalCurves, lines: Lines, table: RiskInfluence, stop: float
-) -> tuple[Floats, float]:
-    """First-order contributions to the mean squared gap, and its standard error.
+) -> tuple[Floats, Floats, Floats]:
+    """First-order contributions to the mean squared gap; the gap at points, and its covariance.
 
     At points t_1..t_T the gap D = mean curve - Kaplan-Meier is a mean of contributions psi_i(t), so
     about normal with covariance V = sum psi psi'. The mean of D^2 then has the variance
@@ -395,4 +395,4 @@ def gap_influence(
     # Contributions are deviations from their average.
     psi -= y.weight * (average @ gap) if y.weighted else average @ gap
     psi *= 2.0 / points.size
-    return psi, gap_stderr(gap, square - total * np.outer(average, average))
+    return psi, gap, square - total * np.outer(average, average)

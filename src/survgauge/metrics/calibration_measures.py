@@ -22,11 +22,13 @@ from ._calibration_inputs import (
 )
 from ._checks import check_curves, read_curves
 from ._cox import TIES, CoxRegression
+from ._distance_intervals import SquaredGap
 from ._mean_curve import (
     Gap,
     Lines,
     RiskInfluence,
     gap_influence,
+    gap_stderr,
     mean_curve,
     squared_gap,
     trapezoid_gap,
@@ -50,6 +52,8 @@ class KMCalibrationDetails(Details):
 
     _stderr: float = float("nan")
     _gap: Gap | None = None
+    #: How the distance varies; None where that is not known.
+    law: SquaredGap | None = None
 
     @cached_property
     def _curves(self) -> tuple[Floats | None, Floats | None, Floats | None]:
@@ -136,10 +140,11 @@ def km_calibration_details(
     km = KaplanMeier.from_table(table)
     value, end, gap = _distance(lines, km, stop, convention)
     psi: Floats | None = None
-    stderr = float("nan")
+    stderr, law = float("nan"), None
     if convention == "survgauge":
         influence = RiskInfluence.of(table, stop, km)
-        psi, stderr = gap_influence(y, curves, lines, influence, stop)
+        psi, points, covariance = gap_influence(y, curves, lines, influence, stop)
+        stderr, law = gap_stderr(points, covariance), SquaredGap.of(value, points, covariance)
         if len(y) < len(given):
             own, psi = psi, np.zeros(len(given))
             psi[given.weight > 0] = own
@@ -148,7 +153,9 @@ def km_calibration_details(
     support["past_curves"] = float(np.mean(curves.last_time < stop))
     support["past_curve"] = share_of_length(curves, stop, y.weight if y.weighted else None)
     weight = given.weight if given.weighted else None
-    return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap)
+    if law is not None:
+        support["expected_if_calibrated"] = law.expected_if_calibrated
+    return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap, law)
 
 
 def _distance(

@@ -72,9 +72,10 @@ class Metric:
         The least that a prediction must offer.
     proper : str
         Whether telling the truth is optimal, and under which condition.
-    inference : {"analytic", "bootstrap", "bootstrap-log", "test"}
-        Where its standard error comes from; a test's value is a p-value and has none.
-    interval : {"normal", "log", "logit", "none"}
+    inference : {"analytic", "bootstrap", "own", "test"}
+        Where its standard error comes from; a test's value is a p-value and has none. What is
+        measured with inference "own" has a `law` that gives the interval.
+    interval : {"normal", "log", "logit", "own", "none"}
         On which scale its interval is symmetric; by default what keeps it in its range.
     takes_sample_weight : bool
         Whether `compute` heeds the sampling weights of the problem; otherwise the metric is
@@ -102,7 +103,9 @@ class Metric:
         if self.inference == "test":
             return "none"
         low, high = self.range
-        if self.inference == "bootstrap-log" or (low, high) == _POSITIVE:
+        if self.inference == "own":
+            return "own"
+        if (low, high) == _POSITIVE:
             return "log"
         return "logit" if (low, high) == _UNIT else "normal"
 
@@ -303,19 +306,20 @@ def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 
 @dataclass(frozen=True)
-class Resampled(Details):
-    """Details of a metric that knows its value on resampled subjects without a new fit."""
+class Distance(Details):
+    """Details of a distance that cannot be negative, with the law that its interval comes from."""
 
-    #: Value had subject i been drawn counts[i] times.
-    resample: Callable[[Floats], float] | None = None
+    law: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "resample": None}  # a closure, only needed while evaluating
+    @property
+    def stderr(self) -> float:
+        """Spread of the estimate, were the gap found the true one."""
+        return float("nan") if self.law is None else float(self.law.stderr)
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
     r = integrated_calibration_index(problem.y, prediction.curves, _supported_time(problem))
-    return Resampled(r.ici, r.convention, r.support, r.psi, r.frequency, r.resampled)
+    return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
 
 _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
@@ -348,10 +352,10 @@ _OTHERS: tuple[tuple[Any, ...], ...] = (
      "curves", "no", "D'Agostino and Nam (2003), variance under the prediction", "test", "",
      _one_calibration),
     ("km_calibration", "Squared distance of the mean curve from Kaplan-Meier", "lower",
-     _POSITIVE, "curves", "no", "Qi et al. (2023)", "bootstrap-log", "",
+     _UNIT, "curves", "no", "Qi et al. (2023)", "own", "",
      _whole_curve(km_calibration_details)),
     ("ici", "Integrated calibration index at the time of interest", "lower", _UNIT, "curves",
-     "no", "Austin et al. (2020), Statistics in Medicine 39", "bootstrap-log", "", _ici),
+     "no", "Austin et al. (2020), Statistics in Medicine 39", "own", "", _ici),
 )  # fmt: skip
 
 _TAKES_SAMPLE_WEIGHT = (

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints, dot
+from .._arrays import Floats, Ints, dot, probability
 from .._partial_likelihood import PartialLikelihood
 from .._risk_sets import product
+from .._sorting import sorting_order
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
@@ -26,6 +27,7 @@ from ._calibration_inputs import (
 from ._calibration_kernels import weighted_quantile
 from ._checks import read_curves
 from ._cox import TIES, CoxRegression
+from ._distance_intervals import SmoothGap
 from .details import standard_error
 
 # Where Harrell puts the knots: quantiles of the covariate.
@@ -37,6 +39,8 @@ _KNOTS = {
 #: Subjects whose spline columns are made together.
 _PART = 65_536
 _CURVE_POINTS = 100
+#: Subjects by which the law of the mean distance is told.
+_POINTS = 64
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,10 @@ class ICIResult:
         is almost perfect the errors are not normal any more: use `resampled`.
     frequency : ndarray of shape (n,) or None
         The outcomes' frequencies, where given.
+    expected_if_calibrated : float
+        What `ici` is on average for a perfect model with as many subjects: the smooth curve of the
+        outcomes varies, and its distance from the diagonal is never negative. NaN without an event
+        by the time.
     convention, support : dict
         Which definitions the numbers follow; what the data covered.
     """
@@ -74,6 +82,18 @@ class ICIResult:
     convention: dict[str, Any]
     support: dict[str, Any]
     _smooth: _Smooth
+    #: How `ici` varies; None without an event by the time.
+    law: SmoothGap | None = None
+
+    @property
+    def expected_if_calibrated(self) -> float:
+        """What `ici` is on average for a perfect model with as many subjects."""
+        return float(self.support["expected_if_calibrated"])
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Confidence limits of what `ici` would be with infinitely many subjects."""
+        level = probability(confidence, "confidence")
+        return (float("nan"), float("nan")) if self.law is None else self.law.limits(level)
 
     def __float__(self) -> float:
         return self.ici
@@ -191,11 +211,16 @@ def integrated_calibration_index(
         "ties": ties,
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
-    support |= {"moved_from_0_or_1": smooth.moved, "converged": smooth.fit.converged}
+    law = smooth.law(ici)
+    support |= {
+        "moved_from_0_or_1": smooth.moved,
+        "converged": smooth.fit.converged,
+        "expected_if_calibrated": float("nan") if law is None else law.expected_if_calibrated,
+    }
     return ICIResult(
         ici, float(e50), float(e90), largest, np.subtract(1.0, s, out=s), observed, grid,
         smooth.at(1 - grid), psi, y.weight if y.weighted else None, convention, support,
-        smooth,
+        smooth, law,
     )  # fmt: skip
 
 
@@ -306,6 +331,28 @@ class _Smooth:
         change += gap
         change *= self.weight
         return change
+
+    def law(self, ici: float) -> SmoothGap | None:
+        """How the mean distance varies, from subjects at even ranks of the prediction."""
+        if not self.hazard > 0:
+            return None
+        order = sorting_order(self.s)
+        weight = np.ones(order.size) if self.weights is None else self.weights[order]
+        if order.size > _POINTS:
+            end = np.cumsum(weight)
+            ranks = (np.arange(_POINTS) + 0.5) * (end[-1] / _POINTS)
+            order, weight = order[end.searchsorted(ranks)], np.ones(_POINTS)
+        x = log_log(self.s[order])[0]
+        columns = self._columns(x.copy())
+        gap = self.fit.log_risk(columns) + np.log(self.hazard) - x
+        change = np.vstack((columns - self.fit.mean[:, None], np.full(x.size, 1 / self.hazard))).T
+        influence = self.fit.influences(self.time)
+        covariance = np.einsum("an,bn,n->ab", influence, influence, self.weight)
+        size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - self.s[order]))
+        total = float(self.weight.sum())
+        spread = np.sqrt(np.average((size - ici) ** 2, weights=weight) / total)
+        covariance *= total / max(total - influence.shape[0], 1.0)
+        return SmoothGap.of(ici, x, gap, weight, change, covariance, float(spread))
 
     def resampled(self, counts: Floats) -> float:
         """Mean distance under other frequencies, by one Newton step."""

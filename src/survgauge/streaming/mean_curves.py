@@ -11,6 +11,7 @@ from .._arrays import Floats
 from ..curves import SurvivalCurves
 from ..errors import UndefinedMetricError
 from ..metrics._calibration_inputs import description
+from ..metrics._distance_intervals import SquaredGap
 from ..metrics._mean_curve import (
     Lines,
     RiskInfluence,
@@ -135,7 +136,9 @@ class MeanCurves:
             "censored": self.subjects - self.events,
             "past_curves": float(curves.times[-1] < stop),
         }
-        return GapMeasured(value, described, support, None, None, self, model, gap)
+        law = SquaredGap.of(value, gap, self.covariance(model, model))
+        support["expected_if_calibrated"] = law.expected_if_calibrated
+        return GapMeasured(value, described, support, None, None, self, model, gap, law)
 
     def _lines(self, model: str, stop: float) -> tuple[Lines, str]:
         grid, how = self.grids[model]
@@ -168,6 +171,7 @@ class GapMeasured(Details):
     sums: MeanCurves | None = None
     model: str = ""
     gap: Any = None
+    law: SquaredGap | None = None
 
     @property
     def stderr(self) -> float:
