@@ -103,8 +103,14 @@ def test_same_seed_same_intervals_and_none_without_confidence():
         sg.evaluate({"m": good}, y, metrics=names, random_state=seed, n_boot=20).rows()
         for seed in (1, 1, 2)
     )
-    assert [r["low"] for r in a] == [r["low"] for r in b]
-    assert a[0]["low"] != c[0]["low"]
+    assert [r["low"] for r in a] == [r["low"] for r in b] == [r["low"] for r in c]
+    redrawn = {"y_train": y, "metrics": ["mae_po"], "reference": "redrawn", "n_boot": 20}
+    a1, b1, c1 = (
+        sg.evaluate({"m": good}, y, random_state=seed, **redrawn).rows()[0]["low"]
+        for seed in (1, 1, 2)
+    )
+    assert a1 == b1
+    assert a1 != c1
     bare = sg.evaluate({"m": good}, y, metrics=names, confidence=None).rows()
     assert all(np.isnan(r["low"]) for r in bare)
     assert [r["value"] for r in bare] == [r["value"] for r in a]
