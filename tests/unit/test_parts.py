@@ -106,7 +106,7 @@ def test_pseudo_means_do_not_depend_on_the_pieces(seed, tail):
 
 def _many(n: int, m: int, where: object = None) -> SimpleNamespace:
     rng = np.random.default_rng(3)
-    grid = np.linspace(0.0, 12.0, m)
+    grid = np.linspace(0.0, 45.0, m)
     rate = rng.gamma(3.0, 0.06, n)
     survival = np.exp(-rate[:, None] * grid).astype(np.float32)
     if where is not None:
