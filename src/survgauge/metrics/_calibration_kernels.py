@@ -112,23 +112,27 @@ def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
     table = RiskTable.of(u)
     km = KaplanMeier.from_table(table)
-    g = KaplanMeier.from_table(table, censoring=True)
-    before_g = np.concatenate(([1.0], g.survival[:-1]))
+    before_g = _shifted(KaplanMeier.from_table(table, censoring=True).survival, 1.0)
     # C(u) = integral of dv / ((1-v)^2 G(v-)); only the last u can be 1, where C is infinite.
-    inside = table.times < 1
-    growth = 1.0 / (1.0 - np.concatenate(([0.0], table.times[inside])))
-    clock = np.cumsum(np.diff(growth) / before_g[inside])
-    weight = before_g.copy()
-    weight[inside] = growth[1:] / (1.0 + clock)
-    coverage = float(clock[-1] / (1.0 + clock[-1])) if inside[-1] else 1.0
+    inside = int(table.times.searchsorted(1.0))
+    growth = 1.0 / (1.0 - np.concatenate(([0.0], table.times[:inside])))
+    clock = np.cumsum(np.diff(growth) / before_g[:inside])
+    coverage = float(clock[-1] / (1.0 + clock[-1])) if inside == table.times.size else 1.0
+    clock += 1.0
+    before_g[:inside] = growth[1:] / clock
+    del growth, clock  # of many subjects each is as large as the outcomes
     after = 1.0 - km.survival
-    before = np.concatenate(([0.0], after[:-1]))
-    gap = np.maximum(np.abs(after - table.times), np.abs(before - table.times))
-    statistic = float((gap * weight).max())
+    gap = np.maximum(np.abs(after - table.times), np.abs(_shifted(after, 0.0) - table.times))
+    statistic = float((gap * before_g).max())
     root = np.sqrt(float(table.at_risk[0]))
     # Stephens' factor makes the limit law good from a few subjects on.
     p = bridge_tail((root + 0.12 + 0.11 / root) * statistic, coverage)
     return UniformDistance(statistic, float(gap.max()), p, coverage, float(table.times[-1]), km)
+
+
+def _shifted(values: Floats, first: float) -> Floats:
+    """Left limits of a step function at its jumps, from its values there."""
+    return np.concatenate(([first], values[:-1]))
 
 
 def jump_masses(km: KaplanMeier, bins: int) -> Floats:
