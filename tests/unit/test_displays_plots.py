@@ -78,7 +78,12 @@ SITUATIONS = {
     "nobody censored": (FOUR, sg.Outcomes(Y.time, np.ones(N)), {}, {"surrogates"}),
     "a horizon": (FOUR, Y, {"tau": 8.0}, set()),
     "frequencies": ({"good": GOOD, "t": TIMES}, ABSENT, {}, set()),
-    "two subjects": ({"good": GOOD[:2], "t": TIMES[:2]}, Y[:2], {}, {"surrogates", "smooth_calibration"}),
+    "two subjects": (
+        {"good": GOOD[:2], "t": TIMES[:2]},
+        Y[:2],
+        {},
+        {"surrogates", "smooth_calibration"},
+    ),
     "one time": (
         {"good": GOOD, "t": TIMES},
         sg.Outcomes(np.full(N, 5.0), Y.event),
