@@ -9,10 +9,13 @@ endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test lint test-fast test-slow test-peer fuzz mutate coverage bench bench-check docs clean
+.PHONY: test-lowest test-lowest-extras test-matrix
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
-	@echo "make test       lint, types, layers, unit and property tests, doctests"
+	@echo "make test       lint, types, layers, unit and property tests, doctests, lowest versions"
+	@echo "make test-matrix  the fast group on Python 3.10 to 3.13 where they are installed"
+	@echo "make test-lowest-extras  tests of the extras on their lowest versions"
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
 	@echo "make fuzz       random calls against loops and rules (SEED, MINUTES, CALLS, KIND, CASE)"
@@ -50,7 +53,10 @@ test-fast: $(VENV)/.test
 	bash tests/browser/chromium.sh
 	$(BIN)/python -m pytest -n 2 --doctest-modules -m "not slow and not peer"
 
-test: lint test-fast
+test: lint test-fast test-lowest
+
+test-lowest test-lowest-extras test-matrix: test-%:
+	PYTHON=$(PYTHON) bash tests/versions.sh $*
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
@@ -94,4 +100,4 @@ coverage-table: $(VENV)/.base
 	--jobs $(or $(JOBS),2) --seed $(or $(SEED),2026)
 
 clean:
-	rm -rf $(VENV) .venv-bench demo-output .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-bench .venv-lowest .venv-lowest-extras .venv-matrix demo-output .mypy_cache .ruff_cache .pytest_cache

@@ -16,6 +16,8 @@ from survgauge.cli import _parser
 from survgauge.evaluation.explanations import EXPLANATIONS
 from survgauge.evaluation.warnings import _REASONS
 
+pytest.importorskip("sklearn", reason="the preprocessor is public and needs scikit-learn")
+
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(sg.__file__).parent
 DOCS = ROOT / "docs"

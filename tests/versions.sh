@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Tests on other versions, each in an environment of its own.
+#   tests/versions.sh lowest         the base group on the lowest NumPy and SciPy
+#   tests/versions.sh lowest-extras  the tests of every extra on its lowest version
+#   tests/versions.sh matrix         the fast group on Python 3.10 to 3.13
+# A Python that is not there is named and left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PYTHON=${PYTHON:-python3}
+unset PYTHONPATH
+PIP=(-m pip install --quiet --disable-pip-version-check)
+
+# What runs with NumPy and SciPy alone and counts: the kernels, the metrics, the contracts.
+BASE=(
+  tests/contract tests/property/test_pseudo_observations.py tests/property/test_time_errors.py
+  tests/reference
+  tests/unit/test_adapters.py tests/unit/test_antolini.py tests/unit/test_antolini_bounds.py
+  tests/unit/test_auc_kernel.py tests/unit/test_calibration.py tests/unit/test_cox.py
+  tests/unit/test_curves.py tests/unit/test_densities.py tests/unit/test_discrimination.py
+  tests/unit/test_dynamic_auc.py tests/unit/test_evaluation.py tests/unit/test_inference.py
+  tests/unit/test_logrank.py tests/unit/test_nonparametric.py tests/unit/test_numbers.py
+  tests/unit/test_outcomes.py tests/unit/test_pairs.py tests/unit/test_parts.py
+  tests/unit/test_probability.py tests/unit/test_random.py tests/unit/test_residuals.py
+  tests/unit/test_smooth_calibration.py tests/unit/test_sorting.py tests/unit/test_streaming.py
+  tests/unit/test_time_errors.py
+)
+# Tests that need an extra.
+EXTRAS=(
+  tests/contract tests/unit/test_adapters.py tests/unit/test_censor_command.py
+  tests/unit/test_censoring.py tests/unit/test_cli.py tests/unit/test_datasets.py
+  tests/unit/test_datasets_packages.py tests/unit/test_displays.py tests/unit/test_displays_plots.py
+  tests/unit/test_experiment_cells.py tests/unit/test_experiment_dask.py
+  tests/unit/test_experiment_results.py tests/unit/test_experiment_run.py tests/unit/test_mimic.py
+  tests/unit/test_models_classical.py tests/unit/test_models_torch.py tests/unit/test_outcomes.py
+  tests/unit/test_preprocessing.py tests/unit/test_report.py tests/unit/test_scorers.py
+  tests/unit/test_streaming_command.py tests/unit/test_streaming_dask.py
+  tests/unit/test_streaming_parity.py
+)
+
+# The first Python of one of these versions: the running one, on the path, or of pyenv.
+find_python() {
+  local version candidate
+  for version in "$@"; do
+    for candidate in "$PYTHON" "python$version" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$version".*/bin/python; do
+      if [ "$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = "$version" ]; then
+        command -v "$candidate"
+        return
+      fi
+    done
+  done
+}
+
+# environment <folder> <python> <what to install ...>: made again when the declarations change.
+environment() {
+  local folder=$1 python=$2 stamp
+  shift 2
+  stamp=$(cat pyproject.toml constraints.txt constraints-lowest.txt | cksum; "$python" --version; echo "$@")
+  [ "$(cat "$folder/.ready" 2>/dev/null)" = "$stamp" ] && return
+  rm -rf "$folder"
+  "$python" -m venv "$folder"
+  "$folder/bin/python" "${PIP[@]}" "$@"
+  echo "$stamp" >"$folder/.ready"
+}
+
+run() {
+  local folder=$1
+  shift
+  "$folder/bin/python" -c 'import sys, numpy, scipy; print("Python %d.%d," % sys.version_info[:2], "NumPy", numpy.__version__ + ", SciPy", scipy.__version__)'
+  "$folder/bin/python" -m pytest -q -n 2 -p no:cacheprovider -m "not slow and not peer" "$@"
+}
+
+case ${1:?lowest, lowest-extras or matrix} in
+  lowest)
+    python=$(find_python 3.11 3.10)
+    if [ -z "$python" ]; then
+      echo "The tests on the lowest versions are left out: NumPy 1.24 needs Python 3.10 or 3.11, and none is installed."
+      exit 0
+    fi
+    environment .venv-lowest "$python" -c constraints-lowest.txt -e . pytest pytest-xdist hypothesis
+    SURVGAUGE_TESTS=base run .venv-lowest "${BASE[@]}"
+    ;;
+  lowest-extras)
+    python=$(find_python 3.11)
+    if [ -z "$python" ]; then
+      echo "The tests of the lowest extras are left out: they need Python 3.11, which is not installed."
+      exit 0
+    fi
+    environment .venv-lowest-extras "$python" -c constraints-lowest.txt -e ".[all]" polars xgboost-cpu pytest pytest-xdist hypothesis
+    run .venv-lowest-extras "${EXTRAS[@]}"
+    ;;
+  matrix)
+    missing=() failed=()
+    for version in 3.10 3.11 3.12 3.13; do
+      python=$(find_python "$version")
+      if [ -z "$python" ]; then
+        missing+=("$version")
+        continue
+      fi
+      # Without torch, whose build for processors exists for one Python only.
+      environment ".venv-matrix/$version" "$python" -c constraints.txt \
+        -e ".[pandas,parquet,plot,sklearn,datasets,lifelines,sksurv,experiment,dask]" pytest pytest-xdist hypothesis
+      run ".venv-matrix/$version" "${BASE[@]}" "${EXTRAS[@]}" || failed+=("$version")
+    done
+    [ ${#missing[@]} -eq 0 ] || echo "Not installed, so not tried: Python ${missing[*]}."
+    [ ${#failed[@]} -eq 0 ] || { echo "Failed: Python ${failed[*]}."; exit 1; }
+    ;;
+  *)
+    echo "lowest, lowest-extras or matrix; got $1" >&2
+    exit 2
+    ;;
+esac
