@@ -315,3 +315,46 @@ def test_the_report_says_when_pseudo_observations_mislead():
     assert "favours predictions that are too early" in told
     light = " ".join(summary(sg.evaluate(models, (y[0], np.ones(90)), **options).to_dict(), 20.0))
     assert "too early" not in light
+
+
+# -- clusters of distances -------------------------------------------------------------------------
+
+
+def distances(models, y, **options):
+    ev = sg.evaluate(models, y, metrics=["ici", "km_calibration"], time=6.0, **options)
+    return numbers(ev, "value", "low", "high", "stderr")
+
+
+def test_distances_of_copied_subjects_in_clusters_vary_as_the_subjects_do():
+    y, _, models, _ = draw(200)
+    rows = np.repeat(np.arange(200), 5)
+    copies = {name: curves[rows] for name, curves in models.items()}
+    y5 = y[0][rows], y[1][rows]
+    once = distances(models, y)
+    together = distances(copies, y5, cluster=rows)
+    apart = distances(copies, y5)
+    np.testing.assert_allclose(together, once, rtol=0.06, atol=1e-4)
+    assert (apart[:, 3] < 0.75 * together[:, 3]).all()
+
+
+def test_distances_of_few_clusters_are_wider_and_stay_in_range():
+    y, _, models, _ = draw(200)
+    found = distances(models, y, cluster=np.arange(200) % 4)
+    assert ((found[:, 1] >= 0) & (found[:, 1] <= found[:, 0])).all()
+    assert ((found[:, 2] > found[:, 0]) & (found[:, 2] <= 1)).all()
+    # A group in which there is one cluster only has nothing that varies.
+    halves = np.arange(200) // 100
+    one = distances(models, y, cluster=halves, by=halves)
+    assert np.isfinite(one[:, 0]).all()
+    assert np.isnan(one[:, 1:]).all()
+
+
+def test_distances_heed_clusters_where_some_subjects_are_absent():
+    y, _, models, rng = draw(200)
+    weight = rng.integers(0, 3, 200).astype(float)
+    clusters = np.arange(200) // 5
+    rows = np.repeat(np.arange(200), weight.astype(int))
+    copies = {name: curves[rows] for name, curves in models.items()}
+    found = distances(models, sg.Outcomes(*y, weight), cluster=clusters)
+    want = distances(copies, (y[0][rows], y[1][rows]), cluster=clusters[rows])
+    np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-14)

@@ -194,12 +194,11 @@ def score_of(
         if clusters is not None:
             size, freedom = min(size, float(clusters.number)), clusters.freedom
         law = getattr(measured, "law", None)
-        if metric.interval == "own" and clusters is None:
+        if metric.interval == "own":  # such a law knows of clusters
             low, high = (NAN, NAN) if law is None else law.limits(confidence)
             found = Interval(found.value, measured.stderr, low, high, "own")
-        else:  # such a law knows independent subjects only
-            scale = "log" if metric.interval == "own" else metric.interval
-            arguments = found.value, stderr, confidence, scale
+        else:
+            arguments = found.value, stderr, confidence, metric.interval
             found = interval(*arguments, size=size, freedom=freedom)
     return Score(
         model,

@@ -60,12 +60,12 @@ def condensed(
         for other, theirs in kept.items():
             if own is not None and theirs is not None and other != model:
                 against[other] = paired_error(own, theirs, clusters)
-        stderr = float(cell.stderr)
-        if clusters is not None:
+        stderr, law = float(cell.stderr), getattr(cell, "law", None)
+        if clusters is not None and law is None:  # which knows of clusters
             psi = cell.psi
             stderr = float("nan") if psi is None else standard_error(psi, clusters=clusters)
         found[model] = Condensed(
             model, float(cell.value), cell.convention, cell.support, stderr, against,
-            law=getattr(cell, "law", None),
+            law=law,
         )  # fmt: skip
     return found

@@ -12,16 +12,16 @@ make an interval of no width.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammainc, ndtri
+from scipy.special import gammainc, ndtri, stdtrit
 
 from .._arrays import Floats
 from .._random import stream
 
 _QUADRATURE = ndtri((np.arange(400) + 0.5) / 400)
-_HALVINGS = 40
+_HALVINGS = 20
 _DRAWS = 1_000
 
 
@@ -53,6 +53,12 @@ def _crossing(true_above: Callable[[float], bool], start: float) -> float:
     return high
 
 
+def _widening(confidence: float, freedom: float) -> float:
+    """What a variance is multiplied with so that normal quantiles become those of Student's t."""
+    upper = (1 + confidence) / 2
+    return float((stdtrit(freedom, upper) / ndtri(upper)) ** 2)
+
+
 @dataclass(frozen=True)
 class SquaredGap:
     """Law of the mean squared gap of two curves whose difference is estimated.
@@ -66,9 +72,13 @@ class SquaredGap:
     along: float
     rest_mean: float
     rest_variance: float
+    #: Degrees of freedom of the covariance.
+    freedom: float = float("inf")
 
     @classmethod
-    def of(cls, value: float, gap: Floats, covariance: Floats) -> SquaredGap:
+    def of(
+        cls, value: float, gap: Floats, covariance: Floats, freedom: float = float("inf")
+    ) -> SquaredGap:
         """Take the law from the gap at m points and its covariance."""
         m = gap.size
         total, square = float(np.trace(covariance)), float(np.sum(covariance**2))
@@ -78,7 +88,7 @@ class SquaredGap:
             along = square / total if total > 0 else 0.0
         along = min(along, total)
         rest = max(square - along**2, 0.0)
-        return cls(value, along / m, (total - along) / m, 2.0 * rest / m**2)
+        return cls(value, along / m, (total - along) / m, 2.0 * rest / m**2, freedom)
 
     @property
     def expected_if_calibrated(self) -> float:
@@ -87,6 +97,8 @@ class SquaredGap:
 
     def limits(self, confidence: float) -> tuple[float, float]:
         """Confidence limits of the mean squared gap, within 0 and 1."""
+        if np.isfinite(self.freedom):
+            return self._widened(_widening(confidence, self.freedom)).limits(confidence)
         scale = np.sqrt(self.along)
         if not (scale > 0 and np.isfinite(self.value)):
             return float("nan"), float("nan")
@@ -96,6 +108,12 @@ class SquaredGap:
         )
         low, high = min(low * low, self.value), max(high * high, self.value)
         return low, min(high, 1.0)
+
+    def _widened(self, factor: float) -> SquaredGap:
+        return SquaredGap(
+            self.value, self.along * factor, self.rest_mean * factor,
+            self.rest_variance * factor**2,
+        )  # fmt: skip
 
     def _below(self, size: float) -> float:
         """Probability of at most the observed value if the root mean squared gap is `size`."""
@@ -124,56 +142,72 @@ class SmoothGap:
     basis: Floats
     #: Standard error of the mean over the subjects, were the gaps known.
     spread: float
+    #: Degrees of freedom of the covariance.
+    freedom: float = float("inf")
 
     @classmethod
     def of(
         cls, value: float, x: Floats, gap: Floats, weight: Floats, change: Floats,
-        covariance: Floats, spread: float,
+        covariance: Floats, spread: float, freedom: float = float("inf"),
     ) -> SmoothGap:  # fmt: skip
         """Errors are `change` (points, q) times numbers of the covariance (q, q)."""
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         basis = np.einsum("pk,kq->pq", change, root)
-        return cls(value, x, gap, weight / weight.sum(), basis, spread)
+        return cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
 
-    def _errors(self) -> tuple[Floats, Floats]:
-        """Drawn errors at the points, (draws, points), and of the mean, (draws,)."""
+    def _hazards(self) -> tuple[Floats, Floats]:
+        """Hazards with drawn errors at the points, (draws, points); errors of the mean."""
         size = self.basis.shape[1] + 1
         numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
-        return np.einsum("dq,pq->dp", numbers[:, :-1], self.basis), self.spread * numbers[:, -1]
+        errors = np.einsum("dq,pq->dp", numbers[:, :-1], self.basis)
+        errors += self.x
+        with np.errstate(over="ignore"):
+            return np.exp(errors, out=errors), self.spread * numbers[:, -1]
 
     def distance(self, size: float, errors: Floats | float = 0.0) -> Floats:
         """Mean distance of a curve with `size` times the gap, and with errors."""
         with np.errstate(over="ignore"):
-            observed = -np.expm1(-np.exp(self.x + size * self.gap + errors))
-        predicted = -np.expm1(-np.exp(self.x))
-        mean: Floats = np.einsum("...p,p->...", np.abs(observed - predicted), self.weight)
+            return self._from_hazards(size, np.exp(self.x + errors))
+
+    def _from_hazards(self, size: float, hazard: Floats) -> Floats:
+        """The same from the hazards of the errors, which every size shares."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            survival = hazard * -np.exp(size * self.gap)
+            np.exp(survival, out=survival)
+        survival -= np.exp(-np.exp(self.x))
+        np.abs(survival, out=survival)
+        mean: Floats = np.einsum("...p,p->...", survival, self.weight)
         return mean
 
     @property
     def expected_if_calibrated(self) -> float:
         """Mean of the estimate for a perfect model."""
-        return float(self.distance(0.0, self._errors()[0]).mean())
+        return float(self._from_hazards(0.0, self._hazards()[0]).mean())
 
     @property
     def stderr(self) -> float:
         """Spread of the estimate, were the curve found the true one."""
-        return float(np.std(self._drawn(1.0, *self._errors()), ddof=1))
+        return float(np.std(self._drawn(1.0, *self._hazards()), ddof=1))
 
-    def _drawn(self, size: float, errors: Floats, mean: Floats) -> Floats:
-        return np.maximum(self.distance(size, errors) + min(size, 1.0) * mean, 0.0)
+    def _drawn(self, size: float, hazards: Floats, mean: Floats) -> Floats:
+        return np.maximum(self._from_hazards(size, hazards) + min(size, 1.0) * mean, 0.0)
 
     def limits(self, confidence: float) -> tuple[float, float]:
         """Confidence limits of the mean distance, within 0 and 1."""
         if not (np.isfinite(self.basis).all() and np.any(self.basis)):
             return float("nan"), float("nan")
-        errors = self._errors()
+        if np.isfinite(self.freedom):
+            root = float(np.sqrt(_widening(confidence, self.freedom)))
+            wide = replace(self, basis=self.basis * root, spread=self.spread * root)
+            return replace(wide, freedom=float("inf")).limits(confidence)
+        drawn = self._hazards()
 
         def above(size: float) -> float:
-            return float(np.mean(self._drawn(size, *errors) >= self.value))
+            return float(np.mean(self._drawn(size, *drawn) >= self.value))
 
         def below(size: float) -> float:
-            return float(np.mean(self._drawn(size, *errors) <= self.value))
+            return float(np.mean(self._drawn(size, *drawn) <= self.value))
 
         low, high = inverted(above, below, 1.0, 1.0 - confidence)
         low, high = float(self.distance(low)), float(self.distance(high))

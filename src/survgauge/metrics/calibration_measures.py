@@ -21,6 +21,7 @@ from ._calibration_inputs import (
     survival_at,
 )
 from ._checks import check_curves, read_curves
+from ._clustered_gap import clustered_covariance
 from ._cox import TIES, CoxRegression
 from ._distance_intervals import SquaredGap
 from ._mean_curve import (
@@ -33,7 +34,7 @@ from ._mean_curve import (
     squared_gap,
     trapezoid_gap,
 )
-from .details import Details
+from .details import Clusters, Details
 from .past_curve import share_of_length
 
 
@@ -133,6 +134,13 @@ def km_calibration_details(
     >>> round(details.value, 4), round(details.stderr, 4)
     (0.0266, 0.0683)
     """
+    return km_distance(y_true, curves, convention)
+
+
+def km_distance(
+    y_true: Any, curves: Any, convention: str = "survgauge", clusters: Clusters | None = None
+) -> KMCalibrationDetails:
+    """`km_calibration_details` of subjects that may come in clusters, which its law heeds."""
     given, curves, stop = _follow_up(y_true, curves, convention)
     y, curves = _present(given, curves)
     lines, how = mean_curve(curves, y.weight, stop)
@@ -140,11 +148,18 @@ def km_calibration_details(
     km = KaplanMeier.from_table(table)
     value, end, gap = _distance(lines, km, stop, convention)
     psi: Floats | None = None
-    stderr, law = float("nan"), None
+    stderr = float("nan")
+    law: SquaredGap | None = None
     if convention == "survgauge":
         influence = RiskInfluence.of(table, stop, km)
         psi, points, covariance = gap_influence(y, curves, lines, influence, stop)
-        stderr, law = gap_stderr(points, covariance), SquaredGap.of(value, points, covariance)
+        if clusters is None:
+            law = SquaredGap.of(value, points, covariance)
+        elif clusters.number > 1:
+            clusters = clusters[given.weight > 0]
+            covariance = clustered_covariance(y, curves, influence, clusters)
+            law = SquaredGap.of(value, points, covariance, clusters.freedom)
+        stderr = float("nan") if law is None else gap_stderr(points, covariance)
         if len(y) < len(given):
             own, psi = psi, np.zeros(len(given))
             psi[given.weight > 0] = own

@@ -15,7 +15,7 @@ from ..losses import LOSSES
 from ..predictions import Prediction
 from ._time_error import Point, predicted_times
 from .calibration import d_calibration, one_calibration
-from .calibration_measures import km_calibration_details
+from .calibration_measures import km_distance
 from .densities import crps_details, log_likelihood_details
 from .details import Details
 from .discrimination import concordance_index_details, concordance_td_details
@@ -285,10 +285,6 @@ def _integrated(name: str) -> Compute:
     return compute
 
 
-def _whole_curve(details: Callable[..., Measured]) -> Compute:
-    return lambda problem, prediction: details(problem.y, prediction.curves)
-
-
 def _weighted_curve(details: Callable[..., Measured]) -> Compute:
     return lambda problem, prediction: details(
         problem.y, prediction.curves, sample_weight=problem.sample_weight
@@ -317,8 +313,13 @@ class Distance(Details):
         return float("nan") if self.law is None else float(self.law.stderr)
 
 
+def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    return km_distance(problem.y, prediction.curves, clusters=problem.clusters)
+
+
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
     r = integrated_calibration_index(problem.y, prediction.curves, _supported_time(problem))
+    r = r.clustered(problem.clusters)
     return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
 
@@ -353,7 +354,7 @@ _OTHERS: tuple[tuple[Any, ...], ...] = (
      _one_calibration),
     ("km_calibration", "Squared distance of the mean curve from Kaplan-Meier", "lower",
      _UNIT, "curves", "no", "Qi et al. (2023)", "own", "",
-     _whole_curve(km_calibration_details)),
+     _km_calibration),
     ("ici", "Integrated calibration index at the time of interest", "lower", _UNIT, "curves",
      "no", "Austin et al. (2020), Statistics in Medicine 39", "own", "", _ici),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from ._calibration_kernels import weighted_quantile
 from ._checks import read_curves
 from ._cox import TIES, CoxRegression
 from ._distance_intervals import SmoothGap
-from .details import standard_error
+from .details import Clusters, standard_error
 
 # Where Harrell puts the knots: quantiles of the covariate.
 _KNOTS = {
@@ -94,6 +94,14 @@ class ICIResult:
         """Confidence limits of what `ici` would be with infinitely many subjects."""
         level = probability(confidence, "confidence")
         return (float("nan"), float("nan")) if self.law is None else self.law.limits(level)
+
+    def clustered(self, clusters: Clusters | None) -> ICIResult:
+        """Say how `ici` varies if whole clusters of subjects are drawn."""
+        if clusters is None:
+            return self
+        law = self._smooth.law(self.ici, clusters)
+        expected = float("nan") if law is None else law.expected_if_calibrated
+        return replace(self, law=law, support=self.support | {"expected_if_calibrated": expected})
 
     def __float__(self) -> float:
         return self.ici
@@ -332,9 +340,9 @@ class _Smooth:
         change *= self.weight
         return change
 
-    def law(self, ici: float) -> SmoothGap | None:
+    def law(self, ici: float, clusters: Clusters | None = None) -> SmoothGap | None:
         """How the mean distance varies, from subjects at even ranks of the prediction."""
-        if not self.hazard > 0:
+        if not self.hazard > 0 or (clusters is not None and clusters.number < 2):
             return None
         order = sorting_order(self.s)
         weight = np.ones(order.size) if self.weights is None else self.weights[order]
@@ -347,9 +355,19 @@ class _Smooth:
         gap = self.fit.log_risk(columns) + np.log(self.hazard) - x
         change = np.vstack((columns - self.fit.mean[:, None], np.full(x.size, 1 / self.hazard))).T
         influence = self.fit.influences(self.time)
+        total = float(self.weight.sum())
+        if clusters is not None:
+            codes = clusters.codes[self.rows]
+            sums = np.array([np.bincount(codes, weights=row * self.weight) for row in influence])
+            covariance = np.einsum("ag,bg->ab", sums, sums) * (
+                clusters.number / (clusters.number - 1)
+            )
+            apart = np.abs(self.observed() - (1 - self.s)) - ici
+            inside = Clusters(codes, clusters.number).stderr(apart * self.weight / total)
+            known = ici, x, gap, weight, change, covariance, inside
+            return SmoothGap.of(*known, freedom=clusters.freedom)
         covariance = np.einsum("an,bn,n->ab", influence, influence, self.weight)
         size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - self.s[order]))
-        total = float(self.weight.sum())
         spread = np.sqrt(np.average((size - ici) ** 2, weights=weight) / total)
         covariance *= total / max(total - influence.shape[0], 1.0)
         return SmoothGap.of(ici, x, gap, weight, change, covariance, float(spread))
