@@ -101,6 +101,37 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:40]}..."
 
 
+def flag(value: Any, argument: str) -> bool:
+    """Return one True or False; 1 and 0 are taken for them.
+
+    >>> flag(np.True_, "weighted"), flag(0, "weighted")
+    (True, False)
+    """
+    # Missing values of pandas are neither equal nor unequal to anything.
+    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
+        return bool(value)
+    raise InputError(f"{argument} must be True or False; got {shown(value)}")
+
+
+#: More bins, groups or replicates than this are a mistake.
+MOST = 10**9
+
+
+def whole_number(value: Any, argument: str, minimum: int, what: str = "a whole number") -> int:
+    """Return a count of at least `minimum`; flags and fractions are refused.
+
+    >>> whole_number(np.int64(7), "bins", 1)
+    7
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and minimum <= value <= MOST):
+        raise InputError(
+            f"{argument} must be {what}, at least {minimum} and at most {MOST:,}; "
+            f"got {shown(value)}"
+        )
+    return int(value)
+
+
 def probability(value: Any, argument: str) -> float:
     """Return one number strictly between 0 and 1."""
     number = one_number(value)

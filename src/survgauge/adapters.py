@@ -38,6 +38,13 @@ def as_curves(obj: Any, *, tail: str | None = None, repair: str | None = None) -
     >>> as_curves(([1.0, 2.0], [[0.9, 0.4], [0.8, 0.7]])).survival.shape
     (2, 2)
     """
+    return as_curves_named(obj, "curves", tail, repair)
+
+
+def as_curves_named(
+    obj: Any, argument: str, tail: str | None = None, repair: str | None = None
+) -> SurvivalCurves:
+    """`as_curves` for an argument with a name of its own, which the message then says."""
     if tail is not None:
         check_tail(tail)
     if repair is not None:
@@ -61,8 +68,8 @@ def as_curves(obj: Any, *, tail: str | None = None, repair: str | None = None) -
         if functions and all(hasattr(f, "x") and hasattr(f, "y") for f in functions):
             return _from_step_functions(functions, tail, repair)
     raise InputError(
-        "curves must be SurvivalCurves, a frame (index: times, columns: subjects), a list of step "
-        f"functions, or a pair (times, survival); got {type(obj).__name__}"
+        f"{argument} must be SurvivalCurves, a frame (index: times, columns: subjects), a list of "
+        f"step functions, or a pair (times, survival); got {type(obj).__name__}"
         + (f" of shape {obj.shape}" if isinstance(obj, np.ndarray) else "")
     )
 
@@ -221,10 +228,13 @@ def curves_from_aft(
     """
     one_of("distribution", distribution, _AFT)
     centre = vector(time, "time")
+    grid = vector(times, "times", minimum=0.0)
+    if not centre.size or not grid.size:
+        empty = "times" if centre.size else "time"
+        raise InputError(f"{empty} must have at least one entry; got an empty array")
     if not centre.min() > 0:
         raise InputError(f"time must be positive; got {centre.min():g}")
     scale = positive(scale, "scale")
-    grid = vector(times, "times", minimum=0.0)
     with np.errstate(divide="ignore", over="ignore"):
         z = (np.log(grid) - np.log(centre)[:, None]) / scale
         return SurvivalCurves(grid, _AFT[distribution](z), tail=tail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any
 
 
 class SurvgaugeError(Exception):
@@ -46,6 +47,24 @@ def one_of(argument: str, value: object, allowed: object) -> None:
     raise InputError(
         f"{argument} must be one of {listed}; got {value!r}{did_you_mean(value, names)}"
     )
+
+
+def as_names(given: Any, argument: str) -> tuple[str, ...]:
+    """Return a sequence of names; refuse what cannot be gone through.
+
+    >>> as_names(["a", "b"], "methods")
+    ('a', 'b')
+    """
+    try:
+        names: tuple[Any, ...] = tuple(given)
+    except TypeError:
+        raise InputError(
+            f"{argument} must be a list of names; got {type(given).__name__} {given!r}"
+        ) from None
+    odd = next((name for name in names if not isinstance(name, str)), None)
+    if odd is not None:
+        raise InputError(f"{argument} must be a list of names; got {type(odd).__name__} in it")
+    return names
 
 
 def did_you_mean(value: object, names: list[str]) -> str:

@@ -112,12 +112,21 @@ class Outcomes:
         """
         if isinstance(obj, Outcomes):
             return obj
+        time, event = cls._columns(obj, argument)
+        try:
+            return cls(time, event, copy=copy)
+        except InputError as error:
+            raise InputError(f"{argument}: {error}") from error
+
+    @staticmethod
+    def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
+        """Find the times and the flags in whatever holds them."""
         if isinstance(obj, tuple) or (isinstance(obj, list) and len(obj) == 2):
             if len(obj) != 2:
                 raise InputError(f"{argument} must be a (time, event) pair; got {len(obj)} items")
-            return cls(obj[0], obj[1], copy=copy)
+            return obj[0], obj[1]
         if isinstance(obj, np.ndarray) and obj.dtype.names:
-            return cls(*_structured_fields(obj, argument), copy=copy)
+            return _structured_fields(obj, argument)
         if isinstance(obj, Mapping) or hasattr(obj, "columns"):
             columns = list(obj if isinstance(obj, Mapping) else obj.columns)
             missing = [name for name in ("time", "event") if name not in columns]
@@ -127,7 +136,7 @@ class Outcomes:
                     f"{' and '.join(map(repr, missing))} missing, columns are "
                     f"{[str(c) for c in columns[:8]]}"
                 )
-            return cls(obj["time"], obj["event"], copy=copy)
+            return obj["time"], obj["event"]
         raise InputError(
             f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
             f"with columns time and event; got {type(obj).__name__}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import LARGEST, Bools, Floats, Ints, look_up, positive, vector
+from ._arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
 from ._estimated_g import EstimatedG
 from ._g_source import WholeG, g_source
 from .errors import InputError, one_of
@@ -322,7 +322,7 @@ def make_setting(
         area=area,
         tail=tail,
         tau=tau,
-        weighted=bool(weighted),
+        weighted=flag(weighted, "weighted"),
         censoring=None if isinstance(censoring, str) else censoring,
         true_time=truth,
         g_from=source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._arrays import Floats
+from .._arrays import Floats, one_number, shown
 from ..errors import InputError, one_of
 
 COPULAS = ("clayton", "frank", "gaussian")
@@ -15,8 +15,10 @@ _TINY = 2.0**-53
 def check_copula(copula: str, kendall_tau: float) -> None:
     """Refuse unknown copulas and values of Kendall's tau that they cannot have."""
     one_of("copula", copula, COPULAS)
-    if not -1 < kendall_tau < 1:
-        raise InputError(f"kendall_tau must lie strictly between -1 and 1; got {kendall_tau}")
+    if not -1 < one_number(kendall_tau) < 1:
+        raise InputError(
+            f"kendall_tau must lie strictly between -1 and 1; got {shown(kendall_tau)}"
+        )
     if copula == "clayton" and kendall_tau < 0:
         raise InputError(
             f"copula 'clayton' has positive dependence only; got kendall_tau {kendall_tau}: use "

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints, frozen, vector
+from .._arrays import Bools, Floats, Ints, flag, frozen, probability, vector
 from .._random import check_seed, stream
 from ..errors import InputError, one_of
 from ..outcomes import Outcomes
@@ -223,12 +223,13 @@ def _source(
 
 def _whole(y: Outcomes, whole_units: bool | None) -> bool:
     found = bool((y.time == np.floor(y.time)).all())
+    whole_units = None if whole_units is None else flag(whole_units, "whole_units")
     if whole_units and not found:
         raise InputError(
             "whole_units=True needs whole-number times in y; some are fractions, so that rounding "
             "would change who is censored"
         )
-    return found if whole_units is None else bool(whole_units)
+    return found if whole_units is None else whole_units
 
 
 def _only_built_in(rate: float | None, kendall_tau: float) -> None:
@@ -293,8 +294,7 @@ def _factor(
         raise InputError(
             f"rate goes with the parametric kinds {', '.join(PARAMETRIC)}; got censoring {name!r}"
         )
-    if not 0 < rate < 1:
-        raise InputError(f"rate must lie strictly between 0 and 1; got {rate}")
+    rate = probability(rate, "rate")
     cells = int(np.clip(200_000 // time.size, 16, 2000))
     # Golden-ratio offsets fill the gaps of one subject's grid by those of the others.
     offsets = np.modf((np.arange(time.size) + 0.5) * 0.6180339887498949)[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, probability, to_numpy, vector
+from .._arrays import LARGEST, Floats, probability, to_numpy, vector, whole_number
 from .._random import check_seed
 from ..errors import InputError, name_some, one_of
 from ..metrics.details import Clusters
@@ -129,8 +129,7 @@ def evaluate(
         raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
     if confidence is not None:
         probability(confidence, "confidence")
-    if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
-        raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
+    n_boot = whole_number(n_boot, "n_boot", 0)
     if y_train is not None and not isinstance(y_train, Reference):
         y_train = Outcomes.of(y_train, "y_train", copy=False)
     problem = Problem.of(y, y_train, **settings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, numbers, vector
+from .._arrays import Floats, numbers, to_numpy, vector, whole_number
 from .._curve_checks import ROUNDING
 from ..adapters import is_flat
 from ..curves import SurvivalCurves
@@ -54,7 +54,7 @@ def survival_at(y: Outcomes, predicted: Any, time: Any, probability: str) -> Flo
 
 def checked_time(time: Any) -> float:
     """Return one finite time that is not negative."""
-    value = numbers(np.atleast_1d(time), "time")
+    value = numbers(np.atleast_1d(to_numpy(time, "time")), "time")
     if value.size != 1 or not (np.isfinite(value[0]) and value[0] >= 0):
         raise InputError(f"time must be one finite number, not negative; got {time!r}")
     return float(value[0])
@@ -62,9 +62,7 @@ def checked_time(time: Any) -> float:
 
 def checked_count(value: Any, argument: str, minimum: int) -> int:
     """Return a whole number of bins, groups or knots."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
-        raise InputError(f"{argument} must be a whole number, at least {minimum}; got {value!r}")
-    return int(value)
+    return whole_number(value, argument, minimum)
 
 
 def refuse_unknown(s: Floats, where: str) -> None:

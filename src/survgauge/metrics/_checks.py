@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, numbers, vector
+from .._arrays import LARGEST, Floats, numbers, to_numpy, vector
 from ..adapters import are_curves, as_curves
 from ..curves import SurvivalCurves
 from ..errors import InputError
@@ -47,8 +47,7 @@ def read_curves(predicted: Any) -> Any:
 
 def check_times(times: Any) -> Floats:
     """Sort a grid of evaluation times; refuse NaN, negative and repeated ones."""
-    array = np.atleast_1d(np.asarray(times)) if np.ndim(times) == 0 else times
-    grid = numbers(array, "times").astype(np.float64)
+    grid = numbers(np.atleast_1d(to_numpy(times, "times")), "times").astype(np.float64)
     if grid.size == 0:
         raise InputError("times must have at least one time; got an empty array")
     if not np.isfinite(grid).all() or grid.min() < 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats
+from .._arrays import Bools, Floats, positive
 from .._estimated_g import Pulls
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
@@ -186,8 +186,7 @@ def make_question(
     if rule is None:
         rule = "strict" if preset.name == "pycox" and method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
-    if tau is not None and not (np.isfinite(tau) and tau > 0):
-        raise InputError(f"tau must be finite and positive; got {tau}")
+    tau = None if tau is None else positive(tau, "tau")
     y = Outcomes.of(y_true, "y_true")
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
         raise InputError("ties='adjusted' knows neither sample_weight nor method='margin'")
@@ -195,4 +194,4 @@ def make_question(
     if sample_weight is not None or y.weighted:
         mass = subject_mass(y, sample_weight)
     weights = CensoringWeights.of(y, y_train, censoring, preset)
-    return Question(y, mass, method, rule, None if tau is None else float(tau), preset, weights)
+    return Question(y, mass, method, rule, tau, preset, weights)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints, look_up, vector
+from .._arrays import LARGEST, Bools, Floats, Ints, look_up, one_number, shown, vector
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
@@ -174,6 +174,8 @@ def make_status(
     y = Outcomes.of(y_true, "y_true")
     checked = check_curves(curves, y)
     mass = subject_mass(y, sample_weight)
+    if follow_up is not None and not 0 <= one_number(follow_up) <= LARGEST:
+        raise InputError(f"follow_up must be one time, not negative; got {shown(follow_up)}")
     weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
     horizon = _identified_until(y, mass, method, weights, limit, follow_up)

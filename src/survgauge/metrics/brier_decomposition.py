@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Floats, whole_number
 from ..errors import InputError
 from ._status import make_status
 
@@ -72,8 +72,8 @@ def brier_decomposition(
     >>> [round(float(x), 3) for x in (split.brier, split.calibration, split.refinement)]
     [0.19, 0.065, 0.125]
     """
-    if bins is not None and not (isinstance(bins, (int, np.integer)) and bins > 0):
-        raise InputError(f"bins must be a positive integer or None; got {bins!r}")
+    if bins is not None:
+        bins = whole_number(bins, "bins", 1, "None or a whole number")
     status, checked = make_status(y_true, curves, time, **options)
     if status.times.size + status.left_out.size != 1:
         raise InputError(f"time must be one time; got {status.times.size + status.left_out.size}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, vector
+from .._arrays import Floats, probability, vector
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..nonparametric import KaplanMeier, RiskTable
@@ -243,8 +243,7 @@ def coverage_details(y_true: Any, curves: Any, level: float = 0.9) -> Details:
     y_true, curves, level
         As for `coverage`.
     """
-    if not 0 < float(level) < 1:
-        raise InputError(f"level must lie strictly between 0 and 1; got {level}")
+    level = probability(level, "level")
     y = Outcomes.of(y_true, "y_true")
     curves = check_curves(curves, y)
     s = own_survival(y, curves)

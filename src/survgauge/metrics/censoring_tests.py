@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,7 +159,15 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
                 f"X must hold numbers; column {words[0]!r} holds words: make numbers of them "
                 "first, for example with pandas.get_dummies(X, drop_first=True)"
             )
-        X = np.column_stack([np.asarray(column, dtype=np.float64) for column in X.values()])
+        columns = [
+            numbers(column, f"X[{n!r}]") for n, column in zip(names, X.values(), strict=True)
+        ]
+        if len({column.size for column in columns}) != 1:
+            raise InputError(
+                "X must have at least one column, and columns of one length; got lengths "
+                f"{[column.size for column in columns]}"
+            )
+        X = np.column_stack(columns)
     values = numbers(X, "X", ndim=2).astype(np.float64, copy=False)
     gaps = np.flatnonzero(~np.isfinite(values).all(axis=0))
     if gaps.size:
@@ -168,6 +176,8 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
             "them first"
         )
     if features is not None:
+        if isinstance(features, str) or not isinstance(features, Iterable):
+            raise InputError(f"features must be a list of names; got {type(features).__name__}")
         names = [str(name) for name in features]
     names = [f"x{k}" for k in range(values.shape[1])] if names is None else names
     if len(names) != values.shape[1]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints, numbers
+from .._arrays import Bools, Floats, Ints, numbers, to_numpy
 from .._curve_reader import Scratch
 from ..curves import SurvivalCurves
 from ..errors import InputError, name_some
@@ -69,7 +69,8 @@ def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
     if isinstance(predicted, SurvivalCurves):
         curves = check_curves(predicted, setting.y)
         return _Columns(curves, setting.asked[keep], None, setting.convention)
-    ndim = 2 if np.ndim(predicted) == 2 else 1
+    predicted = to_numpy(predicted, "risk_or_curves")
+    ndim = 2 if predicted.ndim == 2 else 1
     risk = numbers(predicted, "risk_or_curves", ndim=ndim)
     if risk.shape not in ((n,), (n, k)):
         raise InputError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import Floats, one_number, shown
 from .._estimated_g import Pulls
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
@@ -306,9 +306,9 @@ def integrated_binomial_log_likelihood_details(
 
 
 def _logarithmic(status: Status, clip: float | None) -> Logarithmic:
-    bound = status.convention.clip if clip is None else float(clip)
+    bound = status.convention.clip if clip is None else one_number(clip)
     if not 0 <= bound < 0.5:
-        raise InputError(f"clip must lie in [0, 0.5); got {clip}")
+        raise InputError(f"clip must lie in [0, 0.5); got {shown(clip)}")
     return Logarithmic(bound)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints, positive, to_numpy
+from .._arrays import LARGEST, Floats, Ints, one_number, positive, shown, to_numpy
 from .._g_source import WholeG, g_source
 from .._sorting import sorting_order
 from ..errors import InputError
@@ -64,7 +64,7 @@ class Problem:
         *,
         convention: str | Convention | None = None,
         min_g: float = 0.05,
-        min_at_risk: int = 10,
+        min_at_risk: float = 10,
         time: float | None = None,
         tau: float | None = None,
         on_unsupported: str = "truncate",
@@ -207,16 +207,24 @@ def _median(times: Floats, weight: Floats | None) -> float:
     return float(times[order][list(middle)].mean())
 
 
-def supported_until(weights: CensoringWeights, min_g: float, min_at_risk: int) -> tuple[float, str]:
+def checked_at_risk(number: Any) -> float:
+    """Return how many subjects must be at risk at the horizon."""
+    if not 1 <= one_number(number) <= LARGEST:
+        raise InputError(f"min_at_risk must be a number of at least 1; got {shown(number)}")
+    return float(number)
+
+
+def supported_until(
+    weights: CensoringWeights, min_g: float, min_at_risk: float
+) -> tuple[float, str]:
     """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
 
     Where no time qualifies, the range that is identified at all. Also says what ends it:
     "thin-risk-set", "g-below-floor" or "past-follow-up".
     """
-    if not (isinstance(min_g, int | float) and 0 <= min_g < 1):
-        raise InputError(f"min_g must be a probability below 1; got {min_g!r}")
-    if not (isinstance(min_at_risk, int | float | np.integer) and min_at_risk >= 1):
-        raise InputError(f"min_at_risk must be a number of at least 1; got {min_at_risk!r}")
+    if not 0 <= one_number(min_g) < 1:
+        raise InputError(f"min_g must be a probability below 1; got {shown(min_g)}")
+    min_g, min_at_risk = float(min_g), checked_at_risk(min_at_risk)
     y = weights.y.present()
     ends = {"past-follow-up": weights.identified_until}
     if y.weighted:

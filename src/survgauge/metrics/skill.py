@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, shown
+from .._arrays import Floats, whole_number
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
@@ -59,8 +59,7 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
     """
     check_tail(tail)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"n must be a whole number of subjects, at least 1; got {shown(n)}")
+    n = whole_number(n, "n", 1, "a whole number of subjects")
     reference = Reference.of(y_train)
     if reference.table.jumps(censoring=False).any():
         times, survival = reference.steps()
@@ -154,7 +153,10 @@ def skill_details(
         baseline = reference_curves(Reference(y) if reference is None else reference, len(y))
         name = f"Kaplan-Meier of the {'test' if reference is None else 'training'} outcomes"
     ours = measure(y, predicted, y_train=reference, **options)
-    theirs = measure(y, baseline, y_train=reference, **options)
+    try:
+        theirs = measure(y, baseline, y_train=reference, **options)
+    except InputError as error:
+        raise InputError(f"baseline: {error}") from error
     if theirs.value == 0:
         raise UndefinedMetricError("the baseline's loss is zero, so there is no skill to speak of")
     ratio = ours.value / theirs.value

@@ -12,9 +12,9 @@ import numpy as np
 
 from .._arrays import dot
 from .._threads import in_order
-from ..adapters import as_curves, is_flat
+from ..adapters import as_curves_named, is_flat
 from ..curves import SurvivalCurves
-from ..errors import one_of
+from ..errors import as_names, one_of
 from ..losses import LOSSES, Loss
 from ..surrogates import METHODS, Setting, make_setting
 from ._checks import absent_replaced
@@ -100,7 +100,9 @@ def time_errors(
     >>> {name: round(details.value, 3) for name, details in errors.items()}
     {'uncensored': 3.0, 'po': 3.077}
     """
-    names = (methods,) if isinstance(methods, str) else tuple(methods)
+    names = (methods,) if isinstance(methods, str) else as_names(methods, "methods")
+    for name in names:
+        one_of("methods", name, METHODS)
     question = _question(
         y_true,
         predicted,
@@ -133,10 +135,10 @@ def _question(
     one_of("normalize", normalize, NORMALIZERS)
     setting = make_setting(y_true, **options)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
-        predicted = as_curves(predicted)
+        predicted = as_curves_named(predicted, "predicted")
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
         predicted = absent_replaced(predicted, setting.y)
-    times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, options["tau"])
+    times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, setting.tau)
     return setting, Point.of(*times), predicted
 
 

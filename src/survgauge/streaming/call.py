@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from .._arrays import probability
+from .._arrays import flag, probability, whole_number
 from .._random import check_seed
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.cells import BOOTSTRAP_LIMIT
 from ..evaluation.censoring_remarks import check_follow_up
+from ..metrics.problem import checked_at_risk
 from ..metrics.skill import reference_curves
 from ..reference import Reference
 from .accumulator import Accumulator
@@ -142,6 +141,8 @@ def evaluate_stream(
         metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
     )
     count = checked_workers(workers)
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function; got {type(progress).__name__}")
     budget = Budget.of(memory)
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
     reference = reference_of(y_train, time_column, event_column, weight_column)
@@ -210,8 +211,7 @@ class Ask:
         check_settings(settings, y_train)
         if confidence is not None:
             probability(confidence, "confidence")
-        if not isinstance(n_boot, int | np.integer) or isinstance(n_boot, bool) or n_boot < 0:
-            raise InputError(f"n_boot must be a whole number, 0 or more; got {n_boot!r}")
+        n_boot = whole_number(n_boot, "n_boot", 0)
         if not isinstance(unit, str):
             raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
         return cls(
@@ -219,8 +219,8 @@ class Ask:
             confidence=confidence,
             seed=check_seed(random_state),
             n_boot=int(n_boot),
-            bootstrap=bool(bootstrap) and confidence is not None,
-            baseline=bool(baseline),
+            bootstrap=flag(bootstrap, "bootstrap") and confidence is not None,
+            baseline=flag(baseline, "baseline"),
             unit=unit,
             settings=settings,
             default=metrics is None,
@@ -246,7 +246,7 @@ class Ask:
     @property
     def at_risk(self) -> float:
         """Subjects that must be at risk at the horizon."""
-        return float(self.settings.get("min_at_risk", 10))
+        return checked_at_risk(self.settings.get("min_at_risk", 10))
 
     def finish(self, total: Accumulator, rows: int | None, cells: Any = None) -> Evaluation:
         """Return the evaluation."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from .._arrays import keep_pages
+from .._arrays import keep_pages, whole_number
 from .._threads import drawn_in_order, thread_count
-from ..errors import InputError
 
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
@@ -17,9 +16,7 @@ def checked_workers(workers: int | None) -> int:
     """Return the number of threads: as asked for, or as many as cores."""
     if workers is None:
         return thread_count()
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InputError(f"workers must be a whole number, at least 1; got {workers!r}")
-    return workers
+    return whole_number(workers, "workers", 1)
 
 
 def in_turn(

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, vector
+from .._arrays import LARGEST, Floats, shown, vector
 from .._curve_checks import grid_of
 from ..curves import INTERPOLATIONS, SurvivalCurves
-from ..errors import InputError, SurvgaugeError, UndefinedMetricError, one_of
+from ..errors import InputError, SurvgaugeError, UndefinedMetricError, as_names, one_of
 from ..outcomes import Outcomes
 from ..predictions import Prediction, RiskScores
 from ..tails import check_tail
@@ -34,6 +34,10 @@ class TimeColumn:
     """
 
     column: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str):
+            raise InputError(f"column must be the name of a column; got {shown(self.column)}")
 
     @property
     def reads(self) -> list[str]:
@@ -92,7 +96,7 @@ class CurveColumns:
         one_of("interpolation", self.interpolation, INTERPOLATIONS)
         check_tail(self.tail)
         if not isinstance(self.columns, str):
-            object.__setattr__(self, "columns", tuple(self.columns))
+            object.__setattr__(self, "columns", as_names(self.columns, "columns"))
         if self.times is not None:
             grid = vector(self.times, "times", minimum=0.0)
             object.__setattr__(self, "times", tuple(grid.tolist()))
@@ -209,6 +213,11 @@ class Layout:
         by: Any = None,
     ) -> Layout:
         """Check what the caller says about columns; a single name is called "model"."""
+        for argument, column in (("time", time), ("event", event), ("weight", weight)):
+            if not isinstance(column, str) and (column is not None or argument != "weight"):
+                raise InputError(
+                    f"{argument}_column must be the name of a column; got {shown(column)}"
+                )
         if not isinstance(predictions, Mapping):
             predictions = {"model": predictions}
         if not predictions:

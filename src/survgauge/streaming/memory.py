@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from .._arrays import shown as shown_value
 from ..errors import InputError, SurvgaugeError
 from ..evaluation.cells import BOOTSTRAP_LIMIT
 from ..metrics._calibration_groups import NODES
@@ -26,6 +27,8 @@ from .resident import give_back, resident
 from .sums import is_sum, key_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+#: No machine has more bytes.
+_LARGEST = 2**63
 #: Fewer rows at a time are not worth the work.
 _FEWEST_ROWS = 1_024
 #: Room below which nothing is tried: what libraries load on first use, and small things.
@@ -44,15 +47,17 @@ def parse_size(text: int | str) -> int:
     >>> parse_size("2GB"), parse_size("1KiB")
     (2000000000, 1024)
     """
-    if isinstance(text, int) and not isinstance(text, bool) and text > 0:
+    if isinstance(text, int) and not isinstance(text, bool) and 0 < text <= _LARGEST:
         return text
     found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", str(text), re.IGNORECASE)
     try:
         number = float(found[1]) if found else 0.0
     except ValueError:
         number = 0.0
-    if found is None or not number > 0:
-        raise InputError(f"memory must be a size such as '2GB' or a number of bytes; got {text!r}")
+    if found is None or not 0 < number <= _LARGEST:
+        raise InputError(
+            f"memory must be a size such as '2GB' or a number of bytes; got {shown_value(text)}"
+        )
     power = "kmgt".find(found[2].lower()) + 1 if found[2] else 0
     size = number * (1024**power if found[3] else _UNITS[found[2].lower()])
     return int(size)

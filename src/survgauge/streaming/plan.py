@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..metrics.conventions import convention_of
 from ..metrics.ipcw import flipped_g
 from ..metrics.past_curve import ends_of
-from ..metrics.problem import Problem
+from ..metrics.problem import Problem, checked_at_risk
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
 from ..metrics.skill import reference_curves
 from ..nonparametric import KaplanMeier
@@ -238,8 +238,8 @@ def check_conventions(problem: Problem, metrics: tuple[str, ...]) -> None:
 
 def reference_horizon(reference: Reference, settings: dict[str, Any]) -> float:
     """Horizon if test subjects were at risk for ever: what the reference alone supports."""
-    number = int(np.ceil(float(settings.get("min_at_risk", 10))))
-    for_ever = Outcomes(np.full(max(number, 1), LARGEST), np.ones(max(number, 1)))
+    number = checked_at_risk(settings.get("min_at_risk", 10))
+    for_ever = Outcomes([LARGEST], [True], [number])
     return Problem.of(for_ever, reference, **settings).horizon
 
 

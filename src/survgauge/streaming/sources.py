@@ -165,6 +165,10 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
     function that returns an iterator, an Arrow table, dataset or reader, a pandas or Polars frame
     (also lazy), a DuckDB relation, or an iterator, which can be read only once.
     """
+    if apart is not None and not isinstance(apart, Mapping):
+        raise InputError(
+            f"apart must be a mapping of a model's name to its files; got {type(apart).__name__}"
+        )
     if isinstance(data, str | Path):
         from .parquet import ParquetSource
 
@@ -174,7 +178,7 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
 
         return ParquetSource(list(data), apart or {})
     if apart:
-        raise InputError("predictions in folders of their own need outcomes in Parquet files")
+        raise InputError("apart: predictions in other folders need outcomes in Parquet files")
     if hasattr(data, "to_delayed"):
         raise InputError("batches is a Dask frame: use evaluate_dask")
     lazy = hasattr(data, "collect_schema") and not hasattr(data, "iter_slices")
@@ -185,7 +189,7 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
     if isinstance(data, Mapping) or hasattr(data, "columns"):
         return Sequence(lambda: _slices(data), True, "batch")
     if callable(data):
-        return Sequence(data, True, "batch")
+        return Sequence(lambda: _opened(data), True, "batch")
     if isinstance(data, Iterable):
         once = isinstance(data, Iterator) or iter(data) is data
         return Sequence(lambda: data, not once, "batch")
@@ -193,6 +197,17 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
         "batches must be a path to Parquet, a frame, a list of batches, a function that returns "
         f"an iterator, or a query; got {type(data).__name__}"
     )
+
+
+def _opened(function: Callable[[], Any]) -> Iterable[Any]:
+    """Call the caller's function, which may have forgotten to return something."""
+    found = function()
+    if not isinstance(found, Iterable):
+        raise InputError(
+            "batches must return an iterator of batches where it is a function; it returned "
+            f"{type(found).__name__}"
+        )
+    return found
 
 
 def _slices(data: Any) -> Iterator[Any]:

@@ -1,0 +1,248 @@
+"""Whatever stands at an argument of a public function: a value, or an error that names it."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import survgauge as sg
+from survgauge.errors import SurvgaugeError
+
+BAD = [
+    None,
+    "x",
+    "",
+    b"x",
+    [],
+    [[]],
+    {},
+    float("nan"),
+    float("inf"),
+    -1,
+    0,
+    0.5,
+    True,
+    1 + 2j,
+    object(),
+    10**400,
+    [10**400],
+    Decimal("1.5"),
+    [Decimal("1.5")] * 12,
+    datetime(2024, 1, 1),
+    np.datetime64("2024-01-01"),
+    np.array(["2024-01-01"] * 12, dtype="datetime64[s]"),
+    [[1.0, 2.0], [3.0]],
+    [[[1.0, 2.0]]],
+    [None] * 12,
+    ["x"] * 12,
+    np.ones((12, 2)),
+    np.ones(11),
+    np.full(12, np.nan),
+    (1.0, 2.0, 3.0),
+    pd.NA,
+    pd.NaT,
+    pd.Series(["a"] * 12, dtype="category"),
+    range(3),
+    int,
+    lambda *given: None,
+]
+
+#: Records that functions give, and errors: nobody makes them from arguments of their own.
+RECORDS = {
+    "CalibrationResult",
+    "CensoringTest",
+    "ComparablePairs",
+    "CurveResult",
+    "Details",
+    "Evaluation",
+    "ICIResult",
+    "KaplanMeier",
+    "LogRankResult",
+    "SemiSynthetic",
+    "Surrogates",
+    "TimeErrorDetails",
+    "InputError",
+    "MissingExtraError",
+    "SurvgaugeError",
+    "UndefinedMetricError",
+}
+#: Functions without arguments.
+BARE = {"OutcomeCounts", "available_metrics"}
+
+RNG = np.random.default_rng(5)
+N = 12
+TIME = RNG.weibull(1.4, N) * 10 + 0.5
+Y = (TIME, np.arange(N) % 3 > 0)
+TRAIN = (RNG.weibull(1.4, 30) * 10 + 0.5, np.arange(30) % 3 > 0)
+GRID = np.linspace(1, 40, 12)
+CURVES = sg.SurvivalCurves(GRID, np.exp(-GRID / (8 + np.arange(N)[:, None])))
+TIMES = 8.0 + np.arange(N)
+ONES = np.ones(N)
+BATCHES = [{"time": TIME, "event": Y[1], "t": TIMES, "weight": ONES, "g": np.arange(N) % 2}]
+FRAME = pd.DataFrame({"age": TIMES})
+
+# fmt: off
+IPCW = {"y_train": TRAIN, "method": "ipcw", "convention": None, "censoring": None,
+        "sample_weight": ONES}
+SCORES = {**IPCW, "censoring_times": None, "on_unsupported": "truncate"}
+BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES}
+CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "censoring": None,
+               "sample_weight": ONES}
+ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
+          "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
+          "sample_weight": ONES, "true_time": TIME}
+ON_CURVES = {"y_true": Y, "curves": CURVES}
+SETTINGS = {"time": 5.0, "tau": 9.0, "convention": None, "censoring": None,
+            "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
+            "area": "step", "tail": "linear", "normalize": "n"}
+STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics": ["mae_po"],
+          "confidence": 0.95, "random_state": 0, "n_boot": 2, "bootstrap": False,
+          "baseline": True, "time_column": "time", "event_column": "event",
+          "weight_column": "weight", "by": "g", "apart": None, "unit": "",
+          **{k: v for k, v in SETTINGS.items() if k != "censoring"}}
+SKILL = {"metric": "mae", "y_true": Y, "predicted": TIMES, "y_train": TRAIN, "baseline": None}
+
+#: A good call of every function; each argument is then spoilt in turn.
+CALLS = {
+    "Convention": {"name": "own", "g_ties": "events_first", "g_floor": 0.0, "event_limit": "left",
+                   "survivor_limit": "right", "censored_at_t": "unknown", "divisor": "n",
+                   "integration": "trapezoid", "anchors_at_tau": False,
+                   "unweighted_divisor": "known", "clip": 0.0,
+                   "g_influence": "estimated", "g_source": "test"},
+    "CurveColumns": {"columns": ["a", "b"], "times": (1.0, 2.0), "interpolation": "linear",
+                     "tail": "linear"},
+    "Outcomes": {"time": TIME, "event": Y[1], "weight": ONES},
+    "Reference": {"y": Y, "stop": 9.0},
+    "RiskColumn": {"column": "a"},
+    "RiskScores": {"values": TIMES},
+    "StreamedMean": {"metric": sg.mae, "y_train": TRAIN, "tau": 9.0},
+    "SurvivalCurves": {"times": GRID, "survival": CURVES.survival, "interpolation": "linear",
+                       "tail": "linear", "repair": None},
+    "SurvivalKFold": {"n_splits": 3, "random_state": 0},
+    "TimeColumn": {"column": "a"},
+    "as_curves": {"obj": CURVES, "tail": None, "repair": None},
+    "binomial_log_likelihood": {**BRIER, "clip": None},
+    "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **IPCW},
+    "brier_score": {**BRIER, "follow_up": None},
+    "brier_skill": {**BRIER},
+    "calibration_slope": {**ON_CURVES, "time": 9.0, "ties": "efron", "probability": "survival"},
+    "censoring_test": {"X": FRAME, "y": Y, "features": ["age"]},
+    "comparable_pairs": {"y": Y},
+    "compare_folds": {"scores_a": [1.0, 2.0, 4.0], "scores_b": [2.0, 2.0, 3.0], "n_train": 8,
+                      "n_test": 4, "confidence": 0.9},
+    "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE},
+    "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None},
+    "coverage": {**ON_CURVES, "level": 0.9},
+    "cox_snell_residuals": ON_CURVES,
+    "crps": {**ON_CURVES, "sample_weight": ONES},
+    "cumulative_dynamic_auc": {"y_true": Y, "risk_or_curves": CURVES, "times": [4.0, 6.0],
+                               **IPCW, "on_unsupported": "truncate",
+                               "stderr": "fixed"},
+    "curves_from_aft": {"time": TIMES, "scale": 0.5, "times": GRID, "distribution": "normal",
+                        "tail": "linear"},
+    "curves_from_quantiles": {"levels": [0.2, 0.7], "quantiles": np.ones((3, 2)),
+                              "tail": "linear"},
+    "d_calibration": {**ON_CURVES, "bins": 4, "method": "ks"},
+    "evaluate": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "metrics": ["mae_po"],
+                 "confidence": 0.95, "random_state": 0, "by": None, "n_boot": 2,
+                 "reference": "fixed", "unit": "", "sample_weight": ONES,
+                 "cluster": np.arange(N) % 4, "X_test": None, **SETTINGS},
+    "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "memory": "2 GB",
+                        "progress": None},
+    "holm": {"p_values": [0.2, 0.01]},
+    "integrated_binomial_log_likelihood": {**BRIER, "clip": None},
+    "integrated_brier_score": BRIER,
+    "integrated_calibration_index": {**ON_CURVES, "time": 9.0, "knots": 3, "ties": "efron",
+                                     "probability": "survival"},
+    "km_calibration": {**ON_CURVES, "convention": "survgauge"},
+    "log_likelihood": {**ON_CURVES, "sample_weight": ONES},
+    "log_rank": {"y_true": Y, "predicted": TIMES},
+    "log_rank_test": {"y_a": Y, "y_b": TRAIN},
+    "mae": {**ERRORS, "method": "po"},
+    "one_calibration": {**ON_CURVES, "time": 9.0, "groups": 2, "method": None,
+                        "probability": "survival", "convention": "survgauge"},
+    "pseudo_observations": {"y_true": Y, "y_train": TRAIN, "tail": "linear", "tau": 9.0},
+    "reference_curves": {"y_train": TRAIN, "n": 3, "tail": "linear"},
+    "residual_details": {**ON_CURVES, "kind": "deviance"},
+    "scorer": {"name": "mae_po", "y_train": TRAIN, "predicts": None, **SETTINGS},
+    "semisynthetic": {"X": FRAME, "y": Y, "censoring": "uniform", "random_state": 0,
+                      "external": None, "rate": 0.3, "kendall_tau": 0.0, "copula": "clayton",
+                      "whole_units": None, "fill": None},
+    "skill": SKILL,
+    "surrogate_times": {"y_true": Y, "y_train": TRAIN, "method": "po", "area": "step",
+                        "tail": "linear", "tau": 9.0},
+    "time_error": {**ERRORS, "method": "po", "loss": "absolute"},
+    "time_errors": {**ERRORS, "methods": ["po", "hinge"], "loss": "absolute"},
+}
+# fmt: on
+_SAME = {
+    "calibration_slope": ["calibration_slope_details"],
+    "concordance_index": ["concordance_index_details"],
+    "concordance_td": ["concordance_td_details"],
+    "coverage": ["coverage_details"],
+    "cox_snell_residuals": ["deviance_residuals", "martingale_residuals"],
+    "crps": ["crps_details"],
+    "cumulative_dynamic_auc": ["cumulative_dynamic_auc_details"],
+    "integrated_binomial_log_likelihood": ["integrated_binomial_log_likelihood_details"],
+    "integrated_brier_score": ["integrated_brier_score_details"],
+    "km_calibration": ["km_calibration_details"],
+    "log_likelihood": ["log_likelihood_details"],
+    "mae": ["mse", "rmse"],
+    "skill": ["skill_details"],
+    "time_error": ["time_error_details"],
+}
+CALLS |= {name: CALLS[like] for like, names in _SAME.items() for name in names}
+#: The same doors as another function, with a cluster behind them.
+ELSEWHERE = {"evaluate_dask"}
+#: Arguments that take a function of the caller's, whose own errors are not ours to change.
+FUNCTIONS = {"batches", "censoring", "metric", "progress", "client", "y_train"}
+#: What messages call an argument whose own name says little.
+CALLED = {
+    "obj": "curves",
+    "values": "risk",
+    "batches": "batch|stream|folder",
+    "follow_up": "times",
+    "X_test": "X",
+}
+
+
+def test_every_public_function_is_called_or_listed():
+    functions = {name for name in sg.__all__ if callable(getattr(sg, name))}
+    assert functions - RECORDS - BARE - ELSEWHERE == set(CALLS)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_good_calls_are_good_and_have_every_argument(name):
+    function = getattr(sg, name)
+    function(**CALLS[name])
+    parameters = inspect.signature(function).parameters.values()
+    named = {p.name for p in parameters if p.kind != p.VAR_KEYWORD}
+    assert named - set(CALLS[name]) <= {"copy", "prefix"}
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, argument) for name in sorted(CALLS) for argument in CALLS[name]]
+)
+def test_a_bad_argument_gives_a_value_or_an_error_that_names_it(name, argument):
+    function, good = getattr(sg, name), CALLS[name]
+    words = [argument, *CALLED.get(argument, argument).split("|")]
+    unnamed = []
+    for bad in BAD:
+        if callable(bad) and argument in FUNCTIONS:
+            continue
+        try:
+            function(**{**good, argument: bad})
+        except sg.UndefinedMetricError:
+            pass  # a valid argument at which the metric has no value
+        except SurvgaugeError as error:
+            # Text may be taken for the name of a column or a file, which the message then says.
+            named = [*words, bad] if isinstance(bad, str) else words
+            named = [*words, "x"] if isinstance(bad, list) and bad[:1] == ["x"] else named
+            if not any(word in str(error) for word in named):
+                unnamed.append((bad, str(error)))
+    assert not unnamed
