@@ -61,6 +61,8 @@ class Setting:
     true_time: Floats | None = None
     #: Where G comes from: "test", "train" or "given".
     g_from: str = "test"
+    #: Whether anybody will ask what each subject contributes through G.
+    contributions: bool = True
 
     @property
     def divisible(self) -> bool:
@@ -70,7 +72,7 @@ class Setting:
     @cached_property
     def estimated_g(self) -> EstimatedG | None:
         """G as estimated from these very subjects; None: not, or not from them alone."""
-        if self.g_from != "test" or self.censoring is not None:
+        if self.g_from != "test" or self.censoring is not None or not self.contributions:
             return None
         return EstimatedG(self.y)
 
@@ -303,6 +305,7 @@ def make_setting(
     weighted: bool = True,
     censoring: Any = None,
     true_time: Any = None,
+    contributions: bool = True,
 ) -> Setting:
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
@@ -326,6 +329,7 @@ def make_setting(
         censoring=None if isinstance(censoring, str) else censoring,
         true_time=truth,
         g_from=source,
+        contributions=contributions,
     )
 
 

@@ -138,10 +138,15 @@ def evaluate(
     )
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, len(y))
-    problem = replace(problem, asked=tuple(metric.name for metric in chosen))
+    # Of many subjects without intervals nobody would see the contributions, which take memory.
+    contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
+    names = tuple(metric.name for metric in chosen)
+    problem = replace(problem, asked=names, contributions=contributions)
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
     warnings += check_follow_up(y, problem, problem.asked, _known_g(problem))
+    if len(y) > CONTRIBUTIONS_LIMIT:  # the tables are as large as the outcomes: only when needed
+        problem.forget()
     if X_test is not None:
         warnings += check_dependence(X_test, y)
     run = partial(

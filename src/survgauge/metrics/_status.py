@@ -97,10 +97,15 @@ class Status:
         g = self.weights.survivors(self.times[k])
         return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
 
+    @property
+    def _own_g(self) -> bool:
+        """Whether G is that of the test subjects."""
+        return self.ipcw and self.weights.source == "test"
+
     @cached_property
     def through_g(self) -> ThroughG | None:
         """What G of the test subjects adds to the contributions; None where G is another's."""
-        if not self.ipcw or self.weights.source != "test":
+        if not self._own_g or not self.weights.contributions:
             return None
         floor = self.convention.g_floor
         moves = None if floor <= 0 else self.weights.at_own_time > floor
@@ -111,7 +116,7 @@ class Status:
         convention: dict[str, Any] = {"method": self.method}
         if self.ipcw:
             convention |= self.weights.describe()
-            convention["stderr"] = "G estimated in sample" if self.through_g else "G fixed"
+            convention["stderr"] = "G estimated in sample" if self._own_g else "G fixed"
         else:
             fields = self.convention.as_dict()
             for name in ("convention", "censored_at_t", "integration", "clip"):

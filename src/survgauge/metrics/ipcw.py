@@ -46,6 +46,8 @@ class CensoringWeights:
         Ties, limits, and the usual source of G.
     follow_up : float, optional
         Last test time, where `y` is only a part of the test set.
+    contributions : bool
+        Whether what subjects contribute through their own G will be asked for; it takes memory.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class CensoringWeights:
         censoring: Any,
         convention: Convention,
         follow_up: float | None = None,
+        contributions: bool = True,
     ) -> None:
         #: "test", "train" or "given".
         self.source = g_source(censoring, y_train is not None, convention.g_source)
@@ -64,6 +67,7 @@ class CensoringWeights:
         self._whole = censoring.km if isinstance(censoring, WholeG) else None
         self._given: Any = censoring if self.source == "given" else None
         self._follow_up = follow_up
+        self.contributions = contributions
 
     @classmethod
     def of(
@@ -105,8 +109,9 @@ class CensoringWeights:
 
     @cached_property
     def estimated(self) -> EstimatedG | None:
-        """G as estimated from these very subjects; None: not, or not from them alone."""
-        return EstimatedG(self.y, **g_rules(self.convention)) if self.own else None
+        """G as estimated from these very subjects; None: not from them alone, or nobody asks."""
+        asked = self.own and self.contributions
+        return EstimatedG(self.y, **g_rules(self.convention)) if asked else None
 
     def _read(self, t: Floats, side: str) -> Floats:
         if self.km is not None:

@@ -52,6 +52,8 @@ class Problem:
     sample_weight: Floats | None = None
     #: Who was sampled together, if anybody.
     clusters: Clusters | None = None
+    #: Whether anybody will ask what each subject contributes through G.
+    contributions: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -162,14 +164,15 @@ class Problem:
         """What the surrogates of all time errors look at."""
         options = {k: v for k, v in self.options.items() if k != "normalize"}
         build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
-        setting: Setting = self.cached("setting", partial(build, censoring=self.censoring))
+        build = partial(build, censoring=self.censoring, contributions=self.contributions)
+        setting: Setting = self.cached("setting", build)
         return setting
 
     @property
     def weights(self) -> CensoringWeights:
         """1/G of the subjects."""
         given = self.y, self.reference, self.censoring, self.convention, self.follow_up
-        build = partial(CensoringWeights, *given)
+        build = partial(CensoringWeights, *given, contributions=self.contributions)
         weights: CensoringWeights = self.cached("weights", build)
         return weights
 
