@@ -61,6 +61,10 @@ class Mutant:
     kind: str
     before: str
     after: str
+    #: Last line of the statement, and whether it is inside a function: only then is it known
+    #: which tests run it.
+    end: int = 0
+    inside: bool = True
 
     def __str__(self):
         lines = [f"{self.module} line {self.line}, mutant {self.number}: {self.kind}"]
@@ -227,6 +231,7 @@ def _text(node):
 def mutants_of(module, source):
     """All mutants of a module's source."""
     tree = ast.parse(source)
+    within = _lines_of_functions(tree)
     found = []
     for number, (statement, kind, change, undo) in enumerate(changes(tree)):
         place = statement if statement is not None else tree
@@ -241,8 +246,22 @@ def mutants_of(module, source):
             after = _text(place)
             undo()
         before, after = _difference(before, after)
-        found.append(Mutant(module, number, getattr(place, "lineno", 0), kind, before, after))
+        line = getattr(place, "lineno", 0)
+        end = getattr(place, "end_lineno", line)
+        # The default of an argument is worked out where the function is defined.
+        inside = line in within and not isinstance(place, ast.FunctionDef | ast.ClassDef)
+        inside = inside or kind == "statement left out"
+        found.append(Mutant(module, number, line, kind, before, after, end, inside))
     return found
+
+
+def _lines_of_functions(tree):
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
 
 
 def _body(node):

@@ -1,0 +1,135 @@
+"""Calibration kernels at their edges, against loops and by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.metrics import _calibration_inputs as inputs
+from survgauge.metrics import _calibration_kernels as kernel
+
+
+def test_uniform_distance_without_censoring_is_kolmogorovs():
+    s = np.array([0.9, 0.7, 0.4, 0.35, 0.1])
+    found = kernel.uniform_distance(sg.Outcomes(np.arange(1.0, 6.0), [1] * 5), s)
+    u = np.sort(1 - s)
+    gaps = [max(abs((k + 1) / 5 - x), abs(k / 5 - x)) for k, x in enumerate(u)]
+    assert found.distance == pytest.approx(max(gaps))
+    root = math.sqrt(5)
+    stephens = (root + 0.12 + 0.11 / root) * found.statistic
+    assert found.p_value == pytest.approx(kernel.bridge_tail(stephens, found.coverage))
+    assert found.last == pytest.approx(0.9)
+    # With u_n = 0.9 observed and no censoring, the clock is u / (1 - u), the share u itself.
+    assert found.coverage == pytest.approx(0.9)
+    assert found.statistic == pytest.approx(max(gaps))
+
+
+def test_uniform_distance_where_the_last_probability_is_zero():
+    y = sg.Outcomes([1.0, 2.0, 3.0], [1, 1, 1])
+    found = kernel.uniform_distance(y, np.array([0.5, 0.25, 0.0]))
+    assert found.coverage == 1.0
+    assert found.last == 1.0
+    assert found.distance == pytest.approx(0.5)
+
+
+def test_uniform_distance_with_censoring_by_a_loop():
+    rng = np.random.default_rng(4)
+    s, event = rng.uniform(0.05, 1, 12), rng.random(12) < 0.6
+    y = sg.Outcomes(np.arange(1.0, 13.0), event)
+    u, order = np.sort(1 - s), np.argsort(1 - s)
+    event = y.event[order]
+    f, g, clock, last, best, plain = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
+    for k, (x, d) in enumerate(zip(u, event, strict=True)):
+        clock += (1 / (1 - x) - 1 / (1 - last)) / g
+        weight = 1 / (1 - x) / (1 + clock)
+        before = f
+        if d:
+            f *= 1 - 1 / (12 - k)
+        else:
+            g *= 1 - 1 / (12 - k)
+        gap = max(abs(1 - f - x), abs(1 - before - x))
+        best, plain, last = max(best, gap * weight), max(plain, gap), x
+    found = kernel.uniform_distance(y, s)
+    assert found.statistic == pytest.approx(best)
+    assert found.distance == pytest.approx(plain)
+    assert found.coverage == pytest.approx(clock / (1 + clock))
+
+
+def test_bridge_tail_at_its_ends():
+    assert kernel.bridge_tail(1.0, 0.0) == 1.0
+    assert kernel.bridge_tail(1.0, 1.0) == pytest.approx(
+        2 * sum((-1) ** (k + 1) * math.exp(-2 * k * k) for k in range(1, 20))
+    )
+    # Nearly the whole bridge: next to Kolmogorov's law; a short piece: hardly ever outside.
+    assert kernel.bridge_tail(1.0, 1 - 1e-9) == pytest.approx(kernel.bridge_tail(1.0, 1.0), 1e-3)
+    assert kernel.bridge_tail(1.0, 0.01) < 1e-15
+    # A narrow band is left for sure; the series needs its many terms, with their signs.
+    assert kernel.bridge_tail(0.05, 0.9) == pytest.approx(1.0)
+
+
+def test_bridge_tail_is_the_sum_over_all_images():
+    def normal(x):
+        return math.erfc(-x / math.sqrt(2)) / 2
+
+    for d, a in ((1.2, 0.3), (0.8, 0.6), (0.4, 0.9), (1.5, 0.05), (0.3, 0.2)):
+        edge, stays = d / math.sqrt(a * (1 - a)), 0.0
+        for k in range(-60, 61):
+            image = 2 * k * d * math.sqrt((1 - a) / a)
+            inside = normal(edge - image) - normal(-edge - image)
+            stays += (-1) ** k * math.exp(-2 * (k * d) ** 2) * inside
+        assert kernel.bridge_tail(d, a) == pytest.approx(1 - stays, rel=1e-9, abs=1e-12)
+
+
+def test_groups_of_risk_keep_ties_together():
+    s = np.array([0.9, 0.5, 0.5, 0.1, 0.2, 0.5])
+    found = [sorted(rows.tolist()) for rows in kernel.risk_groups(s, None, 3)]
+    assert found == [[0], [1, 2, 5], [3, 4]]
+    weight = np.array([1.0, 1, 1, 6, 1, 1])
+    found = [sorted(rows.tolist()) for rows in kernel.risk_groups(s, weight, 2)]
+    assert found == [[0, 1, 2, 4, 5], [3]]
+    assert len(kernel.risk_groups(np.full(4, 0.5), None, 4)) == 1
+
+
+def test_rates_of_groups_by_hand():
+    y = sg.Outcomes([1.0, 2.0, 3.0, 4.0, 1.0, 2.0], [1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 2, 1])
+    s = np.array([0.8, 0.6, 0.4, 0.2, 0.1, 0.4])
+    rows = [np.arange(4), np.array([4, 5])]
+    found = kernel.group_rates(y, s, rows, 3.0)
+    assert found.size.tolist() == [4, 3]
+    assert found.observed == pytest.approx([1 - 0.75 / 2, 1.0])
+    assert found.expected == pytest.approx([0.5, 1 - 0.2])
+    # Greenwood: S^2 sum d / (n (n - d)); where nobody is left there is nothing to spread.
+    assert found.greenwood == pytest.approx([0.375**2 * (1 / 12 + 1 / 2), 0.0])
+    assert found.events.tolist() == [2, 3]
+    assert found.open_ended == 0
+    late = kernel.group_rates(sg.Outcomes([1.0, 2.0], [1, 0]), s[:2], [np.arange(2)], 3.0)
+    assert late.open_ended == 1
+    at = kernel.group_rates(sg.Outcomes([1.0, 3.0], [1, 0]), s[:2], [np.arange(2)], 3.0)
+    assert at.open_ended == 0
+
+
+def test_weighted_quantiles_repeat_values():
+    values, weight = np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 3.0])
+    repeated = np.repeat(values, weight.astype(int))
+    for q in (0.0, 0.1, 0.3, 0.5, 0.77, 1.0):
+        assert kernel.weighted_quantile(values, weight, q) == pytest.approx(
+            np.quantile(repeated, q)
+        )
+        assert kernel.weighted_quantile(values, None, q) == pytest.approx(np.quantile(values, q))
+
+
+def test_probabilities_that_round_past_their_ends_are_set_to_them():
+    y = sg.Outcomes([1.0, 2.0, 3.0], [1, 0, 1])
+    given = [-1e-12, 0.5, 1 + 1e-12]
+    assert inputs.survival_at(y, given, 2.0, "survival").tolist() == [0.0, 0.5, 1.0]
+    assert inputs.survival_at(y, given, 2.0, "event").tolist() == [1.0, 0.5, 0.0]
+    for wrong in (-1e-3, 1.001):
+        with pytest.raises(sg.InputError, match=r"between 0 and 1.*subject\(s\) 1"):
+            inputs.survival_at(y, [0.5, wrong, 0.5], 2.0, "survival")
+    for time in (-1.0, np.inf, np.nan, [1.0, 2.0]):
+        with pytest.raises(sg.InputError, match="time"):
+            inputs.checked_time(time)
+    assert inputs.checked_time(0) == 0.0
