@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import pickle
 import resource
@@ -21,6 +22,8 @@ from .suites import SECONDS
 
 #: Bytes that a mutant may take: one that asks for the memory of the whole machine gets an error.
 MEMORY = 6 << 30
+#: Seconds of tests that a mutant which nothing notices is given, the most telling tests first.
+BUDGET = 8.0
 #: Examples of a property that are tried.
 EXAMPLES = 15
 #: Status of a process in which a test failed, no test failed, and the machinery failed.
@@ -112,7 +115,9 @@ class Runner:
             if any(line in ran for line in wanted):
                 chosen.append(k)
         telling = {k: (self.kills[k] + 1) / (self.tries[k] + 2) for k in chosen}
-        return sorted(chosen, key=lambda k: (self.seconds[k] + 0.01) / telling[k])
+        chosen.sort(key=lambda k: (self.seconds[k] + 0.01) / telling[k])
+        spent = itertools.accumulate(self.seconds[k] for k in chosen)
+        return [k for k, passed in zip(chosen, spent, strict=True) if passed <= BUDGET]
 
     def _all(self):
         waiting, running = list(reversed(self.drawn)), {}
