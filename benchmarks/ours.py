@@ -125,14 +125,14 @@ def d_calibration(data: Data) -> Callable[[], Any]:
     import survgauge as sg
 
     given = curves(data)
-    return lambda: sg.d_calibration(data.test, given).p_value
+    return lambda: sg.d_calibration(data.test, given, method="chi2").p_value
 
 
 def one_calibration(data: Data) -> Callable[[], Any]:
     import survgauge as sg
 
     given = curves(data)
-    return lambda: sg.one_calibration(data.test, given, data.middle).p_value
+    return lambda: sg.one_calibration(data.test, given, data.middle, method="dn").p_value
 
 
 def km_calibration(data: Data) -> Callable[[], Any]:

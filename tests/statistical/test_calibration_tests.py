@@ -10,11 +10,12 @@ import survgauge as sg
 GRID = np.linspace(0, 40, 61)
 
 
-def sample(rng, n, rate, late=1.0):
+def sample(rng, n, rate, late=1.0, end=np.inf):
     """Weibull times with one feature, exponential censoring, and the curves of a model."""
     risk = np.exp(0.7 * rng.standard_normal(n))
     event_time = 10 * (rng.exponential(size=n) / risk) ** (1 / 1.5)
     censoring = rng.exponential(1 / rate, n) if rate else np.full(n, np.inf)
+    censoring = np.minimum(censoring, end)
     y = sg.Outcomes(np.minimum(event_time, censoring), event_time <= censoring)
     survival = np.exp(-risk[:, None] * (GRID / (10 * late)) ** 1.5)
     return y, sg.SurvivalCurves(GRID, survival)
@@ -39,17 +40,18 @@ def test_calibration_tests_keep_their_level(rate, n):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "late"), [(100, 1.0), (300, 1.0), (300, 1.3), (1000, 1.3)])
 def test_intervals_of_calibration_distances_cover_their_limits(n, late):
+    # A planned end of the study: the last time is part of what KM-calibration measures.
     rng = np.random.default_rng(3)
-    y, curves = sample(rng, 60_000, 0.05, late)
+    y, curves = sample(rng, 60_000, 0.05, late, end=15.0)
     limit = [sg.integrated_calibration_index(y, curves, 6.0).ici, sg.km_calibration(y, curves)]
     if late == 1.0:
         limit = [0.0, 0.0]
     hits = []
     for _ in range(200):
-        y, curves = sample(rng, n, 0.05, late)
+        y, curves = sample(rng, n, 0.05, late, end=15.0)
         found = sg.evaluate(
             curves, y, y_train=y, metrics=["ici", "km_calibration"], time=6.0
         ).scores
         hits.append([s.low <= t <= s.high for s, t in zip(found, limit, strict=True)])
         assert all(0 <= s.low < s.high <= 1 for s in found)
-    assert (np.mean(hits, axis=0) >= 0.89).all()
+    assert (np.mean(hits, axis=0) >= 0.91).all()

@@ -75,6 +75,19 @@ def standard_error(
     return float(np.sqrt(square * n / (n - 1))) if n > 1 else float("nan")
 
 
+def freedom(psi: Floats, frequency: Floats) -> float:
+    """Degrees of freedom of a standard error: fewer than subjects where a few make most of it.
+
+    >>> round(freedom(np.array([0.5, -0.5, 0.25, -0.25]), np.ones(4)), 2)
+    22.22
+    """
+    present = frequency > 0
+    own, copies = psi[present] / frequency[present], frequency[present]
+    square, fourth = float(np.sum(own**2 * copies)), float(np.sum(own**4 * copies))
+    left = fourth - square**2 / float(copies.sum())
+    return max(2.0 * square**2 / left, 1.0) if left > 0 else float("inf")
+
+
 #: A difference whose spread is a smaller part of its models' than this (squared) is constant: in a
 #: stream it comes from sums of squares, which have no more digits.
 _CONSTANT = 2e-15

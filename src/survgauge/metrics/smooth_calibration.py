@@ -28,7 +28,7 @@ from ._calibration_kernels import weighted_quantile
 from ._checks import read_curves
 from ._cox import TIES, CoxRegression
 from ._distance_intervals import SmoothGap
-from .details import Clusters, standard_error
+from .details import Clusters, freedom, standard_error
 
 # Where Harrell puts the knots: quantiles of the covariate.
 _KNOTS = {
@@ -219,7 +219,7 @@ def integrated_calibration_index(
         "ties": ties,
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
-    law = smooth.law(ici)
+    law = smooth.law(ici, events=support["events_by_time"], freedom=freedom(psi, y.weight))
     support |= {
         "moved_from_0_or_1": smooth.moved,
         "converged": smooth.fit.converged,
@@ -340,7 +340,10 @@ class _Smooth:
         change *= self.weight
         return change
 
-    def law(self, ici: float, clusters: Clusters | None = None) -> SmoothGap | None:
+    def law(
+        self, ici: float, clusters: Clusters | None = None, *,
+        events: float = float("inf"), freedom: float = float("inf"),
+    ) -> SmoothGap | None:  # fmt: skip
         """How the mean distance varies, from subjects at even ranks of the prediction."""
         if not self.hazard > 0 or (clusters is not None and clusters.number < 2):
             return None
@@ -369,8 +372,9 @@ class _Smooth:
         covariance = np.einsum("an,bn,n->ab", influence, influence, self.weight)
         size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - self.s[order]))
         spread = np.sqrt(np.average((size - ici) ** 2, weights=weight) / total)
-        covariance *= total / max(total - influence.shape[0], 1.0)
-        return SmoothGap.of(ici, x, gap, weight, change, covariance, float(spread))
+        if np.isfinite(events):  # the coefficients fit the events that they are judged by
+            covariance *= events / max(events - influence.shape[0], 1.0)
+        return SmoothGap.of(ici, x, gap, weight, change, covariance, float(spread), freedom)
 
     def resampled(self, counts: Floats) -> float:
         """Mean distance under other frequencies, by one Newton step."""
