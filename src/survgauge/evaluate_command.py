@@ -11,7 +11,14 @@ from typing import Any
 
 from ._writing import check_outputs, write_atomically
 from .errors import InputError
-from .files import PARQUET, is_column, read_features, read_outcomes, read_predictions
+from .files import (
+    PARQUET,
+    interpolations,
+    is_column,
+    read_features,
+    read_outcomes,
+    read_predictions,
+)
 
 
 def add_commands(commands: Any) -> None:
@@ -50,7 +57,13 @@ def add_commands(commands: Any) -> None:
     )
     command.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
     command.add_argument("--tail", default="linear", help="tail of Kaplan-Meier and of the curves")
-    command.add_argument("--interpolation", default="linear", help="of curves: linear, step, pchip")
+    command.add_argument(
+        "--interpolation",
+        action="append",
+        default=[],
+        metavar="[NAME=]RULE",
+        help="of curves: linear (default), step, pchip; NAME=step for one model",
+    )
     command.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
     command.add_argument("--convention", metavar="NAME", help="another package's conventions")
     command.add_argument(
@@ -146,13 +159,14 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
     test = read_outcomes(args.test, **columns)
     train = None if args.train is None else read_outcomes(args.train, **columns)
     predictions = {}
+    rules = interpolations(args.pred, args.interpolation)
     for item in args.pred:
         name, separator, path = item.partition("=")
         if not (name and separator and path):
             raise InputError(f"--pred must be NAME=FILE; got {item!r}")
         if name in predictions:
             raise InputError(f"--pred: the name {name!r} is given twice")
-        predictions[name] = read_predictions(path, interpolation=args.interpolation, tail=args.tail)
+        predictions[name] = read_predictions(path, interpolation=rules[name], tail=args.tail)
     return evaluate(
         predictions,
         test,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Floats
-from .curves import SurvivalCurves
-from .errors import InputError, MissingExtraError, did_you_mean
+from .curves import INTERPOLATIONS, SurvivalCurves
+from .errors import InputError, MissingExtraError, did_you_mean, one_of
 from .outcomes import Outcomes
 from .predictions import RiskScores
 
@@ -194,3 +194,23 @@ def _read_parquet(path: Path) -> tuple[list[str], list[Any]]:
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
     return list(table.column_names), [c.to_numpy(zero_copy_only=False) for c in table.columns]
+
+
+def interpolations(predictions: list[str], given: list[str]) -> dict[str, str]:
+    """Read --interpolation: one rule for all models of --pred, or NAME=RULE for one of them.
+
+    >>> interpolations(["a=a.csv", "b=b.csv"], ["step", "b=linear"])
+    {'a': 'step', 'b': 'linear'}
+    """
+    models = [item.partition("=")[0] for item in predictions]
+    default, own = "linear", {}
+    for item in given:
+        name, separator, rule = item.rpartition("=")
+        one_of("--interpolation", rule, INTERPOLATIONS)
+        if not separator:
+            default = rule
+        elif name in models:
+            own[name] = rule
+        else:
+            raise InputError(f"--interpolation: there is no --pred named {name!r}")
+    return {name: own.get(name, default) for name in models}

@@ -22,6 +22,7 @@ from ..reference import Reference
 from .cells import evaluate_group, present
 from .censoring_remarks import check_dependence, check_follow_up, check_weights
 from .census import Census
+from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
 from .result import NAN, Evaluation, Score
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling, check_tails
@@ -144,6 +145,7 @@ def evaluate(
     problem = replace(problem, asked=names, contributions=contributions)
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
+    warnings += check_grids(problem, parsed)
     warnings += check_follow_up(y, problem, problem.asked, _known_g(problem))
     if len(y) > CONTRIBUTIONS_LIMIT:  # the tables are as large as the outcomes: only when needed
         problem.forget()

@@ -86,6 +86,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "a metric reads curves past the model's last predicted time; above 5 % it has no value",
         "predict up to the time named, give an earlier `time`, or leave the metric out",
     ),
+    "coarse-grid": Explanation(
+        "caution",
+        "curves at fewer than 10 times within the follow-up: medians, means, integrated scores, "
+        "CRPS and D-calibration depend on what is assumed between the times",
+        "predict at more times, such as 50 or all event times; compare models on the same times",
+    ),
     "past-reference": Explanation(
         "problem",
         "subjects censored after the last reference time: N times an arbitrary tail",

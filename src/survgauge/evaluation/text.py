@@ -41,6 +41,11 @@ def _verdict(result: Evaluation) -> str:
             lines.append(
                 "  But see [tail-decides] below: without a horizon the data do not settle this."
             )
+        if found.coarse:
+            lines.append(
+                f"  The times of {', '.join(found.coarse)} are read between few predicted times: "
+                "see [coarse-grid] below."
+            )
     return "\n".join(lines)
 
 

@@ -43,6 +43,8 @@ class Verdict:
     others: tuple[Against, ...]
     #: Whether a warning says that the tails decide, not the data.
     unsettled: bool
+    #: Models compared here whose curves have so few times that what lies between them matters.
+    coarse: tuple[str, ...] = ()
 
 
 def best_rows(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], dict[str, Any]]:
@@ -83,6 +85,7 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
         unsettled = any(
             w["code"] == "tail-decides" and w["metric"] == metric for w in data["warnings"]
         )
+        coarse = [w["model"] for w in data["warnings"] if w["code"] == "coarse-grid"]
         found.append(
             Verdict(
                 group,
@@ -94,6 +97,7 @@ def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
                 against_baseline(data, model, metric, group),
                 tuple(others),
                 unsettled,
+                tuple(name for name in coarse if name in (model, *(o.model for o in others))),
             )
         )
     return found

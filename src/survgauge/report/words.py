@@ -109,6 +109,11 @@ def _doubt(data: dict[str, Any], v: Verdict) -> str:
         return (
             " Part of this lies past the follow-up, where nobody was observed: see what to trust."
         )
+    if v.coarse:
+        return (
+            f" The times of {_list(list(v.coarse))} are read between few predicted times: see what "
+            "to trust."
+        )
     return ""
 
 

@@ -14,6 +14,7 @@ from ..evaluation.call import ANTOLINI_LIMIT, support_of
 from ..evaluation.cells import evaluate_group, score_of
 from ..evaluation.censoring_remarks import check_follow_up, check_weights
 from ..evaluation.census import Census
+from ..evaluation.coarse_grid import coarse_grids
 from ..evaluation.result import NAN, Evaluation, Score
 from ..evaluation.verdict import BASELINE as BASELINE_NAME
 from ..evaluation.warnings import (
@@ -35,6 +36,7 @@ from ..metrics.past_curve import READS
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric
 from ..outcomes import Outcomes
+from .layout import CurveColumns
 from .plan import Plan, make_problem
 from .sums import BASELINE, ModelName, SumCells, SumMeasured, is_sum, key_of
 
@@ -67,6 +69,12 @@ def assemble(
     problem = make_problem(parts.outline, plan.problem.reference, plan.settings, known)
     census = _census(parts, problem)
     warnings = check_problem(problem, census) + check_sampling(parts.outline.fractional)
+    grids = {
+        name: (spec.times, spec.interpolation)
+        for name, spec in plan.layout.predictions.items()
+        if isinstance(spec, CurveColumns)
+    }
+    warnings += coarse_grids(problem, grids)
     warnings += plan.remarks
     if plan.follow:
         counted = parts.outline.counts().outcomes()

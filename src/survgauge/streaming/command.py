@@ -12,7 +12,7 @@ from typing import Any
 from .. import _dask
 from ..errors import InputError
 from ..evaluation import Evaluation
-from ..files import PARQUET, Table, is_column, read_outcomes
+from ..files import PARQUET, Table, interpolations, is_column, read_outcomes
 from ..outcomes import Outcomes
 from .call import Progress, evaluate_stream
 from .cluster import evaluate_dask
@@ -93,13 +93,14 @@ def _reference(args: argparse.Namespace) -> Any:
 def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:
     """Read --pred: columns of the test files, or files of their own."""
     grids = dict(_pairs(args.grid, "--grid"))
+    rule_of = interpolations(args.pred, args.interpolation)
     specs: dict[str, Any] = {}
     apart: dict[str, str] = {}
     for name, target in _pairs(args.pred, "--pred"):
         if name in specs:
             raise InputError(f"--pred: the name {name!r} is given twice")
         grid = _grid(grids.pop(name)) if name in grids else None
-        rules = {"interpolation": args.interpolation, "tail": args.tail}
+        rules = {"interpolation": rule_of[name], "tail": args.tail}
         if is_column(target):
             specs[name] = _column(target, grid, rules, args.test)
         else:
