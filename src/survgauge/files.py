@@ -51,6 +51,9 @@ class Table:
             )
         try:
             values = np.asarray(column, dtype=np.float64)
+            words = getattr(column, "dtype", np.dtype(object)).kind == "O"
+            if words and any(isinstance(text, str) and "_" in text for text in column):
+                raise ValueError  # Python reads 1_0 as ten
         except (TypeError, ValueError):
             line = next(i for i, text in enumerate(column) if not _is_number(text))
             raise InputError(

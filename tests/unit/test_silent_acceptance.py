@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.errors import InputError
+from survgauge.files import read_outcomes, read_predictions
 
 Y = ([2.0, 5.0, 8.0, 9.0], [1, 0, 1, 1])
 CURVES = sg.SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
@@ -71,9 +73,21 @@ def test_what_is_no_number_is_refused_by_name(value):
 
 
 def test_weights_that_overflow_are_refused():
-    for call in (
-        lambda w: sg.crps(Y, CURVES, sample_weight=w),
-        lambda w: sg.evaluate(CURVES, Y, metrics=["crps"], sample_weight=w),
-    ):
-        with pytest.raises(sg.InputError, match="sample_weight must be at most"):
-            call([1e300, 1, 1, 1])
+    heavy = [1e300, 1, 1, 1]
+    with pytest.raises(sg.InputError, match="sample_weight must be at most"):
+        sg.crps(Y, CURVES, sample_weight=heavy)
+    # `evaluate` scales them first: only their ratios matter.
+    row = sg.evaluate(CURVES, Y, metrics=["crps"], sample_weight=heavy).rows()[0]
+    alone = sg.crps(([2.0], [1]), CURVES[:1])
+    assert row["value"] == pytest.approx(alone)
+
+
+@pytest.mark.parametrize("cell", ["1_0", "1_000.5", " 1_0"])
+def test_underscores_in_cells_are_no_digits(tmp_path, cell):
+    path = tmp_path / "y.csv"
+    path.write_text(f"time,event\n4,1\n{cell},1\n")
+    with pytest.raises(InputError, match=r"column 'time' must be numbers; row 2 has"):
+        read_outcomes(path, time="time", event="event")
+    path.write_text(f"4\n0.5\n{cell}\n")
+    with pytest.raises(InputError, match=r"column '4' must be numbers; row 2 has"):
+        read_predictions(path)

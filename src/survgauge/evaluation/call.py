@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, probability, to_numpy, vector, whole_number
+from .._arrays import Floats, probability, to_numpy, vector, whole_number
 from .._random import check_seed
 from ..errors import InputError, name_some, one_of
 from ..metrics.details import Clusters
@@ -230,9 +230,7 @@ def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
     """Read sampling weights; only their ratios matter, so their mean is made 1."""
     if given is None:
         return None
-    weight = vector(
-        given, "sample_weight", length=len(y), like="y_test", minimum=0.0, largest=LARGEST
-    )
+    weight = vector(given, "sample_weight", length=len(y), like="y_test", minimum=0.0)
     if not (weight * (y.weight > 0)).any():
         raise InputError("sample_weight must have a positive sum; got all zeros")
     weight = weight / weight.max()
