@@ -130,6 +130,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "no value on these data, with the reason; the table has NaN",
         "mend what the message says, or leave the metric out",
     ),
+    "negative-score": Explanation(
+        "problem",
+        "an integrated score below zero: Simpson's rule (convention `pycox`) has negative weights "
+        "on uneven times",
+        "take evenly spaced times, or another convention",
+    ),
     "large-weight": Explanation(
         "caution",
         "one subject stands for more than 20: G is small there",

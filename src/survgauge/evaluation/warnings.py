@@ -174,6 +174,13 @@ def check_measured(
             "the model gave probability zero to something that happened (a curve that is flat, or "
             "still at 1 or already at 0, at an event)",
         )
+    if measured.value < metric.range[0]:
+        remark(
+            "negative-score",
+            f"{measured.value:.3g} lies below {metric.range[0]:g}, where no such score can be: "
+            "Simpson's rule of the convention gives negative weights on uneven times; take evenly "
+            "spaced times or another convention",
+        )
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")

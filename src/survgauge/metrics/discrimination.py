@@ -171,6 +171,8 @@ def concordance_index(
     method : {"harrell", "uno", "margin"}
         a = 1; a = 1/G(t_i-)^2; or Harrell's with every censored subject an event at its margin time
         (`surrogate_times`), pairs weighing the product of the two confidences (1 for events).
+        Where the reference's Kaplan-Meier has reached zero, a censored subject's margin time is its
+        own censoring time and its confidence 1; it counts as later than an event at that time.
     y_train : outcomes, optional
         Reference set of the margin times, and of G under ``censoring="train"``; without it the test
         outcomes themselves.
