@@ -133,3 +133,15 @@ def test_probabilities_that_round_past_their_ends_are_set_to_them():
         with pytest.raises(sg.InputError, match="time"):
             inputs.checked_time(time)
     assert inputs.checked_time(0) == 0.0
+
+
+def test_a_smooth_curve_whose_errors_are_not_finite_has_a_value_and_no_interval():
+    """Five subjects, found by the fuzz: LAPACK refuses a covariance that is not finite."""
+    y = ([4.0, 3.0, 2.0, 4.0, 0.0], [1] * 5)
+    start = [0.40318652776639785, 0.47220675763090836, 0.375, 0.4265598029075397]
+    end = [0.1800712694519716, 0.06459423865520209, 0.25, 0.24221245864808272]
+    rows = [*zip(start, end, strict=True), (0.8749623275893139, 0.6620995619062442)]
+    curves = sg.SurvivalCurves([4.399999999999999, 4.8], [list(row) for row in rows])
+    found = sg.integrated_calibration_index(y, curves, 2.493414512180683)
+    assert 0 < found.ici < 1
+    assert math.isnan(found.support["expected_if_calibrated"])

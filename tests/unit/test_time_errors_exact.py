@@ -13,7 +13,8 @@ import survgauge as sg
 def test_a_censored_subject_at_zero_counts_whether_or_not_others_are_lost():
     """1/N is over all subjects with a loss to have; one who only counts needs none."""
     y, predicted = ([0.0, 2.0, 4.0], [0, 1, 1]), [1.0, 3.0, 3.0]
-    options = {"method": "ipcw_d", "loss": "relative", "y_train": ([9.0], [1])}
+    everybody_seen = sg.KaplanMeier.fit_censoring(([9.0], [1]))
+    options = {"method": "ipcw_d", "loss": "relative", "censoring": everybody_seen}
     # |2 - 3|/2 and |4 - 3|/4 over three subjects
     assert sg.time_error(y, predicted, **options) == pytest.approx(0.75 / 3)
     more = ([0.0, 2.0, 4.0, 0.0], [0, 1, 1, 1]), [*predicted, 1.0]
@@ -87,6 +88,8 @@ def test_lost_subjects_are_counted_with_the_reason():
     assert later.weight[0] == 0.0
     tail = sg.surrogate_times(([2.0], [0]), y_train=y_train, method="margin", tail="nan")
     assert tail.notes == {"excluded: the tail 'nan' gives no mean": 1}
-    last_censored = ([1.0, 2.0], [1, 0])
-    unseen = sg.surrogate_times(([3.0], [1]), y_train=last_censored, method="ipcw_d")
-    assert unseen.notes == {"excluded: events with G(t-) = 0": 1}
+    last_censored = sg.KaplanMeier.fit_censoring(([1.0, 2.0], [1, 0]))
+    y, options = ([3.0, 1.0], [1, 1]), {"method": "ipcw_d", "censoring": last_censored}
+    unseen = sg.time_error_details(y, [1.0, 3.0], **options)
+    assert unseen.support["notes"] == {"excluded: events with G(t-) = 0": 1}
+    assert unseen.value == 1.0  # the other error, 2, over both subjects: who weighs nothing counts

@@ -151,8 +151,11 @@ class SmoothGap:
         covariance: Floats, spread: float, freedom: float = float("inf"),
     ) -> SmoothGap:  # fmt: skip
         """Errors are `change` (points, q) times numbers of the covariance (q, q)."""
-        values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        if np.isfinite(covariance).all():
+            values, vectors = np.linalg.eigh(covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+        else:  # a fit of so few subjects that it ran away says nothing about its errors
+            root = np.full_like(covariance, np.nan)
         basis = np.einsum("pk,kq->pq", change, root)
         return cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
 
