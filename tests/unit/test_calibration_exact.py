@@ -145,3 +145,32 @@ def test_a_smooth_curve_whose_errors_are_not_finite_has_a_value_and_no_interval(
     found = sg.integrated_calibration_index(y, curves, 2.493414512180683)
     assert 0 < found.ici < 1
     assert math.isnan(found.support["expected_if_calibrated"])
+
+
+def test_knots_are_harrells_quantiles():
+    s = np.linspace(0.95, 0.05, 41)
+    y = (1.0 + np.random.default_rng(1).permutation(41), [1] * 41)
+    wanted = {
+        3: (0.1, 0.5, 0.9),
+        4: (0.05, 0.35, 0.65, 0.95),
+        5: (0.05, 0.275, 0.5, 0.725, 0.95),
+    }
+    for number, quantiles in wanted.items():
+        found = sg.integrated_calibration_index(y, s, 20.0, knots=number)
+        x = np.log(-np.log(s))
+        assert found.convention["knots"] == pytest.approx(np.quantile(x, quantiles))
+        low, high = found.interval(0.9)
+        assert 0 <= low <= found.ici <= high <= 1
+        wide = found.interval()
+        assert wide[0] <= low
+        assert high <= wide[1]
+    same = sg.integrated_calibration_index(y, np.full(41, 0.5), 20.0)
+    assert same.convention["knots"] == []
+
+
+def test_km_calibration_says_what_a_perfect_model_would_have():
+    y = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 1, 0, 1, 1, 0])
+    curves = sg.SurvivalCurves([0.0, 8.0], [[1.0, 0.1]] * 6)
+    found = sg.km_calibration_details(y, curves)
+    assert 0 < found.support["expected_if_calibrated"] < 1
+    assert found.support["past_curves"] == 0.0

@@ -161,3 +161,15 @@ def test_rates_of_a_group_that_ends_early():
     assert found.expected == pytest.approx(np.exp([-0.2, -0.5]))
     growth = [0.1 / 2 + 0.1 / 1, 0.3 / 2 + 0.2 / 1]
     assert found.variance == pytest.approx(np.exp([-0.4, -1.0]) * growth)
+
+
+def test_refusals_and_words():
+    y = ([1.0, 2.0, 3.0, 5.0, 5.0], [0, 0, 0, 1, 0])
+    s = [0.9, 0.8, 0.6, 0.5, 0.4]
+    with pytest.raises(sg.InputError, match="probability must be"):
+        sg.one_calibration(y, s, 3.0, probability="risk")
+    past = sg.Outcomes([1.0, 2.0, 3.0, 5.0], [0, 0, 0, 1], [1.0, 1.0, 1.0, 0.0])
+    with pytest.raises(sg.UndefinedMetricError, match="time 4 lies past the last test time 3"):
+        sg.one_calibration(past, s[:4], 4.0)
+    with pytest.raises(sg.InputError, match="subject"):
+        sg.one_calibration(y, [0.5, np.nan, 0.5, 0.5, 0.5], 3.0)

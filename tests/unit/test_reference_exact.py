@@ -8,6 +8,7 @@ import pytest
 import survgauge as sg
 from survgauge import reference as module
 from survgauge.reference import Reference
+from survgauge.surrogates import Setting
 
 SETS = {
     "all": (([1.0, 2.0, 2.0, 3.0, 5.0, 8.0], [1, 0, 1, 1, 0, 1]), None),
@@ -176,3 +177,17 @@ def test_a_set_without_events_and_frequencies_below_one():
         light.pseudo_means_in_sample("step", "linear")
     # An event may weigh less: only censored members are left out.
     Reference(sg.Outcomes([1.0, 2.0], [1, 0], [0.5, 1.0])).pseudo_means_in_sample("step", "linear")
+
+
+def test_a_part_of_the_subjects_keeps_what_is_known_of_them():
+    y = sg.Outcomes([1.0, 2.0, 3.0, 4.0, 5.0, 2.5], [0, 1, 0, 1, 0, 0])
+    whole = Setting(y, reference("open"))
+    whole.j, whole.observable  # noqa: B018 - looked up once for all parts
+    for rows in (slice(0, 2), slice(1, 4), slice(2, 6), slice(3, 4)):
+        part, fresh = whole.part(rows), Setting(y[rows], reference("open"))
+        for name in ("censored", "c", "j"):
+            assert getattr(part, name).tolist() == getattr(fresh, name).tolist(), name
+        # G is that of all subjects, read at the events of the part.
+        by_subject = np.full(len(y), np.nan)
+        by_subject[y.event] = whole.observable
+        assert part.observable.tolist() == by_subject[rows][y.event[rows]].tolist()
