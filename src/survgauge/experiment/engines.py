@@ -165,9 +165,9 @@ def stop_pool() -> None:
 # -- a cluster ---------------------------------------------------------------------------------
 
 
-def connect(scheduler: str | None) -> Any:
+def connect(scheduler: str | None, timeout: float = 20.0) -> Any:
     """Connect to a Dask scheduler."""
-    return _dask.connect(scheduler, "dask worker ADDRESS --nthreads 1")
+    return _dask.connect(scheduler, "dask worker ADDRESS --nthreads 1", timeout)
 
 
 def workers_of(client: Any) -> dict[str, Any]:
