@@ -61,7 +61,7 @@ def _other_tests(tally: Tally, key: dict[str, Any], sample: Any, rng: Any) -> No
     p = _p_value(sg.log_rank_test, y[half], y[~half])
     tally.test({**key, "metric": "log_rank_test of two halves", "model": "true"}, p)
     if "censoring_test" in sg.__all__:
-        p = _p_value(sg.censoring_test, y, sample.x)
+        p = _p_value(sg.censoring_test, sample.x, y)
         tally.test({**key, "metric": "censoring_test", "model": "true"}, p)
 
 
