@@ -289,3 +289,15 @@ def test_an_experiment_page_needs_a_truth() -> None:
     empty = Results(pd.DataFrame([], columns=names))
     with pytest.raises(sg.errors.InputError, match="finish the run first"):
         experiment_html(empty)
+
+
+def test_the_page_says_what_ici_chance_alone_would_give(tmp_path):
+    rng = np.random.default_rng(5)
+    grid, scale = np.linspace(0, 40, 80), 6 * np.exp(0.5 * rng.normal(size=200))
+    time, limit = rng.exponential(scale), rng.uniform(4, 30, 200)
+    y = np.minimum(time, limit), time <= limit
+    ev = sg.evaluate({"true": (grid, np.exp(-grid / scale[:, None]))}, y, metrics=["ici"])
+    expected = ev.scores[0].measured.support["expected_if_calibrated"]
+    assert 0 < expected < 0.2
+    page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"({expected:.3g} is expected of a perfectly calibrated model)" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,8 @@ def smooth_calibration(ev: Any, colour: dict[str, int]) -> Spec:
     for n in shown.observed:
         band = (shown.low.get(n), shown.high.get(n))
         layers.append(model_line(n, colour, shown.predicted[n], shown.observed[n], *band))
-    told = listed({n: number(v, 3) for n, v in shown.ici.items()})
+    expected = _expected_if_calibrated(ev)
+    told = listed({n: number(v, 3) + expected.get(n, "") for n, v in shown.ici.items()})
     spec = {
         "kind": "xy",
         "x": {"label": f"Predicted risk at {time_text(shown.time, ev.unit)}"},
@@ -91,3 +93,15 @@ def smooth_calibration(ev: Any, colour: dict[str, int]) -> Spec:
     }
     caption = "The same without groups: a smooth curve of observed on predicted risk."
     return figure("smooth-calibration", "Smooth calibration", [spec], caption=caption)
+
+
+def _expected_if_calibrated(ev: Any) -> dict[str, str]:
+    """Say for each model how large its ICI would be by chance alone."""
+    found: dict[str, str] = {}
+    for score in ev.scores:
+        support = {} if score.measured is None else score.measured.support
+        value = support.get("expected_if_calibrated", math.nan)
+        if score.metric.name == "ici" and score.group is None and math.isfinite(value):
+            chance = number(value, 3)
+            found[score.model] = f" ({chance} is expected of a perfectly calibrated model)"
+    return found
