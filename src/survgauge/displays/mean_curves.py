@@ -44,11 +44,11 @@ class SmoothCalibrationDisplay(FromPredictions):
     Examples
     --------
     >>> from survgauge import SurvivalCurves
-    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8], [1, 0.6, 0]])
-    >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, s / 10, 0] for s in (2, 5, 9, 6, 3, 7, 4, 8)])
+    >>> y = ([2, 5, 8, 6, 7, 3, 4, 9], [1, 0, 1, 1, 1, 1, 1, 0])
     >>> d = SmoothCalibrationDisplay.from_predictions(curves, y, time=5)
     >>> d.predicted["model"][[0, -1]].round(3), float(d.events["model"].sum())
-    (array([0.125, 0.85 ]), 1.0)
+    (array([0.325, 0.85 ]), 3.0)
     """
 
     time: float
