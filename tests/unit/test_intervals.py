@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.evaluation.verdict import _against
 from survgauge.inference import critical, holm
 from survgauge.metrics.registry import REGISTRY
 
@@ -189,3 +190,13 @@ def test_the_best_of_ten_noise_models_is_seldom_called_better():
         best = min(rows, key=lambda r: r["difference"])
         found += best["difference"] < 0 and best["p_holm"] < 0.05
     assert found / runs <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / runs)
+
+
+def test_a_verdict_is_as_clear_as_the_limits_beside_it():
+    """Holm's p may lie below 5 % where Bonferroni's limits hold 0."""
+    row = {"difference": -0.8, "low_simultaneous": -1.8, "high_simultaneous": 0.2,
+           "p_value": 0.03, "p_holm": 0.045, "family": 3}  # fmt: skip
+    found = _against(row, "early", -1.0, 0.05)
+    assert not found.clear
+    assert found.p_value == pytest.approx(0.09)
+    assert _against(row | {"p_value": 0.01}, "early", -1.0, 0.05).clear

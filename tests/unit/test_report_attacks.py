@@ -18,8 +18,10 @@ import survgauge as sg
 from survgauge.cli import main
 from survgauge.displays import DISPLAYS
 from survgauge.errors import InputError, UndefinedMetricError
+from survgauge.evaluation.verdict import verdicts
 from survgauge.metrics.registry import REGISTRY
 from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
+from survgauge.report.words import _doubt
 
 N = 60
 RNG = np.random.default_rng(7)
@@ -218,3 +220,23 @@ def test_an_experiment_page_takes_any_names() -> None:
     record = content(html)["record"]
     assert record["models"] == NAMES[:3] + NAMES[11:13]
     assert record["failures"][0]["message"] == f"{NAMES[12]}: {NAMES[11]}\u2028\0"
+
+
+def test_doubts_about_one_model_are_not_told_of_another():
+    rng = np.random.default_rng(2)
+    time, limit = rng.exponential(10.0, 120), rng.uniform(5, 25, 120)
+    y = np.minimum(time, limit), time <= limit
+    long, short = np.linspace(0, 60, 60), np.linspace(0, 4, 30)
+    scale = 10 * np.exp(0.3 * rng.normal(size=120))[:, None]
+    ev = sg.evaluate(
+        {"long": (long, np.exp(-long / scale)), "short": (short, np.exp(-short / scale))}, y,
+        metrics=["mae_po"], tau=20.0,
+    )  # fmt: skip
+    warned = {w.model for w in ev.warnings if w.code == "tail-times"}
+    assert warned == {"short"}
+    data = ev.to_dict()
+    own = [dataclasses.replace(v, model="long", unsettled=False) for v in verdicts(data)]
+    assert own
+    assert all("nobody was observed" not in _doubt(data, v) for v in own)
+    other = [dataclasses.replace(v, model="short", unsettled=False) for v in verdicts(data)]
+    assert all("nobody was observed" in _doubt(data, v) for v in other)

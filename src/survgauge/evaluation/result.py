@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arrays import Floats
 from ..errors import MissingExtraError
-from ..inference import Comparison, bootstrap_stderr, compare_values, holm, simultaneous
+from ..inference import ROUNDING, Comparison, bootstrap_stderr, compare_values, holm, simultaneous
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
@@ -184,7 +184,10 @@ class Evaluation:
         # Without a level there are no intervals, and no p-values either.
         stderr = NAN if self.confidence is None else a.stderr_against(b)
         freedom = float("inf") if a.clusters is None else a.clusters.freedom
-        return compare_values(a.value - b.value, stderr, self.confidence or 0.95, freedom)
+        difference = a.value - b.value
+        if stderr == 0 and abs(difference) <= ROUNDING * (abs(a.value) + abs(b.value)):
+            difference = 0.0  # the same predictions, but for rounding errors
+        return compare_values(difference, stderr, self.confidence or 0.95, freedom)
 
     def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
         """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.

@@ -125,7 +125,9 @@ def _against(row: dict[str, Any], model: str, sign: float, level: float) -> Agai
     low, high = row["low_simultaneous"], row["high_simultaneous"]
     if isinstance(low, float) and isinstance(high, float):
         low, high = sorted((sign * low, sign * high))
-    p = row["p_holm"]
+    # Bonferroni, as the limits beside it: with Holm's p a "better" could stand beside a limit of 0.
+    p = row["p_value"]
+    p = p if p is None else min(1.0, row["family"] * p)
     clear = p is not None and p < level
     return Against(model, sign * row["difference"], low, high, p, row["family"], clear)
 

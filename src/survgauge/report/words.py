@@ -104,7 +104,11 @@ def _doubt(data: dict[str, Any], v: Verdict) -> str:
     """Say where the headline leans on what nobody observed."""
     if v.unsettled:
         return " But the tails decide here, not the data: see what to trust."
-    codes = {w["code"] for w in data["warnings"] if w["metric"] == v.metric}
+    codes = {
+        w["code"]
+        for w in data["warnings"]
+        if w["metric"] == v.metric and w["model"] in (None, v.model)
+    }
     if v.metric.startswith("mae_") and codes & set(_TAILS):
         return (
             " Part of this lies past the follow-up, where nobody was observed: see what to trust."
