@@ -75,3 +75,15 @@ def test_km_calibration_of_late_cubics_is_that_of_a_loop(tail):
         mean = np.mean([one.at(t)[0] for one in single], axis=0)
         total += float(np.sum(weights * (mean - last) ** 2)) * (b - a) / 2
     assert sg.km_calibration((time, event), given) == pytest.approx(total / stop, rel=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_km_calibration_without_events_has_no_interval(seed):
+    time = np.random.default_rng(seed).exponential(8, 24)
+    grid = np.linspace(0, 300, 161)
+    curves = sg.SurvivalCurves(grid, np.tile(np.exp(-grid / 10), (24, 1)))
+    ev = sg.evaluate({"m": curves}, (time, np.zeros(24)), metrics=["km_calibration"])
+    row = ev.rows()[0]
+    assert row["value"] > 0
+    assert np.isnan(row["low"])
+    assert np.isnan(row["high"])

@@ -231,3 +231,12 @@ def test_evaluate_warns_of_censoring_that_depends_on_features(tmp_path, capsys):
     assert "most of all on age" in capsys.readouterr().out
     assert main([*command, "--censoring", "train"]) != 0
     assert "y_train is missing" in capsys.readouterr().err
+
+
+def test_too_many_features_for_the_censored_are_refused():
+    rng = np.random.default_rng(0)
+    time, limit = rng.exponential(10, 40), rng.exponential(15, 40)
+    y = np.minimum(time, limit), time <= limit
+    with pytest.raises(sg.UndefinedMetricError, match="too few to test"):
+        sg.censoring_test(rng.normal(size=(40, 60)), y)
+    assert 0 < sg.censoring_test(rng.normal(size=(40, 2)), y).p_value < 1

@@ -99,9 +99,10 @@ class SquaredGap:
         """Confidence limits of the mean squared gap, within 0 and 1."""
         if np.isfinite(self.freedom):
             return self._widened(_widening(confidence, self.freedom)).limits(confidence)
-        scale = np.sqrt(self.along)
-        if not (scale > 0 and np.isfinite(self.value)):
+        # Without events nothing varies but rounding errors, from which no width can be told.
+        if not (self.along > 1e-12 * self.value and np.isfinite(self.value)):
             return float("nan"), float("nan")
+        scale = np.sqrt(self.along)
         start = float(np.sqrt(self.value) + scale)
         low, high = inverted(
             lambda size: 1.0 - self._below(size), self._below, start, 1.0 - confidence
