@@ -24,8 +24,8 @@ DIFFERENT_P, DIFFERENT_SHARE = 0.001, 0.10
 _FLAT = 1e-9
 
 
-#: Censored subjects for each feature: with fewer the test finds dependence where there is none (49 %
-#: at a level of 5 % with 80 censored subjects and 60 features).
+#: Censored subjects for each feature: with fewer the test finds dependence where there is none (in
+#: 49 % of samples at a level of 5 %, with 80 censored subjects and 60 features).
 FEWEST_CENSORED = 4
 
 
