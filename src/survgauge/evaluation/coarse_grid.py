@@ -25,11 +25,13 @@ _BETWEEN = {
 
 def check_grids(problem: Problem, predictions: Mapping[str, Prediction]) -> list[Any]:
     """Remark on models whose curves have few times."""
+    present = problem.y.weight > 0
     grids = {
-        name: (p.curves.times, p.curves.interpolation)
+        name: (p.curves.times if p.curves.times.ndim == 1 else p.curves.times[present],
+               p.curves.interpolation)
         for name, p in predictions.items()
         if p.curves is not None
-    }
+    }  # fmt: skip
     return coarse_grids(problem, grids)
 
 
@@ -38,12 +40,12 @@ def coarse_grids(problem: Problem, grids: Mapping[str, tuple[Any, str]]) -> list
 
     A step curve of a small reference set has a time for each event and is not coarse.
     """
-    known = problem.y if problem.reference is None else problem.reference.y
+    known = (problem.y if problem.reference is None else problem.reference.y).present()
     end = float(known.time.max() if problem.tau is None else min(problem.tau, known.time.max()))
     counts = {name: _times_until(np.asarray(times), end) for name, (times, _) in grids.items()}
     if not any(count < FEW_TIMES for count in counts.values()):
         return []
-    seen = known.event & (known.weight > 0) & (known.time <= end)
+    seen = known.event & (known.time <= end)
     events = np.unique(known.time[seen]).size
     found = []
     for name, count in counts.items():
