@@ -7,11 +7,13 @@ from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import survgauge as sg
 from survgauge.errors import SurvgaugeError
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("sklearn")  # some public names need it to be looked at
 
 BAD = [
     None,

@@ -7,6 +7,9 @@ import pytest
 
 import survgauge as sg
 
+pytest.importorskip("pandas")
+pytest.importorskip("sklearn")  # some public names need it to be looked at
+
 GRID = np.linspace(0.0, 60.0, 31)
 #: Arguments after outcomes and curves, by the names of the parameters that need a value.
 NEEDED = {"time": 6.0, "times": [3.0, 6.0, 9.0], "kind": "martingale"}
