@@ -226,7 +226,7 @@ def margin(s: Setting) -> Surrogates:
         c, survival = s.c[s.past], s.survival[s.past]
         area = tail_area(c, survival, s.tail, ref.stop)
         with np.errstate(divide="ignore", invalid="ignore"):
-            guess[s.past] = np.where(survival > 0, c + area / survival, c)
+            guess[s.past] = np.where(survival == 0, c, c + area / survival)
     return s.fill(guess, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean"))
 
 

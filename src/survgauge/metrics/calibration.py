@@ -399,9 +399,7 @@ def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> li
         return [part[known[part]] for part in parts if known[part].any()]
     if known.all():
         return kernel.risk_groups(s, y.weight if y.weighted else None, groups)
-    members = np.flatnonzero(known)
-    if not members.size:
-        return []
+    members = np.flatnonzero(known)  # never nobody: the last observed time is not before `time`
     weight = y.weight[members] if y.weighted else None
     return [members[rows] for rows in kernel.risk_groups(s[members], weight, groups)]
 
