@@ -102,10 +102,10 @@ class Reference:
         """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
         return KaplanMeier.from_table(self.table, censoring=True)
 
-    @property
+    @cached_property
     def last_time(self) -> float:
         """Last observed time."""
-        return float(self.table.times[-1])
+        return float(self.y.time.max())
 
     @property
     def last_survival(self) -> float:

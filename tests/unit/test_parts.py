@@ -151,8 +151,7 @@ def test_evaluation_of_many_takes_about_a_third_of_its_input():
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # What G of the test subjects adds to the contributions takes some numbers a subject.
-    assert peak < 0.36 * sum(array.nbytes for array in arrays)
+    assert peak < 0.3 * sum(array.nbytes for array in arrays)
 
 
 def test_an_evaluation_keeps_its_own_outcomes():

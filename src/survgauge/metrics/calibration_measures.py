@@ -138,9 +138,16 @@ def km_calibration_details(
 
 
 def km_distance(
-    y_true: Any, curves: Any, convention: str = "survgauge", clusters: Clusters | None = None
+    y_true: Any,
+    curves: Any,
+    convention: str = "survgauge",
+    clusters: Clusters | None = None,
+    contributions: bool = True,
 ) -> KMCalibrationDetails:
-    """`km_calibration_details` of subjects that may come in clusters, which its law heeds."""
+    """`km_calibration_details` of subjects that may come in clusters, which its law heeds.
+
+    Without `contributions` there is the value alone: its law takes longer than all the rest.
+    """
     given, curves, stop = _follow_up(y_true, curves, convention)
     y, curves = _present(given, curves)
     lines, how = mean_curve(curves, y.weight, stop)
@@ -150,7 +157,7 @@ def km_distance(
     psi: Floats | None = None
     stderr = float("nan")
     law: SquaredGap | None = None
-    if convention == "survgauge":
+    if convention == "survgauge" and contributions:
         influence = RiskInfluence.of(table, stop, km)
         psi, points, covariance = gap_influence(y, curves, lines, influence, stop)
         if clusters is None:

@@ -246,6 +246,8 @@ def _auc(problem: Problem, prediction: Prediction) -> Measured:
         predicted,
         [_supported_time(problem)],
         on_unsupported=problem.on_unsupported,
+        # Where nobody sees the standard error, what G adds to it takes memory for nothing.
+        stderr="auto" if problem.contributions else "fixed",
         **problem.ipcw,
     )
 
@@ -314,7 +316,10 @@ class Distance(Details):
 
 
 def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    return km_distance(problem.y, prediction.curves, clusters=problem.clusters)
+    clusters, contributions = problem.clusters, problem.contributions
+    return km_distance(
+        problem.y, prediction.curves, clusters=clusters, contributions=contributions
+    )
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
