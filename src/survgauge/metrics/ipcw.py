@@ -97,7 +97,7 @@ class CensoringWeights:
             return flipped_g(known.y)
         return known.censoring
 
-    @cached_property
+    @property  # its counts are as large as the outcomes, and only G is asked for again
     def _followed(self) -> Reference:
         """The subjects that G is estimated from."""
         return self.reference if self.source == "train" or self.in_sample else Reference(self.y)
@@ -157,7 +157,7 @@ class CensoringWeights:
     def forget_tables(self) -> None:
         """Drop G and what it was made of, but not the weights; it comes back when asked for."""
         _ = self.event_weight, self.identified_until, self.last_time
-        for name in ("km", "_followed", "estimated"):
+        for name in ("km", "estimated"):
             self.__dict__.pop(name, None)
         self.reference.forget()
 
