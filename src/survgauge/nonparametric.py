@@ -37,10 +37,11 @@ PIECE = 32_768
 class RiskTable:
     """Distinct observed times with the number of events, censorings and subjects at risk.
 
-    Where every time is one subject's, `events` are flags, and nothing else is kept.
+    Where every time is one subject's, `events` are flags, and nothing else is kept; without
+    frequencies counts are whole numbers of half the size.
     """
 
-    def __init__(self, times: Floats, events: Floats | Bools, total: Floats | None) -> None:
+    def __init__(self, times: Floats, events: NDArray[Any], total: NDArray[Any] | None) -> None:
         self.times, self._events = times, events
         #: Subjects observed at each time; None: one each.
         self._total = total
@@ -60,13 +61,14 @@ class RiskTable:
         if new.all():  # nobody tied: each row counts itself
             return cls(time, event, None)
         first = np.flatnonzero(np.concatenate(([True], new)))
-        events = np.add.reduceat(event.astype(np.float64), first)
-        return cls(time[first], events, np.diff(first, append=time.size).astype(np.float64))
+        events = np.add.reduceat(event, first, dtype=np.int32)
+        return cls(time[first], events, np.diff(first, append=time.size).astype(np.int32))
 
     @property
     def events(self) -> Floats:
         """Number of events at each time."""
-        return self._events.astype(np.float64, copy=False)
+        counts: Floats = self._events.astype(np.float64, copy=False)
+        return counts
 
     @property
     def censored(self) -> Floats:
@@ -83,7 +85,7 @@ class RiskTable:
 
     @cached_property
     def _later(self) -> Floats:
-        return np.cumsum(np.asarray(self._total)[::-1])[::-1]
+        return np.cumsum(np.asarray(self._total)[::-1], dtype=np.float64)[::-1]
 
     @property
     def event_rows(self) -> NDArray[np.int32]:

@@ -35,6 +35,10 @@ class Role(NamedTuple):
         """Return the counts of some subjects."""
         return Role(self.comparable[rows], self.concordant[rows], self.tied[rows])
 
+    def by_subject(self, order: Ints) -> Role:
+        """Return the same in the caller's order; `order` says which subject each row is."""
+        return Role(*(_back(part, order) for part in self))
+
     def excess(self, c: float, tie: float) -> Floats:
         """Concordance of each subject's pairs beyond `c` times their number."""
         result: Floats = self.concordant + tie * self.tied - c * self.comparable
@@ -60,10 +64,9 @@ class PairCounts:
         """Return the same in the caller's order."""
         if self.order is None:
             return self
-        anchor = Role(*(_back(part, self.order) for part in self.anchor))
-        partner = self.partner
+        anchor, partner = self.anchor.by_subject(self.order), self.partner
         if partner is not None:
-            partner = Role(*(_back(part, self.order) for part in partner))
+            partner = partner.by_subject(self.order)
         weights = (self.anchor_weight, self.weight)
         return PairCounts(
             anchor, partner, *(w if w is None else back(w, self.order) for w in weights)
@@ -190,12 +193,19 @@ def pair_counts(
     for part in (anchor.comparable, anchor.tied):
         if part.strides[0]:  # otherwise nobody is tied
             part *= e
-    partner = None
+    del concordant, part
+    if not lay.tied_times:
+        partner = Role(lay.anchors(left), greater, lay.ties_before(left)) if partners else None
+        return PairCounts(anchor, partner, a, w, lay.order)
+    # Those tied in time stand in order of risk; sums over rows must not depend on that. One role
+    # after the other, so that few arrays are there twice.
+    anchor, partner = anchor.by_subject(lay.order), None
     if partners:
         partner = Role(lay.anchors(left), greater, lay.ties_before(left))
-    counts = PairCounts(anchor, partner, a, w, lay.order)
-    # Those tied in time stand in order of risk; sums over rows must not depend on that.
-    return counts.by_subject() if lay.tied_times else counts
+        del greater, left
+        partner = partner.by_subject(lay.order)
+    weights = (None if each is None else back(each, lay.order) for each in (a, w))
+    return PairCounts(anchor, partner, *weights)
 
 
 class _Layout:

@@ -178,9 +178,10 @@ class CensoringWeights:
         weight = self.event_weight
         if t is None:
             return dot(p, weight) / float(p.sum())
-        g = self.survivors(t)
+        g, seen = self.survivors(t), self.y.time <= t
         free = np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
-        return dot(p, np.where(self.y.time <= t, weight, free)) / float(p.sum())
+        late = float(np.sum(p * free, where=~seen))
+        return (float(np.sum(p * weight, where=seen)) + late) / float(p.sum())
 
     @cached_property
     def follow_up(self) -> float:

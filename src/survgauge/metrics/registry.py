@@ -317,9 +317,7 @@ class Distance(Details):
 
 def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
     clusters, contributions = problem.clusters, problem.contributions
-    return km_distance(
-        problem.y, prediction.curves, clusters=clusters, contributions=contributions
-    )
+    return km_distance(problem.y, prediction.curves, clusters=clusters, contributions=contributions)
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
