@@ -221,6 +221,28 @@ class Outcomes:
             return self
         return Outcomes(*arrays)
 
+    def reweighted(self, weight: Floats) -> Outcomes:
+        """Return the same subjects with other weights, and their order where it is known.
+
+        >>> Outcomes([5, 8, 3], [1, 0, 1]).reweighted(np.array([1.0, 0.0, 2.0])).weight
+        array([1., 0., 2.])
+        """
+        found = Outcomes._trusted(self.time, self.event, np.array(weight, dtype=np.float64))
+        object.__setattr__(found, "_order", self._order)
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of rows that are present: those of weight zero are not."""
+        return len(self) if self._weight is None else int(np.count_nonzero(self._weight))
+
+    @property
+    def event_count(self) -> int:
+        """Number of rows with an event among those present."""
+        if self._weight is None:
+            return int(np.count_nonzero(self.event))
+        return int(np.count_nonzero(self.event & (self._weight > 0)))
+
     def present(self) -> Outcomes:
         """Leave out subjects of weight zero, who count as absent."""
         if self._weight is None or (self._weight > 0).all():

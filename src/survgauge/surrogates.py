@@ -12,6 +12,7 @@ import numpy as np
 from ._arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
 from ._estimated_g import EstimatedG
 from ._g_source import WholeG, g_source
+from ._sampling import sampled
 from .errors import InputError, one_of
 from .nonparametric import AREAS, KaplanMeier
 from .outcomes import Outcomes
@@ -63,6 +64,13 @@ class Setting:
     g_from: str = "test"
     #: Whether anybody will ask what each subject contributes through G.
     contributions: bool = True
+    #: Frequency times sampling weight, (n,); None: no sampling weights.
+    mass: Floats | None = None
+
+    @property
+    def weighed(self) -> Outcomes:
+        """The subjects, each standing for as many of the population as it was sampled for."""
+        return self.y if self.mass is None else self.y.reweighted(self.mass)
 
     @property
     def divisible(self) -> bool:
@@ -74,12 +82,13 @@ class Setting:
         """G as estimated from these very subjects; None: not, or not from them alone."""
         if self.g_from != "test" or self.censoring is not None or not self.contributions:
             return None
-        return EstimatedG(self.y)
+        return EstimatedG(self.weighed)
 
     def part(self, rows: slice) -> Setting:
         """Return the same question about some of the subjects, with what is known of them."""
         truth = None if self.true_time is None else self.true_time[rows]
-        part = replace(self, y=self.y[rows], true_time=truth)
+        mass = None if self.mass is None else self.mass[rows]
+        part = replace(self, y=self.y[rows], true_time=truth, mass=mass)
         if "j" in self.__dict__:
             start, stop = self.censored.searchsorted((rows.start, rows.stop))
             found = self.censored[start:stop] - rows.start, self.c[start:stop], self.j[start:stop]
@@ -139,8 +148,8 @@ class Setting:
         """G(t-), the probability that an event at t is observed, for the events in order."""
         times = self.y.time[self.y.event]
         if self.censoring is None:
-            own = self.g_from == "test" and not self.in_sample
-            known = Reference(self.y) if own else self.reference
+            own = self.g_from == "test" and not (self.in_sample and self.mass is None)
+            known = Reference(self.weighed) if own else self.reference
             return known.censoring.at(times, side="left")
         if isinstance(self.censoring, KaplanMeier):
             return self.censoring.at(times, side="left")
@@ -248,7 +257,8 @@ def ipcw_d(s: Setting) -> Surrogates:
     rows = np.flatnonzero(s.y.event)
     weight[rows[seen]] = 1.0 / s.observable[seen]
     defined[rows[~seen]] = False
-    notes = {} if seen.all() else {"excluded: events with G(t-) = 0": int((~seen).sum())}
+    lost = int((~seen & (s.y.weight[rows] > 0)).sum())
+    notes = {"excluded: events with G(t-) = 0": lost} if lost else {}
     return Surrogates(s.y.time, weight, defined, notes=notes)
 
 
@@ -306,12 +316,13 @@ def make_setting(
     censoring: Any = None,
     true_time: Any = None,
     contributions: bool = True,
+    sample_weight: Any = None,
 ) -> Setting:
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
     check_tail(tail)
     tau = None if tau is None else positive(tau, "tau")
-    y = Outcomes.of(y_true, "y_true")
+    y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
     reference = Reference(y) if y_train is None else Reference.of(y_train)
     source = g_source(censoring, y_train is not None)
     truth = None
@@ -330,6 +341,7 @@ def make_setting(
         true_time=truth,
         g_from=source,
         contributions=contributions,
+        mass=mass,
     )
 
 

@@ -73,3 +73,35 @@ def test_intervals_with_sampling_weights_cover():
     found = np.mean(weighted, axis=0)
     assert (found > 0.91).all(), found
     assert np.mean(ignored, axis=0)[0] < 0.8  # another population
+
+
+def g_weighted(x, y, **more):
+    """Value and standard error of metrics that weight by 1/G, up to times that all samples reach."""
+    model, grid = curves(x), np.linspace(0, 2, 21)
+    found = (
+        sg.time_error_details(y, model, method="ipcw_d", tau=3.0, **more),
+        sg.brier_score(y, model, [1.0], **more).details,
+        sg.integrated_brier_score_details(y, model, grid, **more),
+        sg.concordance_index_details(y, -x, method="uno", tau=2.0, **more),
+        sg.cumulative_dynamic_auc_details(y, -x, [1.0], **more),
+    )
+    return np.array([(details.value, details.stderr) for details in found])
+
+
+def test_intervals_of_a_case_cohort_cover():
+    """Sampling that depends on the outcome: G is right only if it is weighted too."""
+    rng = np.random.default_rng(10)
+    x, y, _ = draw(rng, 100_000, 1, 0.0)
+    truth = g_weighted(x, y)[:, 0]
+    weighted, plain = [], []
+    for _ in range(REPLICATIONS):
+        x, y, _ = draw(rng, 500, 1, 0.0)
+        share = np.where(y[1], 1.0, 0.25)
+        kept = rng.random(x.size) < share
+        x, y, weight = x[kept], (y[0][kept], y[1][kept]), 1 / share[kept]
+        for found, more in ((weighted, {"sample_weight": weight}), (plain, {})):
+            value, stderr = g_weighted(x, y, **more).T
+            found.append(np.abs(value - truth) < 1.96 * stderr)
+    found, ignored = np.mean(weighted, axis=0), np.mean(plain, axis=0)
+    assert (found > 0.91).all(), found
+    assert ignored[0] < 0.8, ignored

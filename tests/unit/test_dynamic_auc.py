@@ -273,29 +273,35 @@ def test_a_g_that_depends_on_the_subject_weights_controls_too():
 # -- weights and standard errors ----------------------------------------------------------
 
 
-def test_contributions_are_derivatives_by_the_weights():
-    """psi_i = w_i dAUC/dw_i, by central differences, with G held."""
+@pytest.mark.parametrize("held", [True, False])
+def test_contributions_are_derivatives_by_the_weights(held):
+    """psi_i = w_i dAUC/dw_i, by central differences, with G held or estimated with the weights."""
     train, test, risk, grid, survival = tied_case(25)
     weight = 0.5 + np.arange(25) % 4 / 2
     curves, times = sg.SurvivalCurves(grid, survival), [2.0, 5.0, 8.0]
+    g = sg.KaplanMeier.fit_censoring(sg.Outcomes(*test, weight)) if held else None
+    fall = -np.diff(sg.KaplanMeier.fit(sg.Outcomes(*test, weight)).at(times), prepend=1.0)
     for predicted in (risk, curves):
 
         def auc(w, predicted=predicted):
-            options = {"y_train": train, "sample_weight": w}
-            result = cumulative_dynamic_auc(test, predicted, times, **options)
-            return np.append(result.values, result.mean)
+            options = {"y_train": train, "censoring": g, "sample_weight": w}
+            return cumulative_dynamic_auc(test, predicted, times, **options).values
 
         result = cumulative_dynamic_auc(
-            test, predicted, times, y_train=train, sample_weight=weight, stderr="fixed"
+            test, predicted, times, censoring=g, sample_weight=weight, stderr="auto"
         )
+        kind = "G fixed" if held else "G estimated in sample"
+        assert result.convention["stderr"] == kind
         moves = []
         for i in range(25):
             up, down = weight.copy(), weight.copy()
             up[i], down[i] = weight[i] * (1 + 1e-6), weight[i] * (1 - 1e-6)
             moves.append((auc(up) - auc(down)) / 2e-6)
         moves = np.array(moves)
-        np.testing.assert_allclose(result.details.psi, moves[:, 3], atol=1e-8)
-        want = np.sqrt((moves[:, :3] ** 2).sum(axis=0) * 25 / 24)
+        assert result.mean == pytest.approx(result.values @ fall / fall.sum())
+        # How far Kaplan-Meier falls counts as known.
+        np.testing.assert_allclose(result.details.psi, moves @ fall / fall.sum(), atol=1e-8)
+        want = np.sqrt((moves**2).sum(axis=0) * 25 / 24)
         np.testing.assert_allclose(result.stderr, want, atol=1e-8)
 
 
@@ -353,10 +359,12 @@ def test_an_estimated_g_changes_the_standard_error_only():
         {"convention": "pycox"},
         {"convention": "survivaleval"},
         {"method": "unweighted"},
-        {"sample_weight": np.ones(60)},
     ):
         with pytest.raises(InputError, match="stderr='estimated' needs"):
             cumulative_dynamic_auc(test, risk, times, stderr="estimated", **bad)
+    equal = {"sample_weight": np.full(60, 3.0), "stderr": "estimated"}
+    weighted = cumulative_dynamic_auc(test, risk, times, **equal)
+    np.testing.assert_allclose(weighted.stderr, estimated.stderr, rtol=1e-10)
 
 
 def test_errors_say_what_to_do():

@@ -188,7 +188,8 @@ def test_contributions_are_derivatives_when_g_is_estimated(problem, name, averag
     survival, share = curves.at(result.times), grid_weights(result.times, convention.integration)
 
     def value(weight):
-        g = naive_g(y.time, y.event, weight, convention.g_ties)
+        sampled = weight if average is None else weight * average
+        g = naive_g(y.time, y.event, sampled, convention.g_ties)
         parts = naive_scores(y, weight, survival, result.times, g, convention, average=average)
         return parts @ share
 

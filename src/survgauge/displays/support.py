@@ -11,7 +11,6 @@ import numpy as np
 from .._arrays import Floats
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics._checks import check_times
-from ..metrics.ipcw import CensoringWeights
 from ..metrics.problem import Problem
 from ..nonparametric import RiskTable
 from ..outcomes import Outcomes
@@ -279,8 +278,8 @@ def _at_risk(table: RiskTable, times: Floats) -> Floats:
 
 def _censoring(problem: Problem, times: Floats) -> Floats:
     """G at the times; where it depends on the subject, its average."""
-    weights = CensoringWeights(problem.y, problem.reference, problem.censoring, problem.convention)
+    weights = problem.weights
     if weights.km is not None:
         return weights.km.at(times)
-    share = problem.y.weight / problem.y.weight.sum()
+    share = problem.mass / problem.mass.sum()
     return np.array([float(share @ weights.survivors(float(t))) for t in times])

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import Floats, probability, to_numpy, vector, whole_number
 from .._random import check_seed
+from .._sampling import sampled
 from ..errors import InputError, name_some, one_of
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
@@ -79,8 +80,9 @@ def evaluate(
     sample_weight : array-like of shape (n,), optional
         Sampling weights: how many subjects of the population each one stands for, up to a factor.
         Metrics estimate their value in that population, and standard errors take the weights as
-        given (only their ratios matter). The weights of `y_test` are frequencies instead. Metrics
-        without sampling weights (calibration) are undefined then.
+        given (only their ratios matter). G of the test subjects is estimated with them. A subject
+        of weight 0 is absent. The weights of `y_test` are frequencies instead. Metrics without
+        sampling weights (calibration) are undefined then.
     cluster : array-like of shape (n,), optional
         A label per subject, such as the hospital, or the patient of several rows. Standard errors
         come from sums of contributions by cluster, with t quantiles (clusters - 1 degrees of
@@ -133,12 +135,12 @@ def evaluate(
     n_boot = whole_number(n_boot, "n_boot", 0)
     if y_train is not None and not isinstance(y_train, Reference):
         y_train = Outcomes.of(y_train, "y_train", copy=False)
-    problem = Problem.of(y, y_train, **settings)
-    problem = replace(
-        problem, sample_weight=_sample_weight(sample_weight, y), clusters=_clusters(cluster, y)
-    )
+    weight = _sample_weight(sample_weight, y)
+    y, _ = sampled(y, weight, "y_test")
+    problem = Problem.of(y, y_train, weight, **settings)
+    problem = replace(problem, clusters=_clusters(cluster, y))
     seed = check_seed(random_state)
-    chosen, warnings = chosen_metrics(metrics, len(y))
+    chosen, warnings = chosen_metrics(metrics, y.count)
     # Of many subjects without intervals nobody would see the contributions, which take memory.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
     names = tuple(metric.name for metric in chosen)
@@ -162,15 +164,14 @@ def evaluate(
     )
     scores: list[Score] = []
     groups = _groups(by, len(y))
-    mass = y.weight if problem.sample_weight is None else y.weight * problem.sample_weight
     for group, rows in groups if by is not None else ():
-        if not mass[rows].sum() > 0:
+        if not y.weight[rows].any():
             raise InputError(
                 f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
                 "them out"
             )
     sizes = {
-        str(group): {"subjects": int(rows.size), "events": int(y.event[rows].sum())}
+        str(group): {"subjects": y[rows].count, "events": y[rows].event_count}
         for group, rows in groups
         if rows is not None
     }
@@ -197,7 +198,9 @@ def evaluate(
 
 
 def _known_g(problem: Problem) -> KaplanMeier | None:
-    """G of the test subjects, if the metrics weight by it."""
+    """G of the test subjects, if the metrics weight by it or subjects have sampling weights."""
+    if problem.sample_weight is not None:
+        return KaplanMeier.fit_censoring(problem.y.reweighted(problem.mass))
     ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
     return problem.weights.km if ours else None
 
@@ -231,11 +234,13 @@ def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
     if given is None:
         return None
     weight = vector(given, "sample_weight", length=len(y), like="y_test", minimum=0.0)
-    if not (weight * (y.weight > 0)).any():
+    present = (weight > 0) & (y.weight > 0)
+    if not present.any():
         raise InputError("sample_weight must have a positive sum; got all zeros")
-    weight = weight / weight.max()
-    scaled: Floats = weight / weight.mean()
-    return scaled
+    weight = np.where(present, weight, 0.0)
+    weight /= weight.max()
+    weight /= weight[present].mean()
+    return weight
 
 
 def _clusters(given: Any, y: Outcomes) -> Clusters | None:

@@ -19,8 +19,8 @@ class Census:
 
     @classmethod
     def of(cls, problem: Problem) -> Census:
-        """Count the subjects of a problem."""
-        y = problem.y
+        """Count the subjects of a problem; those of weight zero are absent."""
+        y = problem.y.present()
         past = y.time > problem.horizon
         return cls(
             len(y),

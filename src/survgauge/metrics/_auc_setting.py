@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Bools, Floats
+from .._sampling import sampled
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ._auc import AucDesign, auc_design
-from ._checks import check_curves, check_times, subject_mass
+from ._checks import check_curves, check_times
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
 
@@ -68,7 +69,7 @@ class Setting:
     @cached_property
     def identified_until(self) -> float:
         """Last time inside the follow-up, with G > 0 and predictions that speak."""
-        end = float(self.y.time.max())
+        end = float(self.y.present().time.max())
         if self.ipcw:
             end = min(end, self.weights.identified_until)
         return min(end, self.predicted_until)
@@ -150,7 +151,8 @@ class Setting:
         return bool(self.supported.any()) and not self._falls(self.asked)[~self.supported].any()
 
     def _falls(self, times: Floats) -> Floats:
-        survival: Floats = KaplanMeier.fit(self.y).at(times)
+        known = self.y if self.mass is None else self.y.reweighted(self.mass)
+        survival: Floats = KaplanMeier.fit(known).at(times)
         return -np.diff(survival, prepend=1.0)
 
     def describe(self, predicted: Any) -> dict[str, Any]:
@@ -173,14 +175,14 @@ class Setting:
         """Count what the data do and do not cover."""
         y, wrong = self.y, self.unsupported
         support: dict[str, Any] = {
-            "subjects": len(y),
-            "events": int(y.event.sum()),
+            "subjects": y.count,
+            "events": y.event_count,
             "identified_until": self.identified_until,
             "times": int(self.supported.sum()),
             "times_left_out": int((~self.supported).sum()),
         }
         last = np.max(self.asked, where=self.supported, initial=0.0)
-        used = y.event & (y.time <= last)
+        used = y.event & (y.time <= last) & (y.weight > 0)
         support["cases"] = float(y.weight[used].sum())
         support["controls"] = float(y.weight[y.time > last].sum())
         notes = {f"times left out: {why}": int(k.sum()) for why, k in wrong.items() if k.any()}
@@ -211,20 +213,20 @@ def make_setting(
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
-    y = Outcomes.of(y_true, "y_true")
-    mass = subject_mass(y, sample_weight) if sample_weight is not None or y.weighted else None
-    weights = CensoringWeights.of(y, y_train, censoring, preset)
+    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    mass = y.weight if sampling is None and y.weighted else sampling
+    weights = CensoringWeights.of(y, y_train, censoring, preset, mass=sampling)
     if stderr is not None:
         one_of("stderr", stderr, STDERR)
     own = weights.own and preset.g_ties == "events_first"
     own &= preset.event_limit == "left" and preset.censored_at_t != "event_free"
-    own &= preset.g_floor == 0 and method == "ipcw" and sample_weight is None
+    own &= preset.g_floor == 0 and method == "ipcw"
     if stderr == "auto":
         stderr = "estimated" if own else "fixed"
     if stderr == "estimated" and not own:
         raise InputError(
-            "stderr='estimated' needs method='ipcw', G from the test subjects themselves, left "
-            "limits of G, and no sample_weight; use stderr='fixed'"
+            "stderr='estimated' needs method='ipcw', G from the test subjects themselves, and left "
+            "limits of G; use stderr='fixed'"
         )
     until = np.inf
     if isinstance(predicted, SurvivalCurves) and predicted.tail == "nan":

@@ -1,4 +1,4 @@
-"""Doors that the metrics on curves share: curves, a grid of times, weights of the average."""
+"""Doors that the metrics on curves share: curves, and a grid of times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, numbers, to_numpy, vector
+from .._arrays import Floats, numbers, to_numpy
 from ..adapters import are_curves, as_curves
 from ..curves import SurvivalCurves
 from ..errors import InputError
@@ -57,15 +57,3 @@ def check_times(times: Any) -> Floats:
     if twice.size:
         raise InputError(f"times must be distinct; {grid[twice[0]]:g} appears twice")
     return grid
-
-
-def subject_mass(y: Outcomes, sample_weight: Any) -> Floats:
-    """How much each subject counts in an average: frequency times `sample_weight`, (n,)."""
-    if sample_weight is None:
-        return y.weight
-    weight = vector(sample_weight, "sample_weight", length=len(y), like="y_true", minimum=0.0,
-                    largest=LARGEST)  # fmt: skip
-    mass = weight * y.weight if y.weighted else weight
-    if not mass.sum() > 0:
-        raise InputError("sample_weight must leave a positive sum of weights; got all zeros")
-    return mass

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._arrays import Bools, Floats, positive
 from .._estimated_g import Pulls
+from .._sampling import sampled
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
-from ._checks import subject_mass
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
 from ._tally import TIES, Tally, counts_events, tally_adjusted, tally_counts, tally_events
@@ -140,20 +140,21 @@ class Question:
 
     def _support(self) -> dict[str, Any]:
         y, weights = self.y, self.weights
-        events, anchors = int(y.event.sum()), int(self.anchor.sum())
-        support: dict[str, Any] = {"subjects": len(y), "events": events, "notes": {}}
+        present = y.weight > 0
+        events, anchors = y.event_count, int((self.anchor & present).sum())
+        support: dict[str, Any] = {"subjects": y.count, "events": events, "notes": {}}
         support["anchors"] = float(y.weight[self.anchor].sum())
         if self.tau is not None:
             support["events_past_tau"] = events - anchors
         if self.weighted:
-            lost = int((self.anchor & (weights.event_weight == 0)).sum())
+            lost = int((self.anchor & present & (weights.event_weight == 0)).sum())
             if lost:
                 support["notes"]["no anchors: events with G = 0"] = lost
             if not weights.by_subject:
-                past = self.anchor & (y.time > weights.last_time)
+                past = self.anchor & present & (y.time > weights.last_time)
                 support["events_past_reference"] = int(past.sum())
             support["largest_weight"] = float(
-                np.max(weights.event_weight, where=self.anchor, initial=0)
+                np.max(weights.event_weight, where=self.anchor & present, initial=0)
             )
             support["mean_weight"] = weights.mean_weight(self.tau, self.mass)
         return support
@@ -164,7 +165,7 @@ class Question:
         if support.get("events_past_tau"):
             reasons += f"; events at or after tau = {self.tau:g}: {support['events_past_tau']}"
         raise UndefinedMetricError(
-            f"method '{self.method}' has no pair to compare among {len(y)} subject(s) with "
+            f"method '{self.method}' has no pair to compare among {y.count} subject(s) with "
             f"{support['events']} event(s): it takes an event and somebody observed longer{reasons}"
         )
 
@@ -187,11 +188,9 @@ def make_question(
         rule = "strict" if preset.name == "pycox" and method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
     tau = None if tau is None else positive(tau, "tau")
-    y = Outcomes.of(y_true, "y_true")
+    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
         raise InputError("ties='adjusted' knows neither sample_weight nor method='margin'")
-    mass = None
-    if sample_weight is not None or y.weighted:
-        mass = subject_mass(y, sample_weight)
-    weights = CensoringWeights.of(y, y_train, censoring, preset)
+    mass = y.weight if sampling is None and y.weighted else sampling
+    weights = CensoringWeights.of(y, y_train, censoring, preset, mass=sampling)
     return Question(y, mass, method, rule, tau, preset, weights)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import LARGEST, Bools, Floats, Ints, look_up, one_number, shown, vector
+from .._sampling import sampled
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, name_some, one_of
 from ..outcomes import Outcomes
 from ._brier import Scheme
-from ._checks import check_curves, check_times, subject_mass
+from ._checks import check_curves, check_times
 from ._g_influence import ThroughG
 from ._grid_rules import grid_weights
 from .conventions import Convention, convention_of
@@ -129,11 +130,11 @@ class Status:
     def support(self, curves: SurvivalCurves) -> dict[str, Any]:
         """Count what the data do and do not cover."""
         y, last = self.y, float(self.times[-1])
-        past = y.time > self.horizon
+        past = (y.time > self.horizon) & (y.weight > 0)
         support: dict[str, Any] = {
-            "subjects": len(y),
-            "events": int(y.event.sum()),
-            "censored": int((~y.event).sum()),
+            "subjects": y.count,
+            "events": y.event_count,
+            "censored": y.count - y.event_count,
             "identified_until": self.horizon,
             "times": int(self.times.size),
             "times_left_out": int(self.left_out.size),
@@ -143,7 +144,7 @@ class Status:
             "past_curve": share_of_times(curves, self.times, y.weight if y.weighted else None),
         }
         if self.ipcw:
-            used = self.scheme.event_weight[y.event & (y.time <= last)]
+            used = self.scheme.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
             largest = float(used.max()) if used.size else 0.0
             if self.common_g:
                 largest = max(largest, float(self._inverse.max()))
@@ -176,12 +177,12 @@ def make_status(
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
-    y = Outcomes.of(y_true, "y_true")
+    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
     checked = check_curves(curves, y)
-    mass = subject_mass(y, sample_weight)
+    mass = y.weight if sampling is None else sampling
     if follow_up is not None and not 0 <= one_number(follow_up) <= LARGEST:
         raise InputError(f"follow_up must be one time, not negative; got {shown(follow_up)}")
-    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up)
+    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up, sampling)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
     horizon = _identified_until(y, mass, method, weights, limit, follow_up)
     horizon = min(horizon, _curves_until(checked))

@@ -139,15 +139,11 @@ def _refuse_unusable(times: Floats, from_curves: bool, point: str) -> None:
     )
 
 
-def average_weight(setting: Setting, sample_weight: Any) -> Floats | None:
-    """Weights of the average: frequencies times `sample_weight`; None where all are one."""
-    weight = setting.y.weight if setting.y.weighted else None
-    if sample_weight is None:
-        return weight
-    given = vector(sample_weight, "sample_weight", length=len(setting.y), minimum=0.0)
-    if not given.sum() > 0:
-        raise InputError("sample_weight must have a positive sum; got all zeros")
-    return given if weight is None else given * weight
+def average_weight(setting: Setting) -> Floats | None:
+    """Weights of the average: frequencies times sampling weights; None where all are one."""
+    if setting.mass is not None:
+        return setting.mass
+    return setting.y.weight if setting.y.weighted else None
 
 
 def combine(
@@ -193,7 +189,9 @@ def combine(
     if convention["method"] == "ipcw_d":
         mass = float(weight.size) if average is None else float(average.sum())
         support["mean_weight"] = float(weight.sum()) / mass if mass > 0 else 0.0
-    support["largest_weight"] = _once(surrogates, "weight", lambda: surrogates.weight.max())
+    support["largest_weight"] = _once(
+        surrogates, "weight", lambda: _present(setting, surrogates.weight).max(initial=0.0)
+    )
     if setting.c.size and convention["method"] in ("margin", "ipcw_t", "po", "pop_po"):
         support["largest_surrogate"] = _once(
             surrogates, "time", lambda: _largest(setting, surrogates)
@@ -228,10 +226,15 @@ def _once(surrogates: Surrogates, name: str, find: Callable[[], Any]) -> float |
 
 def _largest(setting: Setting, surrogates: Surrogates) -> float | None:
     """Largest surrogate of a censored subject."""
-    reached = surrogates.time[setting.censored]
-    if surrogates.defined is not setting.everybody:
-        reached = reached[surrogates.defined[setting.censored]]
+    reached, rows = surrogates.time[setting.censored], setting.censored
+    if surrogates.defined is not setting.everybody or setting.y.weighted:
+        reached = reached[(surrogates.defined & (setting.y.weight > 0))[rows]]
     return float(reached.max()) if reached.size else None
+
+
+def _present(setting: Setting, values: Any) -> Any:
+    """Values of the subjects who are not absent."""
+    return values[setting.y.weight > 0] if setting.y.weighted else values
 
 
 def refuse_empty(method: str, support: dict[str, Any]) -> NoReturn:
@@ -313,29 +316,34 @@ class Point:
     negative: int
 
     @classmethod
-    def of(cls, times: Floats, from_tail: Bools | None) -> Point:
-        """Count where the times came from."""
-        share = None if from_tail is None else float(np.mean(from_tail))
-        return cls(times, share, int((times < 0).sum()))
+    def of(cls, times: Floats, from_tail: Bools | None, weight: Floats | None = None) -> Point:
+        """Count where the times came from; subjects of weight zero are absent."""
+        present = slice(None) if weight is None else weight > 0
+        share = None if from_tail is None else float(np.mean(from_tail[present]))
+        return cls(times, share, int((times[present] < 0).sum()))
 
 
 def support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[str, Any]:
     """Count what the data do and do not cover."""
-    return shared_support(setting, Point.of(times, from_tail))
+    weight = setting.y.weight if setting.y.weighted else None
+    return shared_support(setting, Point.of(times, from_tail, weight))
 
 
 def shared_support(setting: Setting, point: Point) -> dict[str, Any]:
     """`support` of predicted times that several methods share."""
     y, last = setting.y, setting.reference.last_time
+    late = y.time > last
+    if y.weighted:
+        late &= y.weight > 0
     return {
-        "subjects": len(y),
-        "events": len(y) - int(setting.censored.size),
-        "censored": int(setting.censored.size),
+        "subjects": y.count,
+        "events": y.event_count,
+        "censored": y.count - y.event_count,
         "reference_subjects": setting.reference.subjects,
         "last_reference_time": last,
         "reference_survival_at_end": setting.reference.last_survival,
-        "censored_past_reference": int(setting.past.size),
-        "events_past_reference": int((y.time > last).sum()) - int(setting.past.size),
+        "censored_past_reference": int(np.count_nonzero(late & ~y.event)),
+        "events_past_reference": int(np.count_nonzero(late & y.event)),
         "tail_share": point.tail_share,
         "negative_predictions": point.negative,
     }

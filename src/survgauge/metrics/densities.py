@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Bools, Floats
+from .._sampling import sampled
 from ..curves import SurvivalCurves
 from ..errors import UndefinedMetricError, name_some
 from ..outcomes import Outcomes
-from ._checks import check_curves, subject_mass
+from ._checks import check_curves
 from ._crps import Pieces, by_subject, log_tail, tail_squares
 from .details import Details
 from .past_curve import share_past
@@ -173,8 +174,8 @@ def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
 def _inputs(
     y_true: Any, curves: Any, sample_weight: Any
 ) -> tuple[Outcomes, SurvivalCurves, Floats]:
-    y = Outcomes.of(y_true, "y_true")
-    return y, check_curves(curves, y), subject_mass(y, sample_weight)
+    y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    return y, check_curves(curves, y), y.weight if mass is None else mass
 
 
 def _refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
@@ -198,10 +199,10 @@ def _mean(
     value = float((mass * score).sum()) / total
     infinite = np.flatnonzero(np.isinf(score))
     support: dict[str, Any] = {
-        "subjects": len(y),
-        "events": int(y.event.sum()),
-        "censored": int((~y.event).sum()),
-        "times_past_curves": int((y.time > curves.last_time).sum()),
+        "subjects": y.count,
+        "events": y.event_count,
+        "censored": y.count - y.event_count,
+        "times_past_curves": int(((y.time > curves.last_time) & (y.weight > 0)).sum()),
         "past_curve": share_past(curves, y.time, mass),
         "infinite_losses": int(infinite.size),
     }

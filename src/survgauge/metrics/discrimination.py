@@ -189,7 +189,8 @@ def concordance_index(
         G(t, side) of the subjects' times. Events with G = 0 are no anchors;
         `concordance_index_details` counts them.
     sample_weight : array-like of shape (n,), optional
-        A pair weighs the product of its two weights; frequencies of the outcomes multiply.
+        A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
+        the test subjects is estimated with them. 0 means absent.
 
     Returns
     -------

@@ -155,7 +155,8 @@ def cumulative_dynamic_auc(
         Standard errors that take G as given, or as estimated from these subjects; "auto": the
         latter wherever it is.
     sample_weight : array-like of shape (n,), optional
-        A pair weighs the product of its two weights; frequencies of the outcomes multiply.
+        A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
+        the test subjects is estimated with them. 0 means absent.
 
     Returns
     -------

@@ -48,6 +48,9 @@ class CensoringWeights:
         Last test time, where `y` is only a part of the test set.
     contributions : bool
         Whether what subjects contribute through their own G will be asked for; it takes memory.
+    mass : ndarray of shape (n,), optional
+        Frequency times sampling weight, by which G of the test subjects is estimated; None: no
+        sampling weights.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class CensoringWeights:
         convention: Convention,
         follow_up: float | None = None,
         contributions: bool = True,
+        mass: Floats | None = None,
     ) -> None:
         #: "test", "train" or "given".
         self.source = g_source(censoring, y_train is not None, convention.g_source)
@@ -67,7 +71,7 @@ class CensoringWeights:
         self._whole = censoring.km if isinstance(censoring, WholeG) else None
         self._given: Any = censoring if self.source == "given" else None
         self._follow_up = follow_up
-        self.contributions = contributions
+        self.contributions, self._mass = contributions, mass
 
     @classmethod
     def of(
@@ -77,11 +81,12 @@ class CensoringWeights:
         censoring: Any,
         convention: Convention,
         follow_up: float | None = None,
+        mass: Floats | None = None,
     ) -> CensoringWeights:
         """Build them, or take ready ones of the same subjects that came as `y_train`."""
         if isinstance(y_train, CensoringWeights) and y_train.y is y:
             return y_train
-        return cls(y, y_train, censoring, convention, follow_up)
+        return cls(y, y_train, censoring, convention, follow_up, mass=mass)
 
     @cached_property
     def km(self) -> KaplanMeier | None:
@@ -100,7 +105,14 @@ class CensoringWeights:
     @property  # its counts are as large as the outcomes, and only G is asked for again
     def _followed(self) -> Reference:
         """The subjects that G is estimated from."""
-        return self.reference if self.source == "train" or self.in_sample else Reference(self.y)
+        if self.source == "train" or (self.in_sample and self._mass is None):
+            return self.reference
+        return Reference(self._weighed)
+
+    @property
+    def _weighed(self) -> Outcomes:
+        """The test subjects, each standing for as many of the population as it was sampled for."""
+        return self.y if self._mass is None else self.y.reweighted(self._mass)
 
     @property
     def own(self) -> bool:
@@ -111,7 +123,7 @@ class CensoringWeights:
     def estimated(self) -> EstimatedG | None:
         """G as estimated from these very subjects; None: not from them alone, or nobody asks."""
         asked = self.own and self.contributions
-        return EstimatedG(self.y, **g_rules(self.convention)) if asked else None
+        return EstimatedG(self._weighed, **g_rules(self.convention)) if asked else None
 
     def _read(self, t: Floats, side: str) -> Floats:
         if self.km is not None:
@@ -142,7 +154,7 @@ class CensoringWeights:
     @cached_property
     def lost_events(self) -> int:
         """Events that carry no weight because G = 0 there."""
-        return int((self.y.event & (self.event_weight == 0)).sum())
+        return int((self.y.event & (self.event_weight == 0) & (self.y.weight > 0)).sum())
 
     @property
     def by_subject(self) -> bool:

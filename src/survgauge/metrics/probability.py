@@ -70,7 +70,8 @@ def brier_score(
     on_unsupported : {"truncate", "raise", "nan"}
         What to do with times past the follow-up, or where G = 0.
     sample_weight : array-like of shape (n,), optional
-        Weights of the average; multiplied with the outcomes' frequencies.
+        Weights of the average, and of the test subjects' G; multiplied with the outcomes'
+        frequencies. 0 means absent.
     follow_up : float, optional
         Last time of the whole test set, where `y_true` is only a part of it.
 

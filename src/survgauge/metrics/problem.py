@@ -63,6 +63,8 @@ class Problem:
         cls,
         y: Outcomes,
         y_train: Any = None,
+        sample_weight: Floats | None = None,
+        /,
         *,
         convention: str | Convention | None = None,
         min_g: float = 0.05,
@@ -81,17 +83,28 @@ class Problem:
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
             censoring = source
-        weights = CensoringWeights(y, reference, censoring, preset)
+        mass = None if sample_weight is None else sample_weight * y.weight
+        weights = CensoringWeights(y, reference, censoring, preset, mass=mass)
         horizon, reason = supported_until(weights, min_g, min_at_risk)
         if time is None:
-            known = (reference or Reference(y)).y
+            known = (reference or Reference(y)).y.present()
             weight = known.weight[known.event] if known.weighted else None
             time = _median(known.time[known.event], weight)
         else:
             time = positive(time, "time")
         tau = None if tau is None else positive(tau, "tau")
         return cls(
-            y, reference, preset, horizon, time, on_unsupported, tau, censoring, options, reason
+            y,
+            reference,
+            preset,
+            horizon,
+            time,
+            on_unsupported,
+            tau,
+            censoring,
+            options,
+            reason,
+            sample_weight=sample_weight,
         )
 
     def own(self) -> Problem:
@@ -165,6 +178,7 @@ class Problem:
         options = {k: v for k, v in self.options.items() if k != "normalize"}
         build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
         build = partial(build, censoring=self.censoring, contributions=self.contributions)
+        build = partial(build, sample_weight=self.sample_weight)
         setting: Setting = self.cached("setting", build)
         return setting
 
@@ -172,9 +186,16 @@ class Problem:
     def weights(self) -> CensoringWeights:
         """1/G of the subjects."""
         given = self.y, self.reference, self.censoring, self.convention, self.follow_up
-        build = partial(CensoringWeights, *given, contributions=self.contributions)
+        mass = self.mass if self.sample_weight is not None else None
+        build = partial(CensoringWeights, *given, contributions=self.contributions, mass=mass)
         weights: CensoringWeights = self.cached("weights", build)
         return weights
+
+    @property
+    def mass(self) -> Floats:
+        """What each subject counts: its frequency, times its sampling weight where it has one."""
+        weight = self.sample_weight
+        return self.y.weight if weight is None else weight * self.y.weight
 
     @property
     def ipcw(self) -> dict[str, Any]:

@@ -135,8 +135,7 @@ def _time_error(method: str, loss: str) -> Compute:
             (rule.point, tau), lambda: Point.of(*predicted_times(predicted, n, rule.point, tau))
         )
         normalize = problem.options.get("normalize", "n")
-        arguments = setting, point, predicted, (method,), rule, normalize, problem.sample_weight
-        return errors_of(*arguments)[method]
+        return errors_of(setting, point, predicted, (method,), rule, normalize)[method]
 
     return compute
 

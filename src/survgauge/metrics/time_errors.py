@@ -116,8 +116,9 @@ def time_errors(
         weighted=weighted,
         censoring=censoring,
         true_time=true_time,
+        sample_weight=sample_weight,
     )
-    return errors_of(*question, names, LOSSES[loss], normalize, sample_weight)
+    return errors_of(*question, names, LOSSES[loss], normalize)
 
 
 def _question(
@@ -139,7 +140,8 @@ def _question(
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
         predicted = absent_replaced(predicted, setting.y)
     times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, setting.tau)
-    return setting, Point.of(*times), predicted
+    weight = setting.y.weight if setting.y.weighted else None
+    return setting, Point.of(*times, weight), predicted
 
 
 def mean_error(
@@ -149,10 +151,9 @@ def mean_error(
     method: str,
     rule: Loss,
     normalize: str = "n",
-    sample_weight: Any = None,
 ) -> float:
     """Value of `errors_of` alone, in less memory."""
-    question = setting, point, predicted, (method,), rule, normalize, sample_weight
+    question = setting, point, predicted, (method,), rule, normalize
     if not _divisible(setting, rule):
         return errors_of(*question)[method].value
     total = _Total()
@@ -190,11 +191,10 @@ def errors_of(
     methods: tuple[str, ...],
     rule: Loss,
     normalize: str = "n",
-    sample_weight: Any = None,
 ) -> dict[str, TimeErrorDetails]:
     """Several methods on a setting and predicted times."""
     one_of("normalize", normalize, NORMALIZERS)
-    average = average_weight(setting, sample_weight)
+    average = average_weight(setting)
     rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
     counts = shared_support(setting, point)
     if not _divisible(setting, rule):
@@ -204,7 +204,7 @@ def errors_of(
     n = len(setting.y)
     losses, supports = [np.empty(n) for _ in methods], [SupportSum() for _ in methods]
     weights, totals = [setting.ones for _ in methods], [_Total() for _ in methods]
-    question = setting, point, predicted, methods, rule, normalize, sample_weight
+    question = setting, point, predicted, methods, rule, normalize
     for rows, parts in _parts(*question):
         for k, part in enumerate(parts):
             totals[k].add(part)
@@ -248,10 +248,9 @@ def _parts(
     methods: tuple[str, ...],
     rule: Loss,
     normalize: str,
-    sample_weight: Any,
 ) -> Iterator[tuple[slice, list[TimeErrorDetails]]]:
     """Subjects in parts that stay in the cache, on several threads."""
-    average = average_weight(setting, sample_weight)
+    average = average_weight(setting)
     rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
     # Many look-ups together find each other's memory in the cache.
     if any(method in LOOKING_UP for method in methods):
@@ -315,7 +314,8 @@ def time_error(
         Where G of ``ipcw_d`` comes from: by default the test subjects, with its estimation in the
         standard error; "train": `y_train`; a function G(t, side) of one time per subject.
     sample_weight : array-like of shape (n,), optional
-        Weights of the average; multiplied with the outcomes' frequencies.
+        Weights of the average, and of the test subjects' G; multiplied with the outcomes'
+        frequencies. 0 means absent.
     true_time : array-like of shape (n,), optional
         Known event times, for ``method="true"``.
 
@@ -350,8 +350,9 @@ def time_error(
         tail=tail,
         censoring=censoring,
         true_time=true_time,
+        sample_weight=sample_weight,
     )
-    return mean_error(*question, method, LOSSES[loss], normalize, sample_weight)
+    return mean_error(*question, method, LOSSES[loss], normalize)
 
 
 def _like_time_error(loss: str) -> Callable[[Callable[..., float]], Callable[..., float]]:

@@ -404,7 +404,7 @@ def _model_errors(
         for method in methods:
             yield method, Part.nothing(str(error))
         return
-    average = time_error.average_weight(setting, None)
+    average = time_error.average_weight(setting)
     for method in methods:
         made = surrogates[method]
         if isinstance(made, UndefinedMetricError):
