@@ -76,7 +76,7 @@ def test_intervals_with_sampling_weights_cover():
 
 
 def g_weighted(x, y, **more):
-    """Value and standard error of metrics that weight by 1/G, up to times that all samples reach."""
+    """Values and standard errors of metrics that weight by 1/G, up to times that all reach."""
     model, grid = curves(x), np.linspace(0, 2, 21)
     found = (
         sg.time_error_details(y, model, method="ipcw_d", tau=3.0, **more),

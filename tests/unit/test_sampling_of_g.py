@@ -168,3 +168,61 @@ def test_evaluate_takes_a_weight_of_zero_for_absent(how, trained):
         same(two.support, one.support)
         for name, cell in cells[0]["m"].items():
             same(cells[1]["m"][name], cell)
+
+
+def streamed(time, event, curves, weight=None, by=None, **options):
+    """Evaluate the same in a stream of two batches."""
+    columns = {"time": time, "event": event}
+    columns |= {f"s{k}": curves[:, k] for k in range(GRID.size)}
+    if weight is not None:
+        columns["w"], options["weight_column"] = weight, "w"
+    if by is not None:
+        columns["group"], options["by"] = by, "group"
+    half = time.size // 2
+    parts = [{k: v[rows] for k, v in columns.items()} for rows in (slice(half), slice(half, None))]
+    model = sg.CurveColumns([f"s{k}" for k in range(GRID.size)], GRID)
+    return sg.evaluate_stream(parts, predictions={"m": model}, **options)
+
+
+@pytest.mark.parametrize("by", [False, True])
+def test_streams_do_not_count_subjects_of_weight_zero(by):
+    time, event, curves = draw(90)
+    train = (np.arange(1.0, 201.0) / 5, np.arange(200) % 3 > 0)
+    more = with_absent(time, event, curves)
+    group = np.arange(93) % 2
+    options = {"y_train": train, "metrics": ["mae_po", "brier", "crps", "harrell"]}
+    weight = np.r_[np.ones(90), np.zeros(3)]
+    found = streamed(*more, weight, group if by else None, **options)
+    y = sg.Outcomes(*more[:2], weight)
+    model = {"m": sg.SurvivalCurves(GRID, more[2])}
+    want = sg.evaluate(model, y, by=group if by else None, **options)
+    plain = sg.evaluate(
+        {"m": sg.SurvivalCurves(GRID, curves)}, (time, event), by=group[:90] if by else None,
+        **options,
+    )  # fmt: skip
+    for one in (found, want):
+        assert [str(w) for w in one.warnings] == [str(w) for w in plain.warnings]
+        support, expected = dict(one.support), dict(plain.support)
+        cells, others = support.pop("metrics")["m"], expected.pop("metrics")["m"]
+        same({k: v for k, v in support.items() if k != "tail_share"},
+             {k: v for k, v in expected.items() if k != "tail_share"})  # fmt: skip
+        for key in ("subjects", "events"):
+            if by:
+                for name in (0, 1):
+                    assert cells[name]["mae_po"][key] == others[name]["mae_po"][key]
+            else:
+                assert cells["mae_po"][key] == others["mae_po"][key]
+
+
+def test_infinite_losses_are_numbered_in_the_whole_test_set():
+    time, event, curves = draw(40)
+    curves[[3, 10, 21]] = 0.5  # flat, and no density at an event
+    event[[3, 10, 21]] = True
+    group = np.arange(40) % 2
+    want = ["3, 21", "10"]
+    options = {"metrics": ["log_likelihood"], "y_train": (time, event)}
+    ev = sg.evaluate({"m": sg.SurvivalCurves(GRID, curves)}, (time, event), by=group, **options)
+    stream = streamed(time, event, curves, by=group, **options)
+    for found in (ev, stream):
+        cells = found.support["metrics"]["m"]
+        assert [cells[k]["log_likelihood"]["infinite_for"] for k in (1, 0)] == want

@@ -117,3 +117,16 @@ class SupportSum:
             shown = name_some(self._rows)
             found["infinite_for"] = shown if number <= _NAMED else f"{shown}, ... ({number} in all)"
         return found
+
+
+def renumbered(support: dict[str, Any], rows: Any) -> dict[str, Any]:
+    """Support of some subjects whose numbers are those in the whole test set; None: they are.
+
+    >>> renumbered({"infinite_for": "0, 2, ... (9 in all)"}, [4, 5, 8])
+    {'infinite_for': '4, 8, ... (9 in all)'}
+    """
+    if rows is None or "infinite_for" not in support:
+        return support
+    listed, more, count = str(support["infinite_for"]).partition(", ...")
+    named = ", ".join(str(rows[int(number)]) for number in listed.split(", "))
+    return {**support, "infinite_for": named + more + count}

@@ -319,7 +319,10 @@ class Point:
     def of(cls, times: Floats, from_tail: Bools | None, weight: Floats | None = None) -> Point:
         """Count where the times came from; subjects of weight zero are absent."""
         present = slice(None) if weight is None else weight > 0
-        share = None if from_tail is None else float(np.mean(from_tail[present]))
+        share: float | None = None
+        if from_tail is not None:
+            tails = from_tail[present]
+            share = float(np.mean(tails)) if tails.size else 0.0
         return cls(times, share, int((times[present] < 0).sum()))
 
 

@@ -54,6 +54,8 @@ class Problem:
     clusters: Clusters | None = None
     #: Whether anybody will ask what each subject contributes through G.
     contributions: bool = True
+    #: Which rows of the whole test set these are; None: all of them.
+    rows: Ints | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -118,14 +120,17 @@ class Problem:
 
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
-        part = replace(self, y=self.y[rows], censoring=self._censoring_of(rows))
+        index = np.arange(len(self.y))[rows] if self.rows is None else self.rows[rows]
+        part = replace(self, y=self.y[rows], censoring=self._censoring_of(rows), rows=index)
         clusters = None if self.clusters is None else self.clusters[rows]
         return replace(part, sample_weight=self._sample_weight_of(rows), clusters=clusters)
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
         y = Outcomes(self.y.time[rows], self.y.event[rows], counts)
-        part = replace(self, y=y, reference=reference, censoring=self._censoring_of(rows))
+        part = replace(
+            self, y=y, reference=reference, censoring=self._censoring_of(rows), rows=None
+        )
         return replace(part, sample_weight=self._sample_weight_of(rows), clusters=None)
 
     def _sample_weight_of(self, rows: Ints) -> Floats | None:

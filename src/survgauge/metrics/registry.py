@@ -13,6 +13,7 @@ from .._arrays import Floats
 from ..errors import UndefinedMetricError
 from ..losses import LOSSES
 from ..predictions import Prediction
+from ._support_sum import renumbered
 from ._time_error import Point, predicted_times
 from .calibration import d_calibration, one_calibration
 from .calibration_measures import km_distance
@@ -287,9 +288,12 @@ def _integrated(name: str) -> Compute:
 
 
 def _weighted_curve(details: Callable[..., Measured]) -> Compute:
-    return lambda problem, prediction: details(
-        problem.y, prediction.curves, sample_weight=problem.sample_weight
-    )
+    def compute(problem: Problem, prediction: Prediction) -> Measured:
+        found = details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
+        found.support.update(renumbered(found.support, problem.rows))
+        return found
+
+    return compute
 
 
 def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:

@@ -42,7 +42,8 @@ class Accumulator:
     def __init__(self, plan: Plan) -> None:
         self._plan: Plan | None = plan
         self.fingerprint = plan.fingerprint
-        self.rows = self.events = 0
+        #: Rows seen, and subjects and events among them: rows of weight zero are absent.
+        self.rows = self.subjects = self.events = 0
         at_risk = float(plan.settings.get("min_at_risk", 10))
         most = MOST_TIMES if "uno" in plan.metrics else FEW_TIMES
         self.outline = Outline(at_risk, plan.keep_curves, plan.follow, most)
@@ -183,14 +184,15 @@ class Accumulator:
         if chunk.rows is None:  # of a group, who counts all subjects does
             self._mark([(chunk.start, chunk.start + len(y))])
         self.rows += len(y)
-        self.events += int(y.event.sum())
+        self.subjects += y.count
+        self.events += y.event_count
         self.outline.update(y, chunk.start)
-        late = y.time > self.plan.threshold
+        late = (y.time > self.plan.threshold) & (y.weight > 0)
         self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
         for name, prediction in chunk.predictions.items():
             self.kinds[name] = prediction.kind
             if prediction.curves is not None:
-                open_ended = int((~prediction.curves.reaches(0.5)).sum())
+                open_ended = int((~prediction.curves.reaches(0.5) & (y.weight > 0)).sum())
                 self.shares[name] = self.shares.get(name, 0) + open_ended
         self._note_reads(chunk)
 
@@ -234,6 +236,7 @@ class Accumulator:
             )
         self._mark(other.seen)
         self.rows += other.rows
+        self.subjects += other.subjects
         self.events += other.events
         self.outline.merge(other.outline)
         self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]

@@ -80,7 +80,7 @@ def assemble(
         counted = parts.outline.counts().outcomes()
         warnings += check_follow_up(counted, problem, plan.metrics)
     sizes = {
-        str(group): {"subjects": part.rows, "events": part.events}
+        str(group): {"subjects": part.subjects, "events": part.events}
         for group, part in parts.parts()
         if group is not None
     }
@@ -125,7 +125,7 @@ def _census(parts: Accumulator, problem: Problem) -> Census:
         past = parts.outline.past(problem.horizon)
     if past is None:
         raise InputError("the horizon changed while the stream was read; did the data change?")
-    return Census(parts.rows, parts.events, past[0], past[1], parts.outline.last_time)
+    return Census(parts.subjects, parts.events, past[0], past[1], parts.outline.last_time)
 
 
 def _of_all(problem: Problem, y: Any) -> Problem:
@@ -280,7 +280,7 @@ def _tails(parts: Accumulator, confidence: float) -> list[EvaluationWarning]:
     held, given = parts.all_sums(HELD), parts.all_sums("mae_po")
     if held is None or given is None:
         return []
-    if max(parts.shares.values()) / parts.rows <= TAIL_SHARE / 2:
+    if max(parts.shares.values()) / parts.subjects <= TAIL_SHARE / 2:
         return []
     names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
     if BASELINE_NAME in held.models:  # a model takes its place

@@ -255,7 +255,7 @@ class Ask:
         )
         if self.default:
             curves = "curves" in total.kinds.values()
-            result.warnings[:0] = without_antolini(total.rows, curves)
+            result.warnings[:0] = without_antolini(total.subjects, curves)
         if self.bootstrap:
             result.warnings.extend(few_replicates(self.n_boot))
         return result

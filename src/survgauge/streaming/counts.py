@@ -161,7 +161,7 @@ class Outline:
         self._counts = OutcomeCounts(most)
         #: Rows instead of frequencies, where these differ.
         self._row_counts = OutcomeCounts(most)
-        self.rows = self.events = 0
+        self.rows = self.subjects = 0
         self.weighted = False
         #: Whether there are frequencies that are not whole.
         self.fractional = False
@@ -178,10 +178,10 @@ class Outline:
     def update(self, y: Outcomes, start: int) -> None:
         """Add the outcomes from row `start` on."""
         self.rows += len(y)
-        self.events += int(y.event.sum())
+        self.subjects += y.count
         self.weighted |= y.weighted
         self.fractional |= y.fractional
-        self.last_time = max(self.last_time, float(y.time.max()))
+        self.last_time = max(self.last_time, float(y.time.max(where=y.weight > 0, initial=-np.inf)))
         self.digest = (self.digest + _digest(y, start)) % _MODULUS
         self._raise((y.time, y.event, y.weight if y.weighted else None))
         if self.keep:
@@ -190,12 +190,14 @@ class Outline:
             if not y.weighted or y.weight.any():
                 self._counts.update(y)
             if y.weighted:
-                self._row_counts.update((y.time, y.event))
+                present = y.weight > 0
+                if present.any():
+                    self._row_counts.update((y.time[present], y.event[present]))
 
     def merge(self, other: Outline) -> None:
         """Add what another part found."""
         self.rows += other.rows
-        self.events += other.events
+        self.subjects += other.subjects
         self.weighted |= other.weighted
         self.fractional |= other.fractional
         self.last_time = max(self.last_time, other.last_time)
@@ -247,7 +249,7 @@ class Outline:
             late = np.arange(len(counts)) >= counts.times.searchsorted(time, "right")
             return int(counts.total[late].sum()), int(counts.events[late].sum())
         times, event, _ = self._top
-        if times.size and times.min() > time and times.size < self.rows:
+        if times.size and times.min() > time and times.size < self.subjects:
             return None
         late = times > time
         return int(late.sum()), int((late & event).sum())

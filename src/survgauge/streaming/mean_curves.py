@@ -70,8 +70,8 @@ class MeanCurves:
         """Add a chunk."""
         y, weight = chunk.y, chunk.y.weight
         total = float(weight.sum())
-        self.subjects += len(y)
-        self.events += int(y.event.sum())
+        self.subjects += y.count
+        self.events += y.event_count
         if not total > 0:
             return
         for model in self.models:

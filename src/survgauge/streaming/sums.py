@@ -22,7 +22,7 @@ from ..errors import InputError, SurvgaugeError, UndefinedMetricError
 from ..inference import bootstrap_counts
 from ..losses import LOSSES
 from ..metrics import _time_error as time_error
-from ..metrics._support_sum import SupportSum
+from ..metrics._support_sum import SupportSum, renumbered
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric
 from ..outcomes import Outcomes
@@ -145,7 +145,7 @@ class SumCells:
             shared = part.s
             self.convention.setdefault(model, part.convention)
             mass = float(chunk.y.weight.sum())
-            self.support[model].add(_numbered(part.support, chunk), chunk.start, mass)
+            self.support[model].add(renumbered(part.support, chunk.rows), chunk.start, mass)
         listed = [parts[model] for model in self.models]
         self._add_by_time(listed, shared, chunk.y)
 
@@ -428,16 +428,6 @@ def _model_errors(
                 share_moves=moves and details.share is None,
             ),
         )
-
-
-def _numbered(support: dict[str, Any], chunk: Chunk) -> dict[str, Any]:
-    """Support in which subjects are numbered from the chunk's start on, also those of a group."""
-    if chunk.rows is None or "infinite_for" not in support:
-        return support
-    rows = chunk.rows
-    listed, more, count = str(support["infinite_for"]).partition(", ...")
-    named = ", ".join(str(rows[int(number)]) for number in listed.split(", "))
-    return {**support, "infinite_for": named + more + count}
 
 
 def draws(chunk: Chunk, n_boot: int, seed: int) -> Floats | None:
