@@ -72,7 +72,7 @@ fuzz: $(VENV)/.test
 
 mutate: $(VENV)/.test
 	PYTHONPATH=src:tests $(BIN)/python -m mutation --sample $(or $(N),1000) --seed $(or $(SEED),0) \
-	  --out $(or $(OUT),mutation.txt) $(addprefix --only ,$(ONLY))
+	  --out $(or $(OUT),mutation.txt) $(addprefix --only ,$(ONLY)) $(addprefix --again ,$(AGAIN))
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peer" \

@@ -23,6 +23,7 @@ def main(argv=None):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", help="part of a module's name")
+    parser.add_argument("--again", help="an earlier result: try those not noticed then once more")
     parser.add_argument("--out", default="mutation.txt")
     args = parser.parse_args(argv)
     args.out = os.path.abspath(args.out)
@@ -37,7 +38,9 @@ def main(argv=None):
     for name, path in paths.items():
         pool += mutants_of(name, path.read_text(encoding="utf-8"))
     drawn = pool
-    if args.sample and args.sample < len(pool):
+    if args.again:
+        drawn = earlier(pool, args.again)
+    elif args.sample and args.sample < len(pool):
         drawn = random.Random(args.seed).sample(pool, args.sample)
     print(f"{len(drawn)} of {len(pool)} mutants in {len(paths)} modules", flush=True)
     runner = Runner(paths, drawn, args.workers)
@@ -47,6 +50,21 @@ def main(argv=None):
     if not runner.finished:
         raise SystemExit(f"the tests could not be run (status {status})")
     return report(runner.results, len(pool), args)
+
+
+def earlier(pool, file):
+    """Mutants of the pool that an earlier result names, wherever their lines stand by now."""
+    named, block = set(), []
+    with open(file, encoding="utf-8") as opened:
+        for line in [*opened.read().splitlines(), ""]:
+            if line.startswith("  "):
+                block.append(line)
+                continue
+            if block:
+                named.add(tuple(block))
+            block = [line.split(" line ")[0]]
+            block = block if " mutant " in line else []
+    return [m for m in pool if (m.module, *str(m).splitlines()[1:]) in named]
 
 
 def report(results, total, args):

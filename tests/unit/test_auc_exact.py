@@ -1,0 +1,130 @@
+"""Cumulative/dynamic AUC: what it says it used, reading by pieces, and fractions of a subject."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.metrics import _auc_walk, _by_risk
+from survgauge.metrics._auc import auc_design, auc_influence, auc_parts
+
+TIME = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 6.0, 6.0, 7.0])
+EVENT = np.array([1, 0, 1, 1, 0, 1, 0, 1, 0, 1], dtype=bool)
+RISK = np.array([9.0, 2.0, 4.0, 4.0, 1.0, 3.0, 5.0, 2.0, 2.0, 1.0])
+WEIGHT = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0, 2.0, 1.0, 2.0, 1.0])
+
+
+def test_the_support_counts_cases_and_controls_at_the_last_time():
+    y = sg.Outcomes(TIME, EVENT, WEIGHT)
+    found = sg.cumulative_dynamic_auc(y, RISK, [0.5, 2.0, 4.0, 7.0, 9.0])
+    np.testing.assert_array_equal(found.times, [2.0, 4.0])
+    support = found.support
+    # By 4 the events at 1, 2, 3 and 4; somebody observed at 4 is no control.
+    assert support["cases"] == 1 + 1 + 3 + 1
+    assert support["controls"] == 2 + 1 + 2 + 1
+    assert (support["times"], support["times_left_out"]) == (2, 3)
+    assert (support["subjects"], support["events"]) == (10, 6)
+    assert support["notes"] == {
+        "times left out: past the identified range": 1,
+        "times left out: no cases": 1,
+        "times left out: no controls": 1,
+    }
+    assert support["identified_until"] == 7.0
+    g = sg.KaplanMeier.fit_censoring(y)
+    assert support["largest_weight"] == pytest.approx(1 / g.at(4.0, side="left"))
+
+
+def test_unsupported_times_are_refused_or_left_open():
+    y = (TIME, EVENT)
+    options = {"on_unsupported": "nan", "stderr": "auto"}
+    found = sg.cumulative_dynamic_auc(y, RISK, [0.5, 2.0, 4.0, 9.0], **options)
+    assert np.isnan(found.values).tolist() == [True, False, False, True]
+    assert np.isnan(found.stderr).tolist() == [True, False, False, True]
+    # Kaplan-Meier does not fall before 1, but it does after 4.
+    assert np.isnan(found.mean)
+    known = sg.cumulative_dynamic_auc(y, RISK, [0.5, 2.0, 4.0], **options)
+    plain = sg.cumulative_dynamic_auc(y, RISK, [2.0, 4.0], stderr="auto")
+    assert known.mean == plain.mean
+    np.testing.assert_array_equal(known.details.psi, plain.details.psi)
+    with pytest.raises(sg.InputError, match=r"times: 4 of 6 have no AUC \(no cases: 0.2, 0.3, 0.4, "
+                       r"... \(4 in all\)\).*identified up to 7"):  # fmt: skip
+        sg.cumulative_dynamic_auc(y, RISK, [0.2, 0.3, 0.4, 0.5, 2.0, 4.0], on_unsupported="raise")
+    with pytest.raises(sg.UndefinedMetricError, match=r"\(no cases: 0.2, 0.3, 0.4\)"):
+        sg.cumulative_dynamic_auc(y, RISK, [0.2, 0.3, 0.4])
+
+
+def test_the_mean_weighs_by_the_fall_of_kaplan_meier():
+    y = (TIME, EVENT)
+    found = sg.cumulative_dynamic_auc(y, RISK, [2.0, 3.5, 5.0])
+    survival = np.array([1.0, *sg.KaplanMeier.fit(y).at(np.array([2.0, 3.5, 5.0]))])
+    assert found.mean == pytest.approx(np.average(found.values, weights=-np.diff(survival)))
+    columns = np.column_stack((RISK, 10 - TIME, RISK**2))
+    # Columns follow the times as they were given.
+    mixed = sg.cumulative_dynamic_auc(y, columns[:, [2, 0, 1]], [5.0, 2.0, 3.5])
+    for k, t in enumerate([2.0, 3.5, 5.0]):
+        alone = sg.cumulative_dynamic_auc(y, columns[:, k], [t])
+        assert mixed.values[k] == alone.values[0]
+        assert alone.mean == alone.values[0]
+
+
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("subject_g", [False, True])
+def test_pieces_change_no_contribution(equal, subject_g, monkeypatch):
+    rng = np.random.default_rng(2)
+    n = 50
+    time, event = rng.exponential(size=n), rng.random(n) < 0.6
+    risk = np.round(rng.normal(size=n), 0 if equal else 9)
+    weight, b = rng.integers(1, 4, n).astype(float), rng.uniform(1, 2, (n, 2))
+    options = {"control_weight": lambda k: b[:, k]} if subject_g else {"censoring": "estimated"}
+
+    def contributions():
+        design = auc_design(time, event, rng_weights, np.array([0.3, 0.8]), weight, **options)
+        points = list(auc_influence(design, risk))
+        return [p.value for p in points], np.array([p.influence for p in points])
+
+    rng_weights = rng.uniform(1, 2, n)
+    whole = contributions()
+    for module in (_auc_walk, _by_risk):
+        monkeypatch.setattr(module, "PIECE", 7)
+    parts = contributions()
+    np.testing.assert_allclose(parts[0], whole[0], rtol=1e-13)
+    np.testing.assert_allclose(parts[1], whole[1], rtol=1e-9, atol=1e-13)
+
+
+def test_variances_are_made_on_request_only():
+    design = auc_design(TIME, EVENT, np.ones(10), np.array([2.0, 4.0]))
+    plain = auc_parts(design, RISK)
+    assert plain.variance is None
+    assert plain.mean_influence is None
+    assert np.isnan([plain.mean, plain.mean_variance]).all()
+    asked = auc_parts(design, RISK, stderr=True, km_drop=np.array([0.2, 0.3]))
+    np.testing.assert_array_equal(asked.values, plain.values)
+    assert (asked.variance > 0).all()
+    assert asked.mean == pytest.approx(np.average(plain.values, weights=[0.2, 0.3]))
+    np.testing.assert_array_equal(asked.cases, [2.0, 4.0])
+
+
+MEASURES = {
+    "auc": lambda y, c: sg.cumulative_dynamic_auc_details(y, c, [2.5, 4.0]),
+    "auc, riskRegression": lambda y, c: sg.cumulative_dynamic_auc_details(
+        y, c, [2.5, 4.0], convention="riskregression", stderr="fixed"
+    ),
+    "brier": lambda y, c: sg.brier_score(y, c, [2.5, 4.0]).details,
+    "ibs": lambda y, c: sg.integrated_brier_score_details(y, c, np.linspace(0, 5, 11)),
+    "uno": lambda y, c: sg.concordance_index_details(y, RISK, method="uno", tau=5.0),
+    "margin": lambda y, c: sg.concordance_index_details(y, RISK, method="margin"),
+    "antolini": lambda y, c: sg.concordance_td_details(y, c),
+    "mae_ipcw_d": lambda y, c: sg.time_error_details(y, c, method="ipcw_d"),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_only_ratios_of_frequencies_matter(name):
+    # Frequencies below one: a count that is positive need not reach one.
+    curves = sg.SurvivalCurves([0.0, 8.0], np.column_stack((np.ones(10), 1 / (1 + RISK))))
+    whole, part = (
+        MEASURES[name](sg.Outcomes(TIME, EVENT, WEIGHT * scale), curves) for scale in (1, 1 / 64)
+    )
+    assert part.value == pytest.approx(whole.value, rel=1e-12)
+    np.testing.assert_allclose(part.psi, whole.psi, rtol=1e-9, atol=1e-13)

@@ -1,0 +1,88 @@
+"""Brier kernels where few are left, and what they say about weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+EVENT = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
+STEPS = np.array([0.0, 0.5, 3.5, 4.5, 5.5]), np.array([1.0, 0.8, 0.5, 0.25, 0.125])
+
+
+def both(n):
+    """One curve for all, as one row that is read over and over, and as rows of its own."""
+    shared = np.broadcast_to(STEPS[1], (n, STEPS[1].size))
+    single = sg.SurvivalCurves(STEPS[0], shared, "step")
+    rows = np.array(shared)
+    rows[0, 1] = np.nextafter(rows[0, 1], 1.0)  # so that nobody can take them for one
+    return single, sg.SurvivalCurves(STEPS[0], rows, "step")
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 1.0, 0.5, 0.25, 3.0]])
+@pytest.mark.parametrize("score", ["integrated_brier_score_details",
+                                   "integrated_binomial_log_likelihood_details"])  # fmt: skip
+def test_one_curve_for_all_is_the_same_as_many_where_one_subject_is_left(score, weight):
+    y = sg.Outcomes(TIME, EVENT, weight)
+    times = np.array([0.0, 0.5, 1.0, 3.0, 4.0, 5.0, 5.5])
+    one, many = (getattr(sg, score)(y, curves, times) for curves in both(6))
+    assert one.value == pytest.approx(many.value, rel=1e-12)
+    np.testing.assert_allclose(one.psi, many.psi, rtol=1e-9, atol=1e-13)
+
+
+def test_losses_of_nobody_do_not_count_however_large():
+    # At 5 the curve is at zero and nobody is event-free; at 0 it is at one and nobody had an event.
+    y = (np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4))
+    survival = np.array([1.0, 0.6, 0.3, 0.0])
+    single = sg.SurvivalCurves([0.0, 2.0, 3.5, 5.0], np.broadcast_to(survival, (4, 4)), "step")
+    rows = np.array(np.broadcast_to(survival, (4, 4)))
+    rows[0, 1] = np.nextafter(0.6, 1.0)
+    many = sg.SurvivalCurves([0.0, 2.0, 3.5, 5.0], rows, "step")
+    times = np.array([0.0, 0.5, 2.5, 3.5, 5.0, 6.0])
+    options = {"censoring": lambda t, side: np.ones(t.size)}
+    found = [
+        sg.integrated_binomial_log_likelihood_details(y, c, times, **options)
+        for c in (single, many)
+    ]
+    assert np.isfinite(found[0].value)
+    assert found[0].value == pytest.approx(found[1].value)
+    np.testing.assert_allclose(found[0].psi, found[1].psi, atol=1e-13)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "pchip"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_columns_are_the_same_for_every_kind_of_grid(interpolation, shared):
+    rng = np.random.default_rng(1)
+    grid = np.linspace(0, 8, 9)
+    survival = np.exp(-grid / rng.uniform(2, 9, (6, 1)))
+    times = grid if shared else np.broadcast_to(grid, (6, 9)).copy()
+    curves = sg.SurvivalCurves(times, survival, interpolation)
+    y = (TIME, EVENT)
+    asked = [1.5, 3.0, 4.0]
+    found = sg.brier_score(y, curves, asked)
+    g = sg.KaplanMeier.fit_censoring(y)
+    for k, t in enumerate(asked):
+        s = curves.at(t)
+        own = np.where(
+            t < TIME,
+            (1 - s) ** 2 / g.at(t),
+            EVENT * s**2 / g.at(TIME, side="left"),
+        )
+        assert found.values[k] == pytest.approx(own.mean())
+
+
+def test_a_function_for_g_must_return_probabilities():
+    curves = both(6)[1]
+    for low, high in ((-0.1, 0.5), (0.5, 1.1)):
+
+        def g(t, side, ends=(low, high)):
+            return np.resize(ends, t.size)
+
+        with pytest.raises(sg.InputError, match=rf"in \[0, 1\]; got {low:g} to {high:g}"):
+            sg.brier_score((TIME, EVENT), curves, [3.0], censoring=g)
+    ends = sg.brier_score(
+        (TIME, EVENT), curves, [3.0], censoring=lambda t, side: np.resize([1.0, 0.25], t.size)
+    )
+    assert np.isfinite(ends.values).all()
