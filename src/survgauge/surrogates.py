@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
 from ._estimated_g import EstimatedG
-from ._g_source import WholeG, g_source
+from ._g_source import WholeG, ask_g, g_source
 from ._sampling import sampled
 from .errors import InputError, one_of
 from .nonparametric import AREAS, KaplanMeier
@@ -155,14 +155,7 @@ class Setting:
             return self.censoring.at(times, side="left")
         if isinstance(self.censoring, WholeG):
             return self.censoring.km.at(times, side="left")
-        values = vector(
-            self.censoring(self.y.time, "left"), "censoring(t, side)", length=len(self.y)
-        )
-        if values.min() < 0 or values.max() > 1:
-            raise InputError(
-                "censoring(t, side) must return probabilities in [0, 1]; "
-                f"got {values.min():g} to {values.max():g}"
-            )
+        values = ask_g(self.censoring, self.y.time, "left")
         return values[self.y.event]
 
     @cached_property

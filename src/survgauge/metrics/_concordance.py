@@ -15,6 +15,7 @@ from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
+from ._subject_pairs import subject_pair_counts
 from ._tally import TIES, Tally, counts_events, tally_adjusted, tally_counts, tally_events
 from .conventions import Convention, convention_of
 from .details import Details, standard_error
@@ -68,17 +69,29 @@ class Question:
 
     @property
     def weighted(self) -> bool:
-        """Whether anchors weigh 1/G^2."""
+        """Whether pairs are weighted by G."""
         return self.method in ("uno", "ipcw")
 
     @property
+    def subject_g(self) -> bool:
+        """Whether G depends on the subject, so that a pair weighs 1/(G_i G_j) and not 1/G^2."""
+        return self.weighted and self.weights.by_subject
+
+    @property
     def anchor_weight(self) -> Floats | None:
-        """1/G^2 of the anchors, zero where G = 0; None where all weigh 1. Made anew each time."""
+        """1/G^2 of the anchors, zero where G = 0; None where all weigh 1. Made anew each time.
+
+        1/G where that depends on the subject: the other factor is the partner's.
+        """
         if not self.weighted:
             return None
-        squared = np.square(self.weights.event_weight)
-        squared *= self.anchor
-        return squared
+        own = self.weights.event_weight
+        return (own if self.subject_g else np.square(own)) * self.anchor
+
+    def subject_counts(self, risk: Any, tolerance: float = 0.0) -> PairCounts:
+        """Count the pairs with weights 1/(G_i(t_i-) G_j(t_i-))."""
+        given = self.weights.event_weight, self.weights.partner_weight, self.mass
+        return subject_pair_counts(self.y.time, self.anchor, risk, *given, tolerance)
 
     @property
     def own_g(self) -> bool:
@@ -97,8 +110,11 @@ class Question:
         """Sum up the pairs by the rule for ties; `risk_at_own()` compares subjects of one time."""
         tally = tally_counts(counts, self.ties, self.own_g)
         if counts_events(self.ties):
-            a, unit = self.anchor_weight, self.unit
-            tally += tally_events(self.y.time, self.anchor, a, self.mass, unit)
+            a, mass, unit = self.anchor_weight, self.mass, self.unit
+            if self.subject_g and a is not None:  # two events at one time weigh 1/(G_i G_j) too
+                mass, unit = a if mass is None else a * mass, a if unit is None else a * unit
+                a = None
+            tally += tally_events(self.y.time, self.anchor, a, mass, unit)
         elif self.ties == "adjusted":
             options = {"anchor_weight": self.anchor_weight, "weight": self.mass}
             same = same_time_pairs(self.y.time, self.anchor, risk_at_own(), **options)
@@ -121,7 +137,8 @@ class Question:
         if self.tau is not None:
             described["anchors"] = "t <= tau" if self.convention.anchors_at_tau else "t < tau"
         if self.weighted:
-            described |= {"anchor_weight": "1/G^2", **self.weights.describe()}
+            how = "1/(G_i G_j)" if self.subject_g else "1/G^2"
+            described |= {"anchor_weight": how, **self.weights.describe()}
             described["stderr"] = "G estimated in sample" if self.own_g else "G fixed"
         else:
             described["convention"] = self.convention.name
@@ -193,4 +210,10 @@ def make_question(
         raise InputError("ties='adjusted' knows neither sample_weight nor method='margin'")
     mass = y.weight if sampling is None and y.weighted else sampling
     weights = CensoringWeights.of(y, y_train, censoring, preset, mass=sampling)
-    return Question(y, mass, method, rule, tau, preset, weights)
+    question = Question(y, mass, method, rule, tau, preset, weights)
+    if rule == "adjusted" and question.subject_g:
+        raise InputError(
+            "ties='adjusted' knows no G that depends on the subject; pass a KaplanMeier as "
+            "censoring, or other ties"
+        )
+    return question

@@ -54,15 +54,18 @@ def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) ->
     values = as_close_as(question.convention, _risk(risk, len(question.y)))
     if method == "margin":
         return _margin(question, values, partners)
-    counts = pair_counts(
-        question.y.time,
-        question.anchor,
-        values,
-        anchor_weight=question.anchor_weight,
-        weight=question.mass,
-        partners=partners,
-        order=question.y.order(),
-    )
+    if question.subject_g:
+        counts = question.subject_counts(values)
+    else:
+        counts = pair_counts(
+            question.y.time,
+            question.anchor,
+            values,
+            anchor_weight=question.anchor_weight,
+            weight=question.mass,
+            partners=partners,
+            order=question.y.order(),
+        )
     tally = question.tally(counts, lambda: values)
     del counts
     return question.details(tally)
@@ -186,8 +189,10 @@ def concordance_index(
         survivaleval, hazardous (for a risk F(tau | x)), pycox.
     censoring : {"test", "train"}, KaplanMeier or callable, optional
         Where G of ``uno`` comes from: by default the test subjects; "train": `y_train`; a function
-        G(t, side) of the subjects' times. Events with G = 0 are no anchors;
-        `concordance_index_details` counts them.
+        G(t, side) of one time per subject. Such a G may depend on the subject, so a pair then
+        weighs 1/(G_i(t_i-) G_j(t_i-)) [1]_, and every pair is looked at: the function is called
+        once for each event time, with that time for everybody, and time grows like n^2. Events
+        with G = 0 are no anchors; `concordance_index_details` counts them.
     sample_weight : array-like of shape (n,), optional
         A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
         the test subjects is estimated with them. 0 means absent.
@@ -206,6 +211,8 @@ def concordance_index(
     ----------
     Harrell, Lee and Mark (1996), Statistics in Medicine 15. Uno et al. (2011), Statistics in
     Medicine 30. Kumar et al. (2022), Scientific Reports 12 (margin).
+
+    .. [1] Gerds et al. (2013), Statistics in Medicine 32 (G that depends on the subject).
 
     Examples
     --------
@@ -305,10 +312,18 @@ def _counts_td(
                 f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "
                 "lie; choose another tail for the curves or a smaller tau"
             )
+    tolerance = TOLERANCE.get(question.convention.name, 0.0)
+    if question.subject_g:
+        if stretches is not None:
+            raise InputError(
+                "approximate knows no G that depends on the subject; pass a KaplanMeier as "
+                "censoring, or leave approximate out"
+            )
+        return question.subject_counts(lambda t: -curves.at(t), tolerance), 0.0
     options: dict[str, Any] = {
         "anchor_weight": question.anchor_weight,
         "weight": question.mass,
-        "tolerance": TOLERANCE.get(question.convention.name, 0.0),
+        "tolerance": tolerance,
     }
     grid: Floats | None = curves.times
     survival: Any = curves.survival

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, dot, vector
+from .._arrays import Floats, dot
 from .._estimated_g import EstimatedG
-from .._g_source import WholeG, g_source
-from ..errors import InputError, one_of
+from .._g_source import WholeG, ask_g, g_source
+from ..errors import one_of
 from ..nonparametric import KaplanMeier
 from ..outcomes import Outcomes
 from ..reference import Reference
@@ -130,12 +130,7 @@ class CensoringWeights:
             own = t is self.y.time
             values = self.km.at_sorted(t, self.y.order(), side) if own else self.km.at(t, side)
         else:
-            values = vector(self._given(t, side), "censoring(t, side)", length=len(self.y))
-            if values.min() < 0 or values.max() > 1:
-                raise InputError(
-                    "censoring(t, side) must return probabilities in [0, 1]; "
-                    f"got {values.min():g} to {values.max():g}"
-                )
+            values = ask_g(self._given, t, side)
         floor = self.convention.g_floor
         return np.maximum(values, floor) if floor > 0 else values
 
@@ -147,7 +142,7 @@ class CensoringWeights:
     @cached_property
     def event_weight(self) -> Floats:
         """1/G for events, 0 for censored subjects and for events with G = 0: (n,)."""
-        own = self.at_own_time if self.km is not None else self.at_own_time.copy()  # the caller's
+        own = self.at_own_time
         own[~self.y.event | (own <= 0)] = np.inf
         return np.divide(1.0, own, out=own)
 
@@ -179,6 +174,11 @@ class CensoringWeights:
         if self.km is not None:
             return self._read(np.asarray(float(t)), side)
         return self._read(np.full(len(self.y), float(t)), side)
+
+    def partner_weight(self, t: float) -> Floats:
+        """1/G of each subject with the limit for events at `t`, 0 where G = 0: (n,)."""
+        g = self._read(np.full(len(self.y), float(t)), self.convention.event_limit)
+        return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
 
     def mean_weight(self, t: float | None, mass: Floats | None = None) -> float:
         """Mean weight of the subjects in a score at `t`; without one, of a score of all events.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, Ints, one_number, positive, shown, to_numpy
-from .._g_source import WholeG, g_source
+from .._arrays import LARGEST, Floats, Ints, one_number, positive, shown
+from .._g_source import WholeG, ask_g, g_source
 from .._sorting import sorting_order
 from ..errors import InputError
 from ..nonparametric import KaplanMeier
@@ -145,7 +145,7 @@ class Problem:
         def part(t: Floats, side: str) -> Any:
             everybody = np.zeros(n)
             everybody[rows] = t
-            return to_numpy(given(everybody, side), "censoring(t, side)")[rows]
+            return ask_g(given, everybody, side)[rows]
 
         return part
 
