@@ -449,12 +449,13 @@ def test_a_given_g_is_used_and_may_depend_on_the_subject():
     km = sg.KaplanMeier.fit_censoring(train)
     want = concordance_index(test, risk, method="uno", y_train=train, censoring="train")
     assert concordance_index(test, risk, method="uno", censoring=km) == want
-    assert concordance_index(test, risk, method="uno", censoring=km.at) == want
+    as_function = concordance_index(test, risk, method="uno", censoring=km.at)
+    assert as_function == pytest.approx(want, abs=1e-14)
     own = np.where(np.arange(60) % 2, 0.5, 0.0)
     odd = concordance_index_details(test, risk, method="uno", censoring=lambda t, side: own)
     rows = list(zip(*test, strict=True))
-    a = [4.0 * (i % 2) for i in range(60)]
-    assert odd.value == pytest.approx(naive_index(rows, by_risk(risk), a=a), abs=1e-14)
+    unit = [2.0 * (i % 2) for i in range(60)]  # 1/G of both, and 0 where there is none
+    assert odd.value == pytest.approx(naive_index(rows, by_risk(risk), unit=unit), abs=1e-14)
     lost = int(test[1][::2].sum())
     assert odd.support["notes"] == {"no anchors: events with G = 0": lost}
     assert odd.convention["censoring"] == "given by the caller"
