@@ -72,7 +72,8 @@ class Tally:
         if isinstance(self.pairs, int):
             upper = (2 * more + self.level) / (2 * self.pairs)
         else:
-            upper = 0.5 + 0.5 * (abs(self.ahead - self.behind) / self.pairs)
+            # A share: of weighted pairs in perfect order the last digit may say more than all.
+            upper = 0.5 + 0.5 * min(abs(self.ahead - self.behind) / self.pairs, 1.0)
         return upper if self.ahead >= self.behind else 1.0 - upper
 
     @property

@@ -112,7 +112,7 @@ def _twelve_digits(values: Floats) -> Floats:
     >>> _twelve_digits(np.array([6 - 1e-15, 1 / 3, 0.0]))
     array([6.        , 0.33333333, 0.        ])
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         scale = 10.0 ** (11.0 - np.floor(np.log10(values)))
     usable = np.isfinite(scale) & (scale > 0)
     scale = np.where(usable, scale, 1.0)
