@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from functools import cache
 from typing import Any
 
@@ -201,6 +202,22 @@ def flags(values: Any, argument: str) -> Bools:
             f"got {array[bad[0]]} for subject(s) {name_some(bad)}"
         )
     return result
+
+
+def date_text(value: Any) -> str | None:
+    """Write a date as a label, the same from every kind of column; None: it is no date.
+
+    >>> date_text(date(2020, 1, 31)), date_text(np.datetime64("2020-01-31T00:00", "ns"))
+    ('2020-01-31', '2020-01-31')
+    >>> date_text(datetime(2020, 1, 31, 12, 30)), date_text("2020")
+    ('2020-01-31T12:30', None)
+    """
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.isoformat()
+    if not isinstance(value, date | np.datetime64):
+        return None
+    exact = value if isinstance(value, np.datetime64) else np.datetime64(value.isoformat())
+    return str(np.datetime_as_string(exact.astype("M8[ns]"), unit="auto"))
 
 
 def subject_index(rows: Any) -> Any:

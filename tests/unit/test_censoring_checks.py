@@ -240,3 +240,26 @@ def test_too_many_features_for_the_censored_are_refused():
     with pytest.raises(sg.UndefinedMetricError, match="too few to test"):
         sg.censoring_test(rng.normal(size=(40, 60)), y)
     assert 0 < sg.censoring_test(rng.normal(size=(40, 2)), y).p_value < 1
+
+
+@pytest.mark.parametrize("names", [["mae_po"], ["mae_po", "mae_ipcw_d", "brier"]])
+@pytest.mark.parametrize("by", [False, True])
+def test_a_stream_compares_follow_ups_whatever_g_is(names, by):
+    y, _ = draw()
+    other, _ = draw(seed=1, follow=4.0)
+    group = np.arange(len(y)) % 2
+    grid = np.linspace(0, 30, 16)
+    curves = np.exp(-grid / (1 + y.time[:, None]))
+    columns = {"time": y.time, "event": y.event, "group": group}
+    columns |= {f"s{k}": curves[:, k] for k in range(16)}
+    model = sg.CurveColumns([f"s{k}" for k in range(16)], grid)
+    options = {"y_train": other, "metrics": names, "censoring": "train"}
+    whole = sg.evaluate(
+        {"m": sg.SurvivalCurves(grid, curves)}, y, by=group if by else None, **options
+    )
+    found = sg.evaluate_stream(
+        cut(columns, [50, 120]), predictions={"m": model}, by="group" if by else None, **options
+    )
+    told = [[str(w) for w in ev.warnings if w.code == "follow-up-differs"] for ev in (whole, found)]
+    assert len(told[0]) == 1
+    assert told[0] == told[1]

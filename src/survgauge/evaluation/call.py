@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, probability, to_numpy, vector, whole_number
+from .._arrays import Floats, date_text, probability, to_numpy, vector, whole_number
 from .._random import check_seed
 from .._sampling import sampled
 from ..errors import InputError, name_some, one_of
@@ -290,6 +291,9 @@ def _labels(given: Any, n: int, argument: str) -> tuple[Any, Any]:
             f"{argument} must have a label for every subject; it is missing for "
             f"{name_some(missing)}"
         )
+    if labels.dtype.kind == "M" or isinstance(labels.flat[0], date):
+        # As text, which is the same from every kind of column, here and in streams.
+        labels = np.array([date_text(label) or label for label in labels], dtype=object)
     try:
         return labels, np.unique(labels)
     except TypeError as error:
@@ -325,7 +329,7 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
         "subjects": census.subjects,
         "events": census.events,
         "horizon": problem.horizon,
-        "time": problem.time,
+        "time": problem.time_used,
         "subjects_past_horizon": census.subjects_past_horizon,
         "events_past_horizon": census.events_past_horizon,
         "largest_weight": max(largest, default=NAN),

@@ -101,10 +101,7 @@ def _average(values: Floats, weight: Floats | None) -> float:
 
 def ends_of(problem: Problem, follow_up: float) -> dict[str, float]:
     """Where metrics at one time and integrals read curves; `follow_up` is the last test time."""
-    time = problem.time
-    if time > problem.horizon and problem.on_unsupported == "truncate":
-        time = problem.horizon
-    return {"time": time, "horizon": problem.horizon, "follow_up": follow_up}
+    return {"time": problem.time_used, "horizon": problem.horizon, "follow_up": follow_up}
 
 
 @dataclass

@@ -197,6 +197,12 @@ class Problem:
         return weights
 
     @property
+    def time_used(self) -> float:
+        """Time of interest at which metrics are read: the horizon where that ends before it."""
+        late = self.time > self.horizon and self.on_unsupported == "truncate"
+        return self.horizon if late else self.time
+
+    @property
     def mass(self) -> Floats:
         """What each subject counts: its frequency, times its sampling weight where it has one."""
         weight = self.sample_weight

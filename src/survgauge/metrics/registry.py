@@ -233,10 +233,9 @@ def _antolini(problem: Problem, prediction: Prediction) -> Measured:
 def _supported_time(problem: Problem) -> float:
     if not np.isfinite(problem.time):
         raise UndefinedMetricError("there is no event in the reference to take the median time of")
-    if problem.time > problem.horizon and problem.on_unsupported == "truncate":
+    if problem.time_used != problem.time:
         _check_horizon(problem)
-        return problem.horizon
-    return problem.time
+    return problem.time_used
 
 
 def _auc(problem: Problem, prediction: Prediction) -> Measured:

@@ -45,8 +45,8 @@ class Accumulator:
         #: Rows seen, and subjects and events among them: rows of weight zero are absent.
         self.rows = self.subjects = self.events = 0
         at_risk = float(plan.settings.get("min_at_risk", 10))
-        most = MOST_TIMES if "uno" in plan.metrics else FEW_TIMES
-        self.outline = Outline(at_risk, plan.keep_curves, plan.follow, most)
+        most = MOST_TIMES if plan.follow and "uno" in plan.metrics else FEW_TIMES
+        self.outline = Outline(at_risk, plan.keep_curves, plan.counted, most)
         #: Rows seen, as sorted intervals [start, stop).
         self.seen: list[tuple[int, int]] = []
         self.past = (0, 0)

@@ -76,7 +76,7 @@ def assemble(
     }
     warnings += coarse_grids(problem, grids)
     warnings += plan.remarks
-    if plan.follow:
+    if plan.counted:
         counted = parts.outline.counts().outcomes()
         warnings += check_follow_up(counted, problem, plan.metrics)
     sizes = {

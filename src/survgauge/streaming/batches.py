@@ -185,7 +185,8 @@ class Batch:
             raise InputError(f"{self.label}: column {name!r} holds lists, not one label a row")
         if array.dtype != object:
             values, codes = np.unique(array, return_inverse=True)
-            return codes, values.tolist()
+            # Dates as they are: lists of fine ones hold bare numbers.
+            return codes, list(values) if array.dtype.kind == "M" else values.tolist()
         known: dict[Any, int] = {}
         try:
             numbers = [known.setdefault(label, len(known)) for label in array.tolist()]

@@ -13,7 +13,7 @@ from .._random import check_seed
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.cells import BOOTSTRAP_LIMIT
-from ..evaluation.censoring_remarks import check_follow_up
+from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..metrics.problem import checked_at_risk
 from ..metrics.skill import reference_curves
 from ..reference import Reference
@@ -239,6 +239,11 @@ class Ask:
         return g_of_stream(self.settings) == "test"
 
     @property
+    def counted(self) -> bool:
+        """Whether outcomes are counted: for G, or to compare follow-ups with the training set's."""
+        return self.follow or uses_reference(self.names)
+
+    @property
     def keep_outcomes(self) -> bool:
         """Whether the first pass has to keep all outcomes."""
         return "km_calibration" in self.names
@@ -278,7 +283,7 @@ def first_pass(
         )
     columns = layout.outcome_columns
     look = partial(
-        outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes, follow=ask.follow
+        outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes, follow=ask.counted
     )
     told = told or Told(None, source.rows)
     outline = merged(told.through(in_turn(look, source.items(columns), workers), "outcomes"))
@@ -337,6 +342,7 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         threshold = problem.horizon
         if ask.follow:
             bins = bins_of(outline, ask.names, problem.tau)
+        if ask.counted:
             remarks = check_follow_up(outline.counts().outcomes(), problem, ask.names)
         follow_up = FollowUp.of(outline.outcomes()) if outline.keep else None
         keep_curves = outline.keep and outline.rows <= BOOTSTRAP_LIMIT
@@ -366,6 +372,7 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         digest=None if outline is None else outline.digest,
         groups=groups,
         follow=ask.follow and outline is None,
+        counted=ask.counted and outline is None,
         bins=bins,
         remarks=tuple(remarks),
     )

@@ -81,7 +81,7 @@ def evaluate_dask(
     pieces.check(layout)
     plan = make_plan(ask, layout, reference, None)  # settings are checked here
     if ask.foresight():
-        arguments = layout, ask.at_risk, ask.keep_outcomes, ask.follow
+        arguments = layout, ask.at_risk, ask.keep_outcomes, ask.counted
         outline: Outline = pieces.merged(outline_item, *arguments)
         plan = make_plan(ask, layout, reference, outline)
     total: Accumulator = pieces.merged(score_detached, cluster.delayed(plan))

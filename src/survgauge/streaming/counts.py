@@ -244,15 +244,15 @@ class Outline:
 
     def past(self, time: float) -> tuple[int, int] | None:
         """Subjects and events later than `time`; None where that reaches below what was kept."""
-        if self.follow:
-            counts = self._row_counts if self.weighted else self._counts
-            late = np.arange(len(counts)) >= counts.times.searchsorted(time, "right")
-            return int(counts.total[late].sum()), int(counts.events[late].sum())
         times, event, _ = self._top
-        if times.size and times.min() > time and times.size < self.subjects:
+        if not times.size or times.min() <= time or times.size == self.subjects:
+            late = times > time
+            return int(late.sum()), int((late & event).sum())
+        if not self.follow:
             return None
-        late = times > time
-        return int(late.sum()), int((late & event).sum())
+        counts = self._row_counts if self.weighted else self._counts
+        late = np.arange(len(counts)) >= counts.times.searchsorted(time, "right")
+        return int(counts.total[late].sum()), int(counts.events[late].sum())
 
     def outcomes(self) -> Outcomes:
         """Return all outcomes, in order of their rows."""

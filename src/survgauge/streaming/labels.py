@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Ints
+from .._arrays import Ints, date_text
 from ..errors import InputError, name_some
 from .batches import Batch
 
@@ -39,7 +39,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A column with the group of each subject: text, whole numbers, flags or categories.
+    """A column with the group of each subject: text, whole numbers, flags, dates or categories.
 
     Parameters
     ----------
@@ -87,15 +87,28 @@ class LabelColumn:
 
     def _label(self, value: Any, batch: Batch) -> Any:
         """Return a label as plain data; None where it is missing."""
+        if value is None or not _is_known(value):
+            return None
+        dated = date_text(value)
+        if dated is not None:
+            return dated
         plain = value.item() if isinstance(value, np.generic) else value
         if plain is None or (isinstance(plain, float) and plain != plain):
             return None
         if type(plain) not in _KINDS:
             raise InputError(
                 f"{batch.label}: column {self.column!r} must hold labels of groups: text, whole "
-                f"numbers, flags or categories; got {type(plain).__name__}"
+                f"numbers, flags, dates or categories; got {type(plain).__name__}"
             )
         return str(plain) if self.text else plain
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a label equals itself: NaN, NaT and pandas' NA do not."""
+    try:
+        return bool(value == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def check_groups_of(groups: Mapping[Any, Any], by: LabelColumn | None) -> None:

@@ -230,10 +230,11 @@ def scoring_bytes(plan: Plan) -> int:
 
 def g_bytes(plan: Plan, rows: int | None, workers: int) -> int:
     """Bytes that G of the test subjects takes: counts at its times, and sums by time."""
-    if not plan.follow or rows is None:  # of an unknown number, watched while it is read
+    if not plan.counted or rows is None:  # of an unknown number, watched while it is read
         return 0
-    metrics = {key_of(name) for name in plan.metrics if moves_with_g(name)}
-    most = MOST_TIMES if metrics or "uno" in plan.metrics else FEW_TIMES
+    metrics = {key_of(name) for name in plan.metrics if plan.follow and moves_with_g(name)}
+    uno = plan.follow and "uno" in plan.metrics
+    most = MOST_TIMES if metrics or uno else FEW_TIMES
     times = min(rows, most)
     models = len(plan.layout.predictions) + 1 + plan.baseline
     sums = (workers + 2) * len(metrics) * models * 3 * 8 * min(times, MOST_BINS)

@@ -112,6 +112,8 @@ class Plan:
     groups: dict[Any, GroupPlan] | None = None
     #: Whether outcomes are counted while they are scored: G is theirs, but only needed in the end.
     follow: bool = False
+    #: Whether outcomes are counted while they are scored, for G or to compare follow-ups.
+    counted: bool = False
     #: Where sums by time go, for standard errors that count the estimation of G.
     bins: GBins | None = None
     #: What the first pass says about the outcomes.
@@ -121,7 +123,7 @@ class Plan:
     def for_group(self, label: Any) -> Plan:
         """Return the same question for a group: only the end of its follow-up is its own."""
         if label not in self._by_label:
-            plan = replace(self, digest=None, groups=None)
+            plan = replace(self, digest=None, groups=None, counted=self.follow)
             if self.groups is not None:
                 if label not in self.groups:
                     raise InputError(
