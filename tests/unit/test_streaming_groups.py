@@ -207,7 +207,7 @@ def changed(columns, row, value):
         (lambda c: [{**c, "site": [{}] * 300}], "must hold labels; unhashable"),
         (lambda c: [{**c, "site": c["a"]}], "holds lists"),
         (lambda c: table({**c, "site": c["a"]}), "holds lists"),
-        (lambda c: [{**c, "site": np.array(["2020-01-01"] * 300, dtype="M8[D]")}], "got date"),
+        (lambda c: [{**c, "site": np.array([3] * 300, dtype="m8[D]")}], "got timedelta"),
         (lambda c: [{k: v for k, v in c.items() if k != "site"}], "no column 'site'"),
     ],
 )  # fmt: skip
