@@ -17,13 +17,13 @@ from survgauge.metrics.densities import (
     log_likelihood,
     log_likelihood_details,
 )
+from survgauge.metrics.mean_errors import mae
 from survgauge.metrics.probability import (
     brier_score,
     integrated_brier_score,
     integrated_brier_score_details,
 )
 from survgauge.metrics.skill import brier_skill, reference_curves, skill, skill_details
-from survgauge.metrics.time_errors import mae
 from survgauge.nonparametric import KaplanMeier
 from survgauge.outcomes import Outcomes
 from survgauge.reference import Reference

@@ -14,6 +14,7 @@ from .._arrays import Floats, date_text, probability, to_numpy, vector, whole_nu
 from .._random import check_seed
 from .._sampling import sampled
 from ..errors import InputError, name_some, one_of
+from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
@@ -48,7 +49,17 @@ def evaluate(
     sample_weight: Any = None,
     cluster: Any = None,
     X_test: Any = None,
-    **settings: Any,
+    time: float | None = None,
+    tau: float | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    on_unsupported: str = "truncate",
+    min_g: float = 0.05,
+    min_at_risk: float = 10,
+    weighted: bool = True,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
 
@@ -91,10 +102,22 @@ def evaluate(
     X_test : array-like of shape (n, p) or frame, optional
         Features of the test subjects, numbers without gaps: `censoring_test` says whether
         censoring depends on them, which weights 1/G assume it does not.
-    **settings
-        time (of brier, auc, one_calibration and ici; default: median reference event time),
-        tau (horizon of the time errors), convention, censoring, on_unsupported, min_g and
-        min_at_risk (they define the horizon), weighted, area, tail, normalize (time errors).
+    time : float, optional
+        Time of interest of brier, auc, one_calibration and ici; by default the median event time of
+        the reference set.
+    tau : float, optional
+        Horizon of the time errors: predicted and observed times count as at most `tau`.
+    convention : str or Convention, optional
+        Definitions of another package or of the paper; see `Convention`.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G comes from: the test subjects (default), `y_train`, or the caller's own G.
+    on_unsupported : {"truncate", "raise", "nan"}
+        What metrics do at times past the horizon of the 1/G metrics.
+    min_g, min_at_risk : float
+        The horizon of the 1/G metrics is the last time with G above `min_g` and at least
+        `min_at_risk` test subjects at risk.
+    weighted, area, tail, normalize
+        Settings of the time errors, as for `time_error`.
 
     Returns
     -------
@@ -138,7 +161,11 @@ def evaluate(
         y_train = Outcomes.of(y_train, "y_train", copy=False)
     weight = _sample_weight(sample_weight, y)
     y, _ = sampled(y, weight, "y_test")
-    problem = Problem.of(y, y_train, weight, **settings)
+    problem = Problem.of(
+        y, y_train, weight, time=time, tau=tau, convention=convention, censoring=censoring,
+        on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
+        weighted=weighted, area=area, tail=tail, normalize=normalize,
+    )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, y.count)

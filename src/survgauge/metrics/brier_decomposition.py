@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays import Floats, whole_number
 from ..errors import InputError
 from ._status import make_status
+from .conventions import Convention
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,18 @@ class BrierDecomposition:
 
 
 def brier_decomposition(
-    y_true: Any, curves: Any, time: float, *, bins: int | None = 10, **options: Any
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    bins: int | None = 10,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    censoring_times: Any = None,
+    on_unsupported: str = "truncate",
+    sample_weight: Any = None,
 ) -> BrierDecomposition:
     """Split the Brier score at `time` into calibration and refinement (DeGroot, Fienberg 1983).
 
@@ -61,8 +73,8 @@ def brier_decomposition(
         The time of interest.
     bins : int or None
         Groups of equal width on [0, 1]; None: a group per distinct prediction, and `within` is 0.
-    **options
-        Other options of `brier_score`.
+    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
 
     Examples
     --------
@@ -74,7 +86,11 @@ def brier_decomposition(
     """
     if bins is not None:
         bins = whole_number(bins, "bins", 1, "None or a whole number")
-    status, checked = make_status(y_true, curves, time, **options)
+    status, checked = make_status(
+        y_true, curves, time, y_train=y_train, method=method, convention=convention,
+        censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
+        sample_weight=sample_weight,
+    )  # fmt: skip
     if status.times.size + status.left_out.size != 1:
         raise InputError(f"time must be one time; got {status.times.size + status.left_out.size}")
     scheme = status.scheme

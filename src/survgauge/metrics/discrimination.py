@@ -120,7 +120,16 @@ def _twelve_digits(values: Floats) -> Floats:
 
 
 def concordance_index_details(
-    y_true: Any, risk: Any, *, method: str = "harrell", **options: Any
+    y_true: Any,
+    risk: Any,
+    *,
+    method: str = "harrell",
+    y_train: Any = None,
+    tau: float | None = None,
+    ties: str | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    sample_weight: Any = None,
 ) -> Details:
     """`concordance_index` with its convention, support and standard error.
 
@@ -129,10 +138,8 @@ def concordance_index_details(
 
     Parameters
     ----------
-    y_true, risk, method
+    y_true, risk, method, y_train, tau, ties, convention, censoring, sample_weight
         As for `concordance_index`.
-    **options
-        Other options of `concordance_index`.
 
     Examples
     --------
@@ -140,6 +147,10 @@ def concordance_index_details(
     >>> d.value, d.convention["anchor_weight"], d.support["notes"]
     (1.0, '1/G^2', {})
     """
+    options = {
+        "y_train": y_train, "tau": tau, "ties": ties, "convention": convention,
+        "censoring": censoring, "sample_weight": sample_weight,
+    }  # fmt: skip
     return _index(y_true, risk, method, True, options)
 
 
@@ -238,8 +249,13 @@ def concordance_td_details(
     curves: Any,
     *,
     method: str = "antolini",
+    y_train: Any = None,
+    tau: float | None = None,
+    ties: str | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    sample_weight: Any = None,
     approximate: int | bool | None = None,
-    **options: Any,
 ) -> Details:
     """`concordance_td` with its convention, support and standard error.
 
@@ -248,10 +264,8 @@ def concordance_td_details(
 
     Parameters
     ----------
-    y_true, curves, method, approximate
+    y_true, curves, method, y_train, tau, ties, convention, censoring, sample_weight, approximate
         As for `concordance_td`.
-    **options
-        Other options of `concordance_td`.
 
     Examples
     --------
@@ -261,7 +275,10 @@ def concordance_td_details(
     (0.6667, 'linear')
     """
     one_of("method", method, METHODS_TD)
-    question = make_question(y_true, method=method, **options)
+    question = make_question(
+        y_true, method=method, y_train=y_train, tau=tau, ties=ties, convention=convention,
+        censoring=censoring, sample_weight=sample_weight,
+    )  # fmt: skip
     stretches = _stretches(approximate, question.ties)
     checked = check_curves(curves, question.y)
     if question.convention.name == "pycox":

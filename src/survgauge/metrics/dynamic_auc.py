@@ -225,7 +225,17 @@ def _with_gaps(values: Any, supported: Bools) -> Any:
 
 
 def cumulative_dynamic_auc_details(
-    y_true: Any, risk_or_curves: Any, times: Any, *, stderr: str = "auto", **options: Any
+    y_true: Any,
+    risk_or_curves: Any,
+    times: Any,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    on_unsupported: str = "truncate",
+    stderr: str = "auto",
+    sample_weight: Any = None,
 ) -> Details:
     """Mean of `cumulative_dynamic_auc` (at one time: that AUC) with its standard error.
 
@@ -235,8 +245,8 @@ def cumulative_dynamic_auc_details(
         As for `cumulative_dynamic_auc`.
     stderr : {"fixed", "estimated"}
         Standard error that takes G as given, or (in sample) as estimated.
-    **options
-        Other options of `cumulative_dynamic_auc`.
+    y_train, method, convention, censoring, on_unsupported, sample_weight
+        As for `cumulative_dynamic_auc`.
 
     Examples
     --------
@@ -245,5 +255,8 @@ def cumulative_dynamic_auc_details(
     >>> round(d.value, 4), round(d.stderr, 4), d.convention["stderr"]
     (0.8333, 0.2013, 'G estimated in sample')
     """
-    result = cumulative_dynamic_auc(y_true, risk_or_curves, times, stderr=stderr, **options)
-    return result.details
+    return cumulative_dynamic_auc(
+        y_true, risk_or_curves, times, y_train=y_train, method=method, convention=convention,
+        censoring=censoring, on_unsupported=on_unsupported, stderr=stderr,
+        sample_weight=sample_weight,
+    ).details  # fmt: skip

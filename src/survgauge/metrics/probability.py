@@ -214,16 +214,26 @@ def integrated_brier_score(
 
 
 def integrated_brier_score_details(
-    y_true: Any, curves: Any, times: Any = None, **options: Any
+    y_true: Any,
+    curves: Any,
+    times: Any = None,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    censoring_times: Any = None,
+    on_unsupported: str = "truncate",
+    sample_weight: Any = None,
 ) -> Details:
     """`integrated_brier_score` with what lies behind it.
 
     Parameters
     ----------
-    y_true, curves, times
+    y_true, curves, times, y_train, method, convention, censoring, censoring_times
         As for `integrated_brier_score`.
-    **options
-        Other options of `integrated_brier_score`.
+    on_unsupported, sample_weight
+        As for `integrated_brier_score`.
 
     Examples
     --------
@@ -232,7 +242,11 @@ def integrated_brier_score_details(
     >>> round(details.stderr, 4), details.convention["grid"]
     (0.0218, '100 equal steps')
     """
-    status, checked = make_status(y_true, curves, times, **options)
+    status, checked = make_status(
+        y_true, curves, times, y_train=y_train, method=method, convention=convention,
+        censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
+        sample_weight=sample_weight,
+    )  # fmt: skip
     return _integral_details(status, checked, Squared(), "squared")
 
 
@@ -284,16 +298,27 @@ def integrated_binomial_log_likelihood(
 
 
 def integrated_binomial_log_likelihood_details(
-    y_true: Any, curves: Any, times: Any = None, *, clip: float | None = None, **options: Any
+    y_true: Any,
+    curves: Any,
+    times: Any = None,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    censoring_times: Any = None,
+    on_unsupported: str = "truncate",
+    sample_weight: Any = None,
+    clip: float | None = None,
 ) -> Details:
     """`integrated_binomial_log_likelihood` with what lies behind it.
 
     Parameters
     ----------
-    y_true, curves, times, clip
+    y_true, curves, times, y_train, method, convention, censoring, censoring_times
         As for `integrated_binomial_log_likelihood`.
-    **options
-        Other options of `integrated_binomial_log_likelihood`.
+    on_unsupported, sample_weight, clip
+        As for `integrated_binomial_log_likelihood`.
 
     Examples
     --------
@@ -302,7 +327,11 @@ def integrated_binomial_log_likelihood_details(
     >>> integrated_binomial_log_likelihood_details(y, curves, [2, 4]).support["infinite_losses"]
     1
     """
-    status, checked = make_status(y_true, curves, times, **options)
+    status, checked = make_status(
+        y_true, curves, times, y_train=y_train, method=method, convention=convention,
+        censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
+        sample_weight=sample_weight,
+    )  # fmt: skip
     return _integral_details(status, checked, _logarithmic(status, clip), "log")
 
 

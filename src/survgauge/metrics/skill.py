@@ -17,6 +17,7 @@ from ..tails import check_tail
 from ._brier import by_columns
 from ._status import Status, make_status
 from ._status_losses import Squared
+from .conventions import Convention
 from .densities import crps_details
 from .details import CurveResult, Details, standard_error
 from .probability import (
@@ -168,7 +169,19 @@ def skill_details(
     return Details(value, {**ours.convention, "baseline": name}, support, psi, ours.frequency)
 
 
-def brier_skill(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveResult:
+def brier_skill(
+    y_true: Any,
+    curves: Any,
+    times: Any,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    censoring_times: Any = None,
+    on_unsupported: str = "truncate",
+    sample_weight: Any = None,
+) -> CurveResult:
     """Brier score against the reference set's Kaplan-Meier at each time (IPA, scaled Brier score).
 
         IPA(t) = 1 - BS(t) / BS_KM(t);  `mean` is 1 - IBS / IBS_KM over the same times.
@@ -183,8 +196,8 @@ def brier_skill(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveRe
         One curve per subject; anything that `as_curves` reads.
     times : array-like of shape (k,)
         Distinct times in any order; the result has them sorted.
-    **options
-        Other options of `brier_score`.
+    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
 
     References
     ----------
@@ -197,7 +210,11 @@ def brier_skill(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveRe
     >>> brier_skill(y, curves, [4, 8]).values.round(3)
     array([0.29 , 0.177])
     """
-    status, checked = make_status(y_true, curves, times, **options)
+    status, checked = make_status(
+        y_true, curves, times, y_train=y_train, method=method, convention=convention,
+        censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
+        sample_weight=sample_weight,
+    )  # fmt: skip
     base = reference_curves(status.weights.reference, len(status.y))
     scheme, g = status.scheme, status.through_g
     frequency = status.y.weight if status.y.weighted else None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import wraps
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from ._checks import absent_replaced
 from ._support_sum import SupportSum
 from ._time_error import (
     Point,
-    TimeErrorDetails,
     average_weight,
     combine,
     convention,
@@ -31,6 +28,7 @@ from ._time_error import (
     share_of,
     shared_support,
 )
+from ._time_error import TimeErrorDetails as TimeErrorDetails
 
 #: Methods that look every censored subject up among the reference event times.
 LOOKING_UP = ("margin", "ipcw_t", "po", "pop_po", "expected")
@@ -43,18 +41,29 @@ CENSORED_METHODS = tuple(name for name in METHODS if name != "true")
 
 
 def time_error_details(
-    y_true: Any, predicted: Any, *, method: str = "po", **options: Any
+    y_true: Any,
+    predicted: Any,
+    *,
+    y_train: Any = None,
+    method: str = "po",
+    loss: str = "absolute",
+    weighted: bool = True,
+    tau: float | None = None,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
+    censoring: Any = None,
+    sample_weight: Any = None,
+    true_time: Any = None,
 ) -> TimeErrorDetails:
     """`time_error` with what lies behind it: losses, weights, convention, support.
 
     Parameters
     ----------
-    y_true, predicted
+    y_true, predicted, y_train, method, loss, weighted, tau, area, tail, normalize
         As for `time_error`.
-    method
+    censoring, sample_weight, true_time
         As for `time_error`.
-    **options
-        Other options of `time_error`.
 
     Examples
     --------
@@ -63,7 +72,12 @@ def time_error_details(
     >>> round(d.value, 3), d.support["censored"], d.convention["reference"]
     (3.077, 1, 'test outcomes, in sample')
     """
-    return time_errors(y_true, predicted, methods=(method,), **options)[method]
+    found = time_errors(
+        y_true, predicted, methods=(method,), y_train=y_train, loss=loss, weighted=weighted,
+        tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
+        sample_weight=sample_weight, true_time=true_time,
+    )  # fmt: skip
+    return found[method]
 
 
 def time_errors(
@@ -353,83 +367,3 @@ def time_error(
         sample_weight=sample_weight,
     )
     return mean_error(*question, method, LOSSES[loss], normalize)
-
-
-def _like_time_error(loss: str) -> Callable[[Callable[..., float]], Callable[..., float]]:
-    """Give a function of (details) the signature of `time_error`, its loss fixed."""
-
-    def decorate(summary: Callable[[float], float]) -> Callable[..., float]:
-        @wraps(summary)
-        def error(y_true: Any, predicted: Any, **options: Any) -> float:
-            if "loss" in options:
-                name = summary.__name__
-                raise TypeError(f"{name}() has its own loss; use time_error(..., loss=...)")
-            return summary(time_error(y_true, predicted, loss=loss, **options))
-
-        whole = signature(time_error)
-        kept = [p for p in whole.parameters.values() if p.name != "loss"]
-        error.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
-        return error
-
-    return decorate
-
-
-@_like_time_error("absolute")
-def mae(mean: float) -> float:
-    """Mean absolute error under censoring: `time_error` with the absolute loss.
-
-    Parameters
-    ----------
-    y_true, predicted
-        As for `time_error`.
-    y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
-        As for `time_error`; there is no `loss`.
-
-    Examples
-    --------
-    >>> mae(([2, 5, 7], [1, 1, 1]), [3, 5, 6])
-    0.6666666666666666
-    """
-    return mean
-
-
-@_like_time_error("squared")
-def mse(mean: float) -> float:
-    """Mean squared error under censoring: `time_error` with the squared loss.
-
-    Of curves the mean is the prediction.
-
-    Parameters
-    ----------
-    y_true, predicted
-        As for `time_error`.
-    y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
-        As for `time_error`; there is no `loss`.
-
-    Examples
-    --------
-    >>> mse(([2, 5, 7], [1, 1, 1]), [3, 5, 5])
-    1.6666666666666667
-    """
-    return mean
-
-
-@_like_time_error("squared")
-def rmse(mean: float) -> float:
-    """Root of the mean squared error under censoring, in the unit of time.
-
-    Of curves the mean is the prediction.
-
-    Parameters
-    ----------
-    y_true, predicted
-        As for `time_error`.
-    y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
-        As for `time_error`; there is no `loss`.
-
-    Examples
-    --------
-    >>> rmse(([2, 5, 7, 9], [1, 1, 1, 1]), [4, 5, 7, 7])
-    1.4142135623730951
-    """
-    return float(np.sqrt(mean))
