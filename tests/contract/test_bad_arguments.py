@@ -129,7 +129,7 @@ CALLS = {
     "TimeColumn": {"column": "a"},
     "as_curves": {"obj": CURVES, "tail": None, "repair": None},
     "binomial_log_likelihood": {**BRIER, "clip": None},
-    "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **IPCW},
+    "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **SCORES},
     "brier_score": {**BRIER, "follow_up": None},
     "brier_skill": {**BRIER},
     "calibration_slope": {**ON_CURVES, "time": 9.0, "ties": "efron", "probability": "survival"},

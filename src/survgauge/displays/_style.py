@@ -236,7 +236,7 @@ def legend(
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": gap}
         made = last.legend(**place, **_SPACING, ncols=columns, fontsize="small", **options)
     else:
-        made = axes[0].legend(fontsize="small", **options)
+        made = axes[0].legend(loc="best", fontsize="small", **options)
     made.get_title().set_color(GREY)
     made.get_title().set_multialignment("left")
 

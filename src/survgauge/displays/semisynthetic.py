@@ -144,7 +144,7 @@ class SemiSyntheticDisplay:
         panel.set_title(f"{name}: {_MEANING[name]}{kind}\n{size}", fontsize=10)
         panel.set_ylabel("subjects")
         panel.set_xlim(0, self.edges[-1])
-        panel.legend(frameon=False)
+        panel.legend(loc="best", frameon=False)  # unsaid, a slow machine would warn
 
     def _draw_curves(self, panel: Any) -> None:
         for name, curve in self.curves.items():
@@ -171,7 +171,7 @@ class SemiSyntheticDisplay:
         panel.set_ylabel("survival probability")
         panel.set_xlim(0, self.edges[-1])
         panel.set_ylim(0, 1.02)
-        panel.legend(frameon=False)
+        panel.legend(loc="best", frameon=False)  # unsaid, a slow machine would warn
 
 
 def _steps(curve: KaplanMeier) -> tuple[Floats, Floats]:
