@@ -55,8 +55,15 @@ class Case:
 
     def reference(self):
         """Reference set for the loops, absent subjects left out."""
-        known = self.rows() if self.train is None else self.train
-        return [row for row in known if row[2] > 0]
+        if self.train is None:
+            rows = zip(self.rows(), self.mass(), strict=True)
+            return [row for row, m in rows if m > 0]
+        return [row for row in self.train if row[2] > 0]
+
+    def sampled(self):
+        """Subjects with their mass, by which G is estimated; absent ones left out."""
+        rows = zip(self.rows(), self.mass(), strict=True)
+        return [(t, e, m) for (t, e, _), m in rows if m > 0]
 
     def mass(self):
         """Weights of an average: frequencies times sample weights."""

@@ -32,12 +32,12 @@ def g_option(rng, case, call):
     """(options that say where G comes from, the set it comes from)."""
     y = [row for row in case.rows() if row[2] > 0]
     if case.train is None:
-        return {}, y
+        return {}, case.sampled()
     which, known = case.y_train(), case.reference()
     if rng.random() < 0.5:
         which, known = sg.Outcomes(case.time, case.event, case.weight), y
         if rng.random() < 0.5:  # by name, which is the usual one
-            return rng.choice(({}, {"censoring": "test"})), known
+            return rng.choice(({}, {"censoring": "test"})), case.sampled()
     g = call.name(
         call(sg.KaplanMeier.fit_censoring, which),
         f"sg.KaplanMeier.fit_censoring({call.show(which)})",
@@ -360,12 +360,12 @@ def auc(case, rng, call):
     times = sorted({rng.choice(case.time), last * rng.random(), last * rng.uniform(0, 1.2)})
     rows, mass = [(t, e) for t, e, _ in case.rows()], case.mass()
     weight = [1.0] * len(case)
-    until, closed = max(t for t, _ in rows), True
+    until, closed = max(t for t, _, _ in case.sampled()), True
     if method == "ipcw":
         g = oracles.g_steps(g_set)
         seen = [oracles.read(g, t, left=True) for t, _ in rows]
         weight = [1 / s if s > 0 else 0.0 for s in seen]
-        until, closed = oracles.identified_until(case.rows(), [w for _, _, w in case.rows()], g_set)
+        until, closed = oracles.identified_until(case.rows(), mass, g_set)
     scored, values = [], []
     for t in times:
         if t < until or (t == until and closed):
@@ -380,7 +380,7 @@ def auc(case, rng, call):
     demand("auc is defined", found is not UNDEFINED)
     same("times of the auc", found.times, scored, 0)
     same("auc", found.values, values, 1e-9, 1.0)
-    km = oracles.km_steps([row for row in case.rows() if row[2] > 0])
+    km = oracles.km_steps(case.sampled())
     falls, before = [], 1.0
     for t in scored:
         s = oracles.read(km, t)
