@@ -8,6 +8,7 @@ from streaming_data import cut, differences
 
 import survgauge as sg
 from survgauge.cli import main
+from survgauge.errors import InputError
 from survgauge.metrics.censoring_tests import differing_follow_ups
 
 
@@ -263,3 +264,26 @@ def test_a_stream_compares_follow_ups_whatever_g_is(names, by):
     told = [[str(w) for w in ev.warnings if w.code == "follow-up-differs"] for ev in (whole, found)]
     assert len(told[0]) == 1
     assert told[0] == told[1]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e308, 1e-300])
+def test_features_of_any_size_give_the_same_test(scale):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (200, 2))
+    t, c = rng.exponential(10, 200), rng.exponential(10 * np.exp(-x[:, 0]))
+    y = np.minimum(t, c), t <= c
+    want, found = sg.censoring_test(x, y), sg.censoring_test(x * scale, y)
+    assert found.statistic == pytest.approx(want.statistic, rel=1e-9)
+    assert found.degrees == 2
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_swapped_arguments_are_named(columns):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(50, columns)), (rng.exponential(1, 50), rng.random(50) < 0.5)
+    for outcomes in (y, sg.Outcomes(*y)):
+        with pytest.raises(InputError, match="X and y are swapped"):
+            sg.censoring_test(outcomes, x)
+    with pytest.raises(InputError, match="one row per subject"):
+        sg.censoring_test(x[1:], y)

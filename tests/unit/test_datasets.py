@@ -352,6 +352,19 @@ def test_from_file(own_table, tmp_path, ending):
     assert datasets.load("mine", path=file, time="months", event="died").name == "mine"
 
 
+def test_a_flipped_bit_in_a_parquet_file_with_checksums_is_found(own_table, tmp_path):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "study.parquet"
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    own_table.to_parquet(file, **options)
+    assert datasets.from_file(file, time="months", event="died", drop="id").y.time[1] == 8
+    content = bytearray(file.read_bytes())
+    content[content.index(own_table["months"].to_numpy().tobytes()) + 8] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(InputError, match="study.parquet cannot be read as parquet"):
+        datasets.from_file(file, time="months", event="died", drop="id")
+
+
 def test_from_file_errors(own_table, tmp_path):
     file = tmp_path / "study.csv"
     own_table.to_csv(file, index=False)

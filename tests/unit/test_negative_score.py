@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from survgauge import SurvivalCurves
 from survgauge.evaluation.warnings import check_measured
 from survgauge.metrics.details import Details
+from survgauge.metrics.probability import integrated_brier_score_details
 from survgauge.metrics.registry import REGISTRY
 
 
@@ -13,3 +15,16 @@ def test_a_score_below_zero_is_named():
         for value in (-0.01, 0.01)
     ]
     assert codes == [["negative-score"], []]
+
+
+def test_details_of_a_score_below_zero_say_what_evaluate_says():
+    # Simpson's rule on these times gives the last one a negative weight: there the model is wrong.
+    y = ([5.0, 6.0, 7.0, 8.0], [1, 1, 1, 1])
+    curves = SurvivalCurves([0, 3.9, 4], [[1.0, 1.0, 0.0]] * 4)
+    times = [0.0, 3.9, 4.0]
+    details = integrated_brier_score_details(y, curves, times, convention="pycox")
+    assert details.value < 0
+    (remark,) = check_measured(REGISTRY["ibs"], details, "m")
+    assert remark.message == details.support["negative_score"]
+    usual = integrated_brier_score_details(y, curves, times)
+    assert "negative_score" not in usual.support

@@ -13,6 +13,7 @@ from survgauge import (
     SurvivalCurves,
     UndefinedMetricError,
     _partial_likelihood,
+    evaluate,
 )
 from survgauge.metrics import smooth_calibration
 from survgauge.metrics._cox import CoxRegression
@@ -257,6 +258,15 @@ def test_resampled_is_close_to_a_refit():
     assert result.stderr == pytest.approx(np.std(refit), rel=0.25)
     with pytest.raises(InputError, match="counts"):
         result.resampled(np.ones(3))
+
+
+def test_evaluate_gives_the_standard_error_of_the_result():
+    y, s = simulated(120, 9)
+    curves = SurvivalCurves([4.0, 5.0], np.stack((s, s), axis=1))
+    (score,) = evaluate({"m": curves}, y, metrics=["ici"], time=4.0).scores
+    result = integrated_calibration_index(y, curves, 4.0)
+    assert score.stderr == result.stderr
+    assert (score.low, score.high) == result.interval()
 
 
 def test_equal_predictions_are_compared_with_nelson_aalen():

@@ -38,9 +38,9 @@ def read_table(path: str | Path, content: Any = None, **options: Any) -> pd.Data
             compression = "gzip" if last == ".gz" else None
             frame = pd.read_csv(source, sep=separator, compression=compression, **options)
         elif kind in (".parquet", ".pq"):
-            frame = (
-                need("pyarrow.parquet", "reading Parquet", "parquet").read_table(source).to_pandas()
-            )
+            pq = need("pyarrow.parquet", "reading Parquet", "parquet")
+            # Pages that carry a checksum are compared with it: a flipped bit is another number.
+            frame = pq.read_table(source, page_checksum_verification=True).to_pandas()
         elif kind == ".feather":
             frame = (
                 need("pyarrow.feather", "reading Feather", "parquet").read_table(source).to_pandas()

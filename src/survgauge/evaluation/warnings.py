@@ -12,7 +12,7 @@ import numpy as np
 from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
-from ..metrics.details import Clusters, Details, paired_error, standard_error
+from ..metrics.details import Clusters, Details, below_zero, paired_error, standard_error
 from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
@@ -175,12 +175,7 @@ def check_measured(
             "still at 1 or already at 0, at an event)",
         )
     if measured.value < metric.range[0]:
-        remark(
-            "negative-score",
-            f"{measured.value:.3g} lies below {metric.range[0]:g}, where no such score can be: "
-            "Simpson's rule of the convention gives negative weights on uneven times; take evenly "
-            "spaced times or another convention",
-        )
+        remark("negative-score", below_zero(measured.value))
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .._arrays import Floats
 from ..errors import one_of
 
 RULES = ("trapezoid", "simpson", "simpson_average")
+#: Times that differ by a smaller share than this are one time, written in two ways.
+SAME = 1e-10
+#: Times looked at together.
+_PART = 65_536
+
+
+def snapped(times: Floats, known: Sequence[Floats]) -> Floats:
+    """Equal steps with those that meet a known time but for rounding moved onto it.
+
+    Otherwise the last bit would decide whether an event at 7 days has happened by a step at 7 days,
+    and results would depend on the unit of time. Of several known times the latest is taken; first
+    and last step stay.
+
+    >>> snapped(np.array([0.0, 0.3 - 1e-15, 0.5, 1.0]), [np.array([0.4, 0.3])])
+    array([0. , 0.3, 0.5, 1. ])
+    """
+    inner = times[1:-1]
+    low, high = inner * (1 - SAME), inner * (1 + SAME)
+    if not (high[:-1] < low[1:]).all():
+        return times
+    met = np.full(inner.size, -np.inf)
+    for values in known:
+        for start in range(0, values.size, _PART):
+            part = values[start : start + _PART]
+            step = high.searchsorted(part)
+            near = step < high.size
+            near[near] = part[near] >= low[step[near]]
+            np.maximum.at(met, step[near], part[near])
+    return np.concatenate((times[:1], np.where(met > -np.inf, met, inner), times[-1:]))
 
 
 def grid_weights(times: Floats, rule: str = "trapezoid") -> Floats:

@@ -16,7 +16,7 @@ from ..outcomes import Outcomes
 from ._brier import Scheme
 from ._checks import check_curves, check_times
 from ._g_influence import ThroughG
-from ._grid_rules import grid_weights
+from ._grid_rules import grid_weights, snapped
 from .conventions import Convention, convention_of
 from .ipcw import CensoringWeights, check_policy
 from .past_curve import share_of_times
@@ -172,8 +172,12 @@ def make_status(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     follow_up: float | None = None,
+    snap: bool = False,
 ) -> tuple[Status, SurvivalCurves]:
-    """Check all arguments and resolve the times that can be scored."""
+    """Check all arguments and resolve the times that can be scored.
+
+    `snap` says that `times` are equal steps, which follow observed times as those of None do.
+    """
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
@@ -203,6 +207,8 @@ def make_status(
             f"(follow-up, G > 0, curves); got {left_out.size} later, up to "
             f"{left_out[-1]:g}; drop them or pass on_unsupported='truncate'"
         )
+    if snap or times is None:
+        scored = _on_known_times(scored, y, mass, weights, checked)
     status = Status(
         y=y,
         mass=mass,
@@ -217,6 +223,22 @@ def make_status(
         grid=grid,
     )
     return status, checked
+
+
+def _on_known_times(
+    times: Floats, y: Outcomes, mass: Floats, weights: CensoringWeights, curves: SurvivalCurves
+) -> Floats:
+    """Equal steps, moved onto times of the subjects, of G and of the curves that they meet.
+
+    A part of the subjects finds the same as all of them: a time that no subject of the part, no
+    step of G and no step of the curves has changes nothing in it.
+    """
+    known = [y.time if mass.all() else y.time[mass > 0]]
+    if weights.km is not None:
+        known.append(weights.km.times)
+    if curves.shared_grid:
+        known.append(curves.times)
+    return snapped(times, known)
 
 
 def _administrative(y: Outcomes, censoring_times: Any) -> Floats:

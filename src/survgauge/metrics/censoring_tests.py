@@ -114,14 +114,18 @@ def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     >>> result.p_value < 0.001, result.rows()[0]["feature"]
     (True, 'age')
     """
-    names, values = _read(X, features)
-    outcomes = Outcomes.of(y)
-    if values.shape[0] != len(outcomes):
-        raise InputError(
-            f"X must have one row per subject; y has {len(outcomes)}, X has {values.shape[0]}"
-        )
+    try:
+        names, values = _read(X, features)
+        outcomes = Outcomes.of(y)
+        if values.shape[0] != len(outcomes):
+            raise InputError(
+                f"X must have one row per subject; y has {len(outcomes)}, X has {values.shape[0]}"
+            )
+    except InputError as error:
+        _refuse_swapped(X, y, error)
+        raise
     present = outcomes.weight > 0
-    values, outcomes = values[present], outcomes.present()
+    values, outcomes = _scaled(values[present]), outcomes.present()
     censored = int((~outcomes.event).sum())
     if not censored:
         raise UndefinedMetricError("nobody is censored, so there is no censoring to test")
@@ -154,6 +158,19 @@ def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     )
     p_value = float(chdtrc(degrees, statistic))
     return CensoringTest(p_value, statistic, degrees, rows, len(outcomes), censored)
+
+
+def _refuse_swapped(X: Any, y: Any, error: InputError) -> None:
+    """Say that the arguments are swapped, where they make sense the other way round."""
+    try:
+        outcomes, (_, values) = Outcomes.of(X), _read(y, None)
+    except InputError:
+        return
+    if values.shape[0] == len(outcomes):
+        raise InputError(
+            "X and y are swapped: X holds outcomes and y features, but censoring_test(X, y) takes "
+            "the features first and the outcomes second"
+        ) from error
 
 
 def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
@@ -196,6 +213,15 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
             f"features must name every column of X: {values.shape[1]}; got {len(names)} names"
         )
     return names, values
+
+
+def _scaled(values: Floats) -> Floats:
+    """Columns with largest values next to 1, so that no square overflows.
+
+    Divided by powers of two, which changes no digit; the test does not depend on units.
+    """
+    _, exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))
+    return np.ldexp(values, -exponent)
 
 
 def _is_text(column: Any) -> bool:

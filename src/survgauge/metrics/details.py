@@ -200,3 +200,11 @@ class CurveResult:
     def support(self) -> dict[str, Any]:
         """What the data covered."""
         return self.details.support
+
+
+def below_zero(value: float) -> str:
+    """What is wrong with a mean of losses below zero, and what to do."""
+    return (
+        f"{value:.3g} lies below 0, where no such score can be: Simpson's rule of the convention "
+        "gives negative weights on uneven times; take evenly spaced times or another convention"
+    )

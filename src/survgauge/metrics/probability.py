@@ -16,7 +16,7 @@ from ._grid_rules import weighted_mean
 from ._status import Status, make_status
 from ._status_losses import Logarithmic, Rule, Squared
 from .conventions import Convention
-from .details import CurveResult, Details, standard_error
+from .details import CurveResult, Details, below_zero, standard_error
 
 
 def brier_score(
@@ -446,6 +446,8 @@ def _details(
     if isinstance(rule, Logarithmic):
         convention["clip"] = rule.clip
         support |= {"clipped": rule.clipped, "infinite_losses": rule.infinite}
+    if value < 0:
+        support["negative_score"] = below_zero(value)
     frequency = status.y.weight if status.y.weighted else None
     if not np.isfinite(value):
         return Details(value, convention, support, None, frequency)

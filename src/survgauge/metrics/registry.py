@@ -14,6 +14,7 @@ from ..errors import UndefinedMetricError
 from ..losses import LOSSES
 from ..predictions import Prediction
 from ._support_sum import renumbered
+from ._status import STEPS
 from ._time_error import Point, predicted_times
 from .calibration import d_calibration, one_calibration
 from .calibration_measures import km_distance
@@ -277,8 +278,8 @@ def _integrated(name: str) -> Compute:
         if name not in waiting:
             _check_horizon(problem)
             losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
-            times = np.linspace(0.0, problem.horizon, 101)
-            options = {"follow_up": problem.follow_up, **problem.ipcw}
+            times = np.linspace(0.0, problem.horizon, STEPS + 1)
+            options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
             found = integrated_scores(problem.y, prediction.curves, times, losses, **options)
             waiting.update({k: found[v] for k, v in _INTEGRATED.items() if v in found})
         return waiting.pop(name)  # whoever asks again gets it anew

@@ -28,7 +28,7 @@ from ._calibration_kernels import weighted_quantile
 from ._checks import read_curves
 from ._cox import TIES, CoxRegression
 from ._distance_intervals import SmoothGap
-from .details import Clusters, freedom, standard_error
+from .details import Clusters, freedom
 
 # Where Harrell puts the knots: quantiles of the covariate.
 _KNOTS = {
@@ -108,8 +108,12 @@ class ICIResult:
 
     @property
     def stderr(self) -> float:
-        """Standard error of `ici` from `psi`."""
-        return standard_error(self.psi, self.frequency)
+        """Spread of `ici` over samples, were the curve found the true one.
+
+        The number of `evaluate`. Close to perfect calibration `psi` alone understates it, because
+        distances have a corner at zero.
+        """
+        return float("nan") if self.law is None else self.law.stderr
 
     def resampled(self, counts: Any) -> float:
         """`ici` had subject i been drawn counts[i] times: one Newton step instead of a new fit.
@@ -349,8 +353,8 @@ class _Smooth:
             return None
         order = sorting_order(self.s)
         weight = np.ones(order.size) if self.weights is None else self.weights[order]
-        if order.size > _POINTS:
-            end = np.cumsum(weight)
+        end = np.cumsum(weight)
+        if end[-1] > _POINTS:  # frequencies counted, as if rows were replicated
             ranks = (np.arange(_POINTS) + 0.5) * (end[-1] / _POINTS)
             order, weight = order[end.searchsorted(ranks)], np.ones(_POINTS)
         x = log_log(self.s[order])[0]
