@@ -361,7 +361,7 @@ def test_a_flipped_bit_in_a_parquet_file_with_checksums_is_found(own_table, tmp_
     content = bytearray(file.read_bytes())
     content[content.index(own_table["months"].to_numpy().tobytes()) + 8] ^= 1
     file.write_bytes(content)
-    with pytest.raises(InputError, match="study.parquet cannot be read as parquet"):
+    with pytest.raises(InputError, match=r"study\.parquet cannot be read as parquet"):
         datasets.from_file(file, time="months", event="died", drop="id")
 
 

@@ -57,5 +57,7 @@ def test_steps_are_moved_by_rounding_only():
     one = np.array([0.3 * (1 - 1e-9), 0.5 * (1 - 1e-12)])
     known = [one, np.array([0.5, 0.7 + 1e-13, 1 - 1e-15])]
     moved = snapped(steps, known)
-    assert moved[5] == 0.5 and moved[7] == 0.7 + 1e-13
-    assert moved[3] == steps[3] and moved[-1] == 1.0
+    assert moved[5] == 0.5
+    assert moved[7] == 0.7 + 1e-13
+    assert moved[3] == steps[3]
+    assert moved[-1] == 1.0
