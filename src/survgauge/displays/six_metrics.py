@@ -64,7 +64,7 @@ class SixMetricsDisplay(FromPredictions):
     >>> d = SixMetricsDisplay.from_predictions(curves, y, at=5)
     >>> {name: round(value, 3) for name, value in d.values.items()}
     {'mae': 4.487, 'harrell': 1.0, 'ibs': 0.076, 'log_likelihood': -2.013,
-    'one_calibration': 0.41, 'd_calibration': 0.942}
+    'one_calibration': 0.41, 'd_calibration': 0.95}
     """
 
     model: str

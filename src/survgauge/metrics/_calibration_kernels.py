@@ -12,6 +12,7 @@ from .._arrays import Bools, Floats, Ints
 from .._sorting import sorting_order
 from ..nonparametric import KaplanMeier, RiskTable
 from ..outcomes import Outcomes
+from ._uniform_law import DRAWN_LAW, DRAWS, EXACT_LAW, FEW_EVENTS, drawn_tail, exact_tail
 
 # -- D-calibration ---------------------------------------------------------------------------
 
@@ -89,7 +90,13 @@ class UniformDistance:
     #: Largest u that was observed, and Kaplan-Meier's mass there.
     last: float
     km: KaplanMeier
+    #: Where the p-value comes from.
+    law: str
 
+
+EXACT = "Kolmogorov's distribution for so many subjects, exact"
+DRAWN = f"the larger of {DRAWS} samples drawn with the censoring found, and none"
+LIMIT = "Brownian bridge up to bridge_time, Stephens' factor"
 
 #: Above this many subjects probabilities count to the nearest 2^-18, which moves the distance by
 #: as little, so that no more than so many different ones are ever held.
@@ -112,7 +119,8 @@ def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
     table = RiskTable.of(u)
     km = KaplanMeier.from_table(table)
-    before_g = _shifted(KaplanMeier.from_table(table, censoring=True).survival, 1.0)
+    reverse = KaplanMeier.from_table(table, censoring=True)
+    before_g = _shifted(reverse.survival, 1.0)
     # C(u) = integral of dv / ((1-v)^2 G(v-)); only the last u can be 1, where C is infinite.
     inside = int(table.times.searchsorted(1.0))
     growth = 1.0 / (1.0 - np.concatenate(([0.0], table.times[:inside])))
@@ -124,10 +132,24 @@ def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     after = 1.0 - km.survival
     gap = np.maximum(np.abs(after - table.times), np.abs(_shifted(after, 0.0) - table.times))
     statistic = float((gap * before_g).max())
-    root = np.sqrt(float(table.at_risk[0]))
+    p, law = _tail(table, reverse, statistic, coverage)
+    last = float(table.times[-1])
+    return UniformDistance(statistic, float(gap.max()), p, coverage, last, km, law)
+
+
+def _tail(
+    table: RiskTable, reverse: KaplanMeier, statistic: float, coverage: float
+) -> tuple[float, str]:
+    """Probability of such a distance if the model is right, and which law says so."""
+    total, events = float(table.at_risk[0]), float(table.events.sum())
+    whole = total.is_integer()  # no other number of subjects can be drawn
+    if whole and events == total and total <= EXACT_LAW:
+        return exact_tail(int(total), statistic), EXACT
+    if whole and events < min(FEW_EVENTS, total) and total <= DRAWN_LAW:
+        return drawn_tail(int(total), reverse, statistic), DRAWN
     # Stephens' factor makes the limit law good from a few subjects on.
-    p = bridge_tail((root + 0.12 + 0.11 / root) * statistic, coverage)
-    return UniformDistance(statistic, float(gap.max()), p, coverage, float(table.times[-1]), km)
+    root = np.sqrt(total)
+    return bridge_tail((root + 0.12 + 0.11 / root) * statistic, coverage), LIMIT
 
 
 def _shifted(values: Floats, first: float) -> Floats:

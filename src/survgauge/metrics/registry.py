@@ -13,8 +13,8 @@ from .._arrays import Floats
 from ..errors import UndefinedMetricError
 from ..losses import LOSSES
 from ..predictions import Prediction
-from ._support_sum import renumbered
 from ._status import STEPS
+from ._support_sum import renumbered
 from ._time_error import Point, predicted_times
 from .calibration import d_calibration, one_calibration
 from .calibration_measures import km_distance
