@@ -12,7 +12,7 @@ from ..nonparametric import KaplanMeier
 #: Without censoring the law is exact up to this many subjects.
 EXACT_LAW = 100
 #: With fewer events than this among censored subjects the law is drawn, up to so many subjects; the
-#: limit law rejects true models in 6 to 20 % instead of 5 % there.
+#: limit law rejects true models in up to 20 % instead of 5 % there.
 FEW_EVENTS, DRAWN_LAW = 10, 200
 #: Samples that are drawn.
 DRAWS = 1999
