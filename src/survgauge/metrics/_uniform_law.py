@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, smirnov
 
-from .._arrays import Floats
+from .._arrays import Bools, Floats
 from .._random import stream
 from ..nonparametric import KaplanMeier
 
@@ -65,13 +65,13 @@ def drawn_tail(n: int, censoring: KaplanMeier, d: float) -> float:
     return max(drawn, exact_tail(n, d))
 
 
-def _distances(u: Floats, event: Floats) -> Floats:
+def _distances(u: Floats, event: Bools) -> Floats:
     """Weighted distance of each row of censored numbers from the uniform law."""
     order = u.argsort(axis=1, kind="stable")
     u, event = np.take_along_axis(u, order, 1), np.take_along_axis(event, order, 1)
     at_risk = np.arange(u.shape[1], 0, -1)
-    after = 1.0 - np.cumprod(1.0 - event / at_risk, axis=1)
-    g = np.cumprod(1.0 - ~event / at_risk, axis=1)
+    after: Floats = 1.0 - np.cumprod(1.0 - event / at_risk, axis=1)
+    g: Floats = np.cumprod(1.0 - ~event / at_risk, axis=1)
     growth = 1.0 / (1.0 - _before(u, 0.0))
     clock = np.cumsum((1.0 / (1.0 - u) - growth) / _before(g, 1.0), axis=1)
     gap = np.maximum(np.abs(after - u), np.abs(_before(after, 0.0) - u))
