@@ -69,9 +69,9 @@ def _distances(u: Floats, event: Bools) -> Floats:
     """Weighted distance of each row of censored numbers from the uniform law."""
     order = u.argsort(axis=1, kind="stable")
     u, event = np.take_along_axis(u, order, 1), np.take_along_axis(event, order, 1)
-    at_risk = np.arange(u.shape[1], 0, -1)
-    after: Floats = 1.0 - np.cumprod(1.0 - event / at_risk, axis=1)
-    g: Floats = np.cumprod(1.0 - ~event / at_risk, axis=1)
+    at_risk = np.arange(u.shape[1], 0, -1, dtype=np.float64)
+    left = np.where(event, 1.0 - 1.0 / at_risk, 1.0)
+    after, g = 1.0 - left.cumprod(axis=1), np.where(event, 1.0, 1.0 - 1.0 / at_risk).cumprod(axis=1)
     growth = 1.0 / (1.0 - _before(u, 0.0))
     clock = np.cumsum((1.0 / (1.0 - u) - growth) / _before(g, 1.0), axis=1)
     gap = np.maximum(np.abs(after - u), np.abs(_before(after, 0.0) - u))
