@@ -376,7 +376,7 @@ def distinct(n, seed=0):
 
 def test_groups_without_ties_are_of_equal_size():
     y, survival = distinct(100)
-    result = one_calibration(y, survival, 3.0)
+    result = one_calibration(y, survival, 3.0, groups=10)
     assert result.size.tolist() == [10.0] * 10
     assert (np.diff(result.expected) > 0).all()
     assert (result.edges[1:, 0] > result.edges[:-1, 1]).all()

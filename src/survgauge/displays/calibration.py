@@ -177,7 +177,7 @@ class OneCalibrationDisplay(FromPredictions):
         ev: Source,
         *,
         time: float | None = None,
-        groups: int = 10,
+        groups: int | None = None,
         models: Iterable[str] | str | None = None,
     ) -> OneCalibrationDisplay:
         """Build from an evaluation.
@@ -188,8 +188,8 @@ class OneCalibrationDisplay(FromPredictions):
             From `evaluate`.
         time : float, optional
             By default the evaluation's time of interest.
-        groups : int
-            Number of groups of about equal size.
+        groups : int, optional
+            Number of groups of about equal size; None: as many as `one_calibration` takes.
         models : names, optional
             By default all.
         """

@@ -155,6 +155,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "standard error",
         "pass sampling weights as `sample_weight`",
     ),
+    "thin-groups": Explanation(
+        "caution",
+        "1-calibration expects fewer than 3 events or 3 survivors in a group of risk, even with "
+        "one group: its p-value is rough",
+        "give a `time` by which more subjects have the event and others are still observed",
+    ),
     "few-clusters": Explanation(
         "caution",
         "under 10 clusters: standard errors are rough, intervals wide",

@@ -176,6 +176,12 @@ def check_measured(
         )
     if measured.value < metric.range[0]:
         remark("negative-score", below_zero(measured.value))
+    if support.get("thin_groups"):
+        remark(
+            "thin-groups",
+            f"too few events or survivors are expected by the time in {support['thin_groups']} of "
+            f"{support['groups']} group(s) of risk: the p-value is rough",
+        )
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")

@@ -20,6 +20,11 @@ from ..outcomes import Outcomes
 
 #: Intervals between the times at which curves on long grids are read.
 NODES = 32
+#: Numbers of groups that are tried by default, the first that leaves enough in every group,
+USUAL_GROUPS = (10, 8, 6, 5, 4, 3, 2, 1)
+#: which is this many subjects expected to have, and not to have, the event. Censored subjects count
+#: as much as they tell.
+ENOUGH = 3.0
 #: A gap between observed and predicted survival that is rounding.
 _ROUNDING = 1e-12
 
@@ -36,6 +41,14 @@ class StoppedRates:
     variance: Floats
     #: Whether the group's follow-up ended before the time; it is then compared where it ended.
     stopped: Floats
+
+    def thin(self) -> int:
+        """Count groups with too few expected events or survivors for the chi-squared law."""
+        open_groups = self.variance > 0
+        s, variance = self.expected[open_groups], self.variance[open_groups]
+        # As many uncensored subjects would have this variance.
+        number = s * (1.0 - s) / variance
+        return int((number * np.minimum(s, 1.0 - s) < ENOUGH).sum())
 
     def test(self) -> tuple[float, int]:
         """Statistic, and how many groups it has: those for which the model leaves a doubt."""

@@ -13,7 +13,13 @@ from ..curves import SurvivalCurves
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..outcomes import Outcomes
 from . import _calibration_kernels as kernel
-from ._calibration_groups import StoppedRates, curve_hazards, shared_shape, stopped_rates
+from ._calibration_groups import (
+    USUAL_GROUPS,
+    StoppedRates,
+    curve_hazards,
+    shared_shape,
+    stopped_rates,
+)
 from ._calibration_inputs import (
     CONVENTIONS,
     checked_count,
@@ -252,7 +258,7 @@ def one_calibration(
     curves: Any,
     time: float,
     *,
-    groups: int = 10,
+    groups: int | None = None,
     method: str | None = None,
     probability: str = "survival",
     convention: str = "survgauge",
@@ -284,8 +290,11 @@ def one_calibration(
         before `time` are read at 32 even steps, and Lambda_k is a line between them.
     time : float
         Where to look; not later than the last observed time.
-    groups : int
-        Number of groups K.
+    groups : int, optional
+        Number of groups K. None: with ``predicted`` the largest of 10, 8, 6, 5, 4, 3, 2 and 1 that
+        leaves in every group at least 3 subjects expected to have, and 3 not to have, the event
+        by `time` (censored subjects count as much as they tell), else 1; with the other methods 10.
+        `support["thin_groups"]` counts groups with fewer, in which the law is not good.
     method : {"predicted", "dn", "gnd", "uncensored"}, optional
         ``predicted`` (default): the test above. The others reject true models under censoring far
         too often, and are here to reproduce published numbers. With n_k subjects, observed rate O_k
@@ -331,7 +340,9 @@ def one_calibration(
             "'uncensored', or leave the convention out"
         )
     lost = _LOST[method]
-    groups = checked_count(groups, "groups", lost + 1)
+    choices: tuple[int, ...] = USUAL_GROUPS if method == "predicted" else USUAL_GROUPS[:1]
+    if groups is not None:
+        choices = (checked_count(groups, "groups", lost + 1),)
     y = Outcomes.of(y_true, "y_true")
     time, curves = checked_time(time), read_curves(curves)
     s, present = survival_at(y, curves, time, probability), np.flatnonzero(y.weight > 0)
@@ -341,7 +352,13 @@ def one_calibration(
     y, s = present_rows(y, s)
     refuse_past_follow_up(y, time)
     known = y.event | (y.time >= time) if method == "uncensored" else np.ones(len(y), dtype=bool)
-    rows = _groups(y, s, groups, known, peer)
+    found: StoppedRates | None = None
+    for asked in choices:
+        rows = _groups(y, s, asked, known, peer)
+        if method == "predicted" and rows:
+            found = _under_prediction(y, curves, s, rows, time)
+            if not found.thin():
+                break
     if len(rows) <= lost:
         raise UndefinedMetricError(
             f"one_calibration with method {method!r} needs at least {lost + 1} group(s) of "
@@ -351,8 +368,7 @@ def one_calibration(
     rates = kernel.group_rates(y, s, rows, time)
     greenwood = method == "gnd" or (peer and method == "dn")
     observed, expected, stopped = rates.observed, rates.expected, rates.open_ended
-    if method == "predicted":
-        found = _under_prediction(y, curves, s, rows, time)
+    if found is not None:
         observed, expected = 1.0 - found.observed, 1.0 - found.expected
         stopped = int(found.stopped.sum())
         statistic, freedom = found.test()
@@ -365,7 +381,7 @@ def one_calibration(
         "convention": convention,
         "method": method,
         "time": time,
-        "groups": groups,
+        "groups": asked,
         "ties": "split by position" if peer else "kept in one group",
         "variance": _variance_name(method, greenwood, peer),
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
@@ -376,6 +392,7 @@ def one_calibration(
         "left_out": int((~known).sum()),
         "groups_past_follow_up": stopped,
         "events_by_time": float(rates.events.sum()),
+        "thin_groups": 0 if found is None else found.thin(),
     }
     edges = np.array([[1 - s[r].max(), 1 - s[r].min()] for r in rows])
     return CalibrationResult(
