@@ -45,7 +45,7 @@ STUDIES = {
     for study in (
         Study("core", studies.core, _settings(EVERY, SIZES) + _settings(INDEPENDENT, (1000,), 200)),
         Study("more", studies.more, _settings(EVERY, SIZES), 1 / 3),
-        Study("distances", studies.distances, _settings(INDEPENDENT, SIZES), 1 / 6),
+        Study("distances", studies.distances, _settings(INDEPENDENT, SIZES), 2 / 3),
         Study("tests", special.tests, _settings(EVERY, SIZES), 2 / 3),
         Study("selection", studies.selection, _settings(INDEPENDENT, (300,)), 2 / 3),
         Study("shift", studies.shift, _settings(("60i", "80i"), (300, 1000)), 2 / 3),
