@@ -86,3 +86,22 @@ def test_a_function_for_g_must_return_probabilities():
         (TIME, EVENT), curves, [3.0], censoring=lambda t, side: np.resize([1.0, 0.25], t.size)
     )
     assert np.isfinite(ends.values).all()
+
+
+@pytest.mark.parametrize("metric", ["brier", "ibs", "ibll", "uno", "mae_ipcw_d"])
+def test_batches_whose_g_is_that_of_all_have_the_standard_error_of_the_whole(metric):
+    rng = np.random.default_rng(7)
+    n, grid = 60, np.linspace(0.0, 12.0, 7)
+    survival = np.exp(-grid / rng.uniform(3, 15, (n, 1)))
+    t, c = rng.exponential(8, n), rng.exponential(11, n)
+    columns = {"time": np.minimum(t, c), "event": t <= c, "m": survival}
+    options = {"metrics": [metric], "time": 4.0, "y_train": ([1.0, 3.0, 8.0, 9.0], [1, 0, 1, 1])}
+    if metric == "mae_ipcw_d":
+        del options["time"]
+    y = columns["time"], columns["event"]
+    whole = sg.evaluate({"m": sg.SurvivalCurves(grid, survival)}, y, **options)
+    parts = [{k: v[rows] for k, v in columns.items()} for rows in (slice(0, 25), slice(25, n))]
+    stream = sg.evaluate_stream(parts, predictions={"m": sg.CurveColumns("m", grid)}, **options)
+    [one], [two] = whole.rows(), stream.rows()
+    assert two["value"] == pytest.approx(one["value"], rel=1e-10)
+    assert two["stderr"] == pytest.approx(one["stderr"], rel=1e-7)

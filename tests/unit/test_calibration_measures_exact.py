@@ -10,6 +10,7 @@ import pytest
 import survgauge as sg
 from survgauge.metrics import _calibration_groups as groups
 from survgauge.metrics import _calibration_inputs as inputs
+from survgauge.metrics import _calibration_kernels as kernel
 from survgauge.metrics.calibration_measures import km_distance
 from survgauge.metrics.details import Clusters
 
@@ -203,3 +204,38 @@ def test_too_few_known_subjects_are_no_groups():
     y = ([1.0, 2.0, 3.0], [0, 0, 0])
     with pytest.raises(sg.UndefinedMetricError, match="got 1 from 1 subjects with 1 distinct"):
         sg.one_calibration(y, [0.2, 0.5, 0.7], 3.0, method="uncensored")
+
+
+def test_one_calibration_says_how_it_was_made_and_who_is_unknown():
+    y = sg.Outcomes([1.0, 2.0, 3.0, 3.0, 4.0, 5.0], [1, 0, 1, 0, 0, 1])
+    p = np.array([0.1, 0.3, 0.5, 0.6, 0.7, 0.9])
+    found = sg.one_calibration(y, 1 - p, 3.0, groups=2, probability="survival")
+    assert found.convention["probability"] == "survival"
+    other = sg.one_calibration(y, p, 3.0, groups=2, probability="event")
+    assert other.convention["probability"] == "event"
+    assert other.p_value == pytest.approx(found.p_value)
+    curves = sg.SurvivalCurves([0.0, 6.0], np.column_stack((np.ones(6), 1 - p)))
+    read = sg.one_calibration(y, curves, 3.0, groups=2)
+    assert read.convention["probability"] == "from curves"
+    for result in (found, read):
+        assert result.convention["time"] == 3.0
+        assert result.convention["groups"] == 2
+        assert result.convention["ties"] == "kept in one group"
+        # Of who is censored at 3 it is known that nothing has happened by then.
+        assert result.support["status_unknown"] == 1
+        assert result.support["left_out"] == 0
+        assert result.support["groups"] == 2
+        assert result.support["events_by_time"] == 2.0
+    peer = sg.one_calibration(y, curves, 3.0, groups=2, convention="survivaleval")
+    assert peer.convention["ties"] == "split by position"
+    assert peer.convention["convention"] == "survivaleval"
+
+
+def test_an_edge_belongs_to_the_bin_above_whatever_its_product_rounds_to():
+    for bins in range(2, 60):
+        edges = np.arange(bins + 1) / bins
+        np.testing.assert_array_equal(
+            kernel.bin_of(edges, bins), np.minimum(np.arange(bins + 1), bins - 1)
+        )
+        middle = (np.arange(bins) + 0.5) / bins
+        np.testing.assert_array_equal(kernel.bin_of(middle, bins), np.arange(bins))
