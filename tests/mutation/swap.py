@@ -6,6 +6,8 @@ import gc
 import sys
 import types
 
+import numpy as np
+
 #: Values that modules import from each other by name.
 SIMPLE = (int, float, str, tuple, frozenset, type(None))
 
@@ -53,7 +55,9 @@ def _statements(name, code):
         elif isinstance(value, dict) and isinstance(old, dict):
             old.clear()
             old.update(value)
-        elif isinstance(value, SIMPLE) and value != old:
+        elif (isinstance(value, SIMPLE) and value != old) or (
+            isinstance(value, np.ndarray) and not np.array_equal(value, old)
+        ):
             _everywhere(key, old, value)
 
 

@@ -105,3 +105,12 @@ def test_one_time_and_nobody_left():
     np.testing.assert_array_equal(found, [0.0, 0.0])
     alone = sg.Outcomes([2.0], [0])
     np.testing.assert_array_equal(EstimatedG(alone).influence(Pulls.of_events(np.zeros(1))), [0.0])
+
+
+def test_at_the_last_time_nothing_is_left_to_move():
+    # With tied events at risk a censoring at the last time leaves somebody, but no weight after it.
+    y = sg.Outcomes([1.0, 2.0, 3.0, 3.0, 2.0], [1, 0, 1, 0, 1])
+    pulls = Pulls.of_events(np.array([0.5, 0.0, 2.0, 0.0, 1.0]))
+    found = EstimatedG(y, ties="flipped").influence(pulls)
+    assert found[2] == found[3] != 0.0
+    assert found.sum() == pytest.approx(0.0, abs=1e-15)

@@ -165,3 +165,14 @@ def test_what_was_observed_by_the_time_is_counted_to_the_moment():
     assert later.support["censored_before_time"] == 1
     frequencies = result()
     assert frequencies.support["events_by_time"] == 2 + 1 + 2 + 1 + 1
+
+
+def test_knots_that_fall_together_make_a_line():
+    rng = np.random.default_rng(6)
+    s = np.array([0.5] * 20 + [0.3, 0.4, 0.7, 0.6])
+    y = 1.0 + rng.permutation(24), np.ones(24)
+    found = sg.integrated_calibration_index(y, s, 12.0)
+    assert found.convention["terms"] == "line"
+    assert found.convention["knots"] == []
+    spread = sg.integrated_calibration_index(y, np.linspace(0.2, 0.8, 24), 12.0)
+    assert spread.convention["terms"] == "spline"
