@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, smirnov
 
 from .._arrays import Bools, Floats
 from .._random import stream
@@ -18,36 +17,17 @@ FEW_EVENTS, DRAWN_LAW = 10, 200
 DRAWS = 1999
 #: A distance this close to another one is the same.
 _SAME = 1e-12
-#: Below it the two-sided tail is twice the one-sided one, to nine digits.
-_SMALL = 1e-3
 
 
 def exact_tail(n: int, d: float) -> float:
     """Probability that Kolmogorov's distance of n uniform numbers reaches d.
 
-    By Durbin's matrix, as Marsaglia, Tsang and Wang (2003) write it.
-
     >>> round(exact_tail(1, 0.975), 3), round(exact_tail(10, 0.409), 3)
     (0.05, 0.05)
     """
-    if d <= 0.5 / n:
-        return 1.0
-    twice = float(2.0 * smirnov(n, min(d, 1.0)))
-    if d >= 0.5 or twice < _SMALL:  # both sides at once are impossible, or as good as
-        return min(twice, 1.0)
-    k = int(np.ceil(n * d))
-    h, m = k - n * d, 2 * k - 1
-    row, column = np.indices((m, m))
-    matrix = np.where(row - column + 1 >= 0, 1.0, 0.0)
-    powers = h ** np.arange(1, m + 1)
-    matrix[:, 0] -= powers
-    matrix[-1] -= powers[::-1]
-    matrix[-1, 0] += max(2 * h - 1, 0.0) ** m
-    step = row - column + 1
-    matrix /= np.exp(gammaln(np.maximum(step, 0) + 1.0))
-    inside = np.linalg.matrix_power(matrix, n)[k - 1, k - 1]
-    scale = np.exp(gammaln(n + 1.0) - n * np.log(n))
-    return float(np.clip(1.0 - inside * scale, 0.0, 1.0))
+    from scipy.stats import kstwo  # takes long to load, and only small samples ask for it
+
+    return float(kstwo.sf(d, n))
 
 
 def drawn_tail(n: int, censoring: KaplanMeier, d: float) -> float:
