@@ -101,7 +101,8 @@ def evaluate(
         freedom), and the bootstrap draws whole clusters.
     X_test : array-like of shape (n, p) or frame, optional
         Features of the test subjects, numbers without gaps: `censoring_test` says whether
-        censoring depends on them, which weights 1/G assume it does not.
+        censoring depends on them, which weights 1/G assume it does not. Not together with
+        `sample_weight`.
     time : float, optional
         Time of interest of brier, auc, one_calibration and ici; by default the median event time of
         the reference set.
@@ -144,6 +145,11 @@ def evaluate(
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
     one_of("reference", reference, ("fixed", "redrawn"))
+    if X_test is not None and sample_weight is not None:
+        raise InputError(
+            "X_test cannot be given together with sample_weight: the test of whether censoring "
+            "depends on the features takes no sampling weights; leave X_test out"
+        )
     # Where they are: a copy of a million outcomes would be held through every metric.
     y = Outcomes.of(y_test, "y_test", copy=False)
     if not isinstance(unit, str):
@@ -176,7 +182,8 @@ def evaluate(
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
     warnings += check_grids(problem, parsed)
-    warnings += check_follow_up(y, problem, problem.asked, _known_g(problem))
+    if sample_weight is None:  # the test behind it is one of subjects who count alike
+        warnings += check_follow_up(y, problem, problem.asked, _known_g(problem))
     if len(y) > CONTRIBUTIONS_LIMIT:  # the tables are as large as the outcomes: only when needed
         problem.forget()
     if X_test is not None:

@@ -211,7 +211,8 @@ def check_tails(
     curves = {name: p.curves for name, p in predictions.items() if p.curves is not None}
     if not curves or _closed(problem):
         return []
-    shares = {name: float(np.mean(~c.reaches(0.5))) for name, c in curves.items()}
+    mass = problem.mass
+    shares = {name: np.average(~c.reaches(0.5), weights=mass) for name, c in curves.items()}
     if max(shares.values()) <= TAIL_SHARE / 2:
         return []
     if BASELINE not in curves:

@@ -141,7 +141,7 @@ class Status:
             "subjects_past_horizon": int(past.sum()),
             "events_past_horizon": int((past & y.event).sum()),
             "times_past_curves": int((self.times > curves.last_time.min()).sum()),
-            "past_curve": share_of_times(curves, self.times, y.weight if y.weighted else None),
+            "past_curve": share_of_times(curves, self.times, self.mass),
         }
         if self.ipcw:
             used = self.scheme.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
@@ -157,6 +157,11 @@ class Status:
                 "last_reference_time": reference.last_time,
             }
         return support
+
+
+def _anybody_weighs(weights: CensoringWeights, times: Floats) -> bool:
+    """Whether G of some subject is above 0, at its event or at the first of the times."""
+    return bool(weights.event_weight.any() or weights.survivors(float(times[0])).any())
 
 
 def make_status(
@@ -209,6 +214,10 @@ def make_status(
         )
     if snap or times is None:
         scored = _on_known_times(scored, y, mass, weights, checked)
+    if weights.by_subject and method == "ipcw" and not _anybody_weighs(weights, scored):
+        raise UndefinedMetricError(
+            "censoring(t, side) is 0 for every subject, so that nobody can be weighted by 1/G"
+        )
     status = Status(
         y=y,
         mass=mass,

@@ -51,7 +51,8 @@ class SupportSum:
 
     def __init__(self) -> None:
         self._known: dict[str, Any] = {}
-        self._tails = 0
+        #: Weight of the subjects whose time was read off a tail, and of all.
+        self._tails = (0.0, 0.0)
         self._past = 0.0
         #: Weight of the curves that are read past their ends, and of all.
         self._assumed, self._mass = 0.0, 0.0
@@ -67,7 +68,8 @@ class SupportSum:
             mass = float(support["subjects"]) if mass is None else mass
             part._weights = support["mean_weight"] * mass, mass
         if support.get("tail_share") is not None:
-            part._tails = round(support["tail_share"] * support["subjects"])
+            weight = float(support["subjects"]) if mass is None else mass
+            part._tails = support["tail_share"] * weight, weight
         part._past = support.get(PAST_KEY, 0.0)
         if "past_curve" in support:
             part._mass = float(support["subjects"]) if mass is None else mass
@@ -81,7 +83,7 @@ class SupportSum:
         """Add the support of another part."""
         for key, value in other._known.items():
             self._known[key] = self._joined(key, value) if key in self._known else value
-        self._tails += other._tails
+        self._tails = self._tails[0] + other._tails[0], self._tails[1] + other._tails[1]
         self._past += other._past
         self._assumed, self._mass = self._assumed + other._assumed, self._mass + other._mass
         weights, mass = other._weights
@@ -104,7 +106,8 @@ class SupportSum:
         """Return the support of all, whose weighted losses sum to `total`."""
         found = dict(self._known)
         if found.get("tail_share") is not None:
-            found["tail_share"] = self._tails / found["subjects"]
+            tails, weight = self._tails
+            found["tail_share"] = tails / weight if weight > 0 else 0.0
         if "past_curve" in found:
             found["past_curve"] = self._assumed / self._mass if self._mass > 0 else 0.0
         if "mean_weight" in found:

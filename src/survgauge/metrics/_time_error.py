@@ -311,29 +311,25 @@ class Point:
     """Predicted times, and where they came from."""
 
     times: Floats
-    #: Share of them read off a tail; None where they were given as times.
-    tail_share: float | None
-    negative: int
+    #: Which of them were read off a tail; None where they were given as times.
+    from_tail: Bools | None
 
-    @classmethod
-    def of(cls, times: Floats, from_tail: Bools | None, weight: Floats | None = None) -> Point:
-        """Count where the times came from; subjects of weight zero are absent."""
-        present = slice(None) if weight is None else weight > 0
-        share: float | None = None
-        if from_tail is not None:
-            tails = from_tail[present]
-            share = float(np.mean(tails)) if tails.size else 0.0
-        return cls(times, share, int((times[present] < 0).sum()))
+    def tail_share(self, weight: Floats | None) -> float | None:
+        """Share of the subjects, by weight, whose time was read off a tail."""
+        if self.from_tail is None:
+            return None
+        if weight is None:
+            return float(np.mean(self.from_tail))
+        return float(np.sum(weight, where=self.from_tail) / weight.sum())
+
+    def negative(self, present: Bools | None) -> int:
+        """Number of times below zero."""
+        below = self.times < 0
+        return int(np.count_nonzero(below if present is None else below & present))
 
 
-def support(setting: Setting, from_tail: Bools | None, times: Floats) -> dict[str, Any]:
+def support(setting: Setting, point: Point) -> dict[str, Any]:
     """Count what the data do and do not cover."""
-    weight = setting.y.weight if setting.y.weighted else None
-    return shared_support(setting, Point.of(times, from_tail, weight))
-
-
-def shared_support(setting: Setting, point: Point) -> dict[str, Any]:
-    """`support` of predicted times that several methods share."""
     y, last = setting.y, setting.reference.last_time
     late = y.time > last
     if y.weighted:
@@ -347,6 +343,6 @@ def shared_support(setting: Setting, point: Point) -> dict[str, Any]:
         "reference_survival_at_end": setting.reference.last_survival,
         "censored_past_reference": int(np.count_nonzero(late & ~y.event)),
         "events_past_reference": int(np.count_nonzero(late & y.event)),
-        "tail_share": point.tail_share,
-        "negative_predictions": point.negative,
+        "tail_share": point.tail_share(average_weight(setting)),
+        "negative_predictions": point.negative(y.weight > 0 if y.weighted else None),
     }

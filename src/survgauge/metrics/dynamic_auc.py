@@ -203,7 +203,7 @@ def cumulative_dynamic_auc(
     support = setting.support()
     if isinstance(risk_or_curves, SurvivalCurves):
         scored = setting.asked[setting.supported]
-        support["past_curve"] = share_of_times(risk_or_curves, scored, frequency)
+        support["past_curve"] = share_of_times(risk_or_curves, scored, setting.mass)
     if np.isnan(mean):
         psi = None
     if psi is not None:

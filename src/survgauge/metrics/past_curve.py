@@ -194,7 +194,10 @@ def past_reads(problem: Problem, prediction: Any) -> tuple[PastReads, dict[str, 
 
     def look() -> PastReads:
         reads = PastReads()
-        reads.add(problem.y, prediction.curves, ends)
+        y = problem.y
+        if problem.sample_weight is not None:
+            y = y.reweighted(problem.mass)
+        reads.add(y, prediction.curves, ends)
         return reads
 
     known: WeakKeyDictionary[Any, PastReads] = problem.cached("past_curve", WeakKeyDictionary)

@@ -134,7 +134,7 @@ def _time_error(method: str, loss: str) -> Compute:
         setting, predicted = problem.setting, prediction.times
         n, tau = len(problem.y), problem.tau
         point = prediction.cached(
-            (rule.point, tau), lambda: Point.of(*predicted_times(predicted, n, rule.point, tau))
+            (rule.point, tau), lambda: Point(*predicted_times(predicted, n, rule.point, tau))
         )
         normalize = problem.options.get("normalize", "n")
         return errors_of(setting, point, predicted, (method,), rule, normalize)[method]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -52,8 +52,8 @@ class ICIResult:
     ici, e50, e90, emax : float
         Mean, median, 90 % quantile and maximum of ``|observed - predicted|`` over the subjects.
     predicted, observed : ndarray of shape (n,)
-        Probability of the event by the time: as predicted, and as smoothed from the outcomes
-        (NaN for subjects of weight zero).
+        Probability of the event by the time: as predicted, and as smoothed from the outcomes;
+        NaN for subjects of weight zero.
     curve_predicted, curve_observed : ndarray of shape (100,)
         The smooth calibration curve from the lowest to the highest prediction, for plotting.
     psi : ndarray of shape (n,)
@@ -81,9 +81,9 @@ class ICIResult:
     frequency: Floats | None
     convention: dict[str, Any]
     support: dict[str, Any]
-    _smooth: _Smooth
+    _smooth: _Smooth = field(repr=False)
     #: How `ici` varies; None without an event by the time.
-    law: SmoothGap | None = None
+    law: SmoothGap | None = field(default=None, repr=False)
 
     @property
     def expected_if_calibrated(self) -> float:
@@ -215,6 +215,7 @@ def integrated_calibration_index(
     del gap
     psi = _as_given(psi, rows, np.zeros(len(y)))
     observed = _as_given(observed, rows, np.full(len(y), np.nan))
+    predicted = np.where(y.weight > 0, 1.0 - s, np.nan) if y.weighted else 1.0 - s
     convention |= {
         "time": time,
         "smoother": "Cox model of the test outcomes on log(-log(1 - p))",
@@ -230,7 +231,7 @@ def integrated_calibration_index(
         "expected_if_calibrated": float("nan") if law is None else law.expected_if_calibrated,
     }
     return ICIResult(
-        ici, float(e50), float(e90), largest, np.subtract(1.0, s, out=s), observed, grid,
+        ici, float(e50), float(e90), largest, predicted, observed, grid,
         smooth.at(1 - grid), psi, y.weight if y.weighted else None, convention, support,
         smooth, law,
     )  # fmt: skip

@@ -26,7 +26,7 @@ from ._time_error import (
     predicted_times,
     refuse_empty,
     share_of,
-    shared_support,
+    support,
 )
 from ._time_error import TimeErrorDetails as TimeErrorDetails
 
@@ -154,8 +154,7 @@ def _question(
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
         predicted = absent_replaced(predicted, setting.y)
     times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, setting.tau)
-    weight = setting.y.weight if setting.y.weighted else None
-    return setting, Point.of(*times, weight), predicted
+    return setting, Point(*times), predicted
 
 
 def mean_error(
@@ -210,7 +209,7 @@ def errors_of(
     one_of("normalize", normalize, NORMALIZERS)
     average = average_weight(setting)
     rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
-    counts = shared_support(setting, point)
+    counts = support(setting, point)
     if not _divisible(setting, rule):
         made = ((m, METHODS[m](setting)) for m in methods)
         arguments = rule, point.times, average, normalize

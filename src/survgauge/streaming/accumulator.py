@@ -51,7 +51,9 @@ class Accumulator:
         self.seen: list[tuple[int, int]] = []
         self.past = (0, 0)
         self.kinds: dict[str, str] = {}
-        self.shares: dict[str, int] = {}
+        #: Weight of all subjects, and of those whose curve ends above one half.
+        self.weight = 0.0
+        self.shares: dict[str, float] = {}
         #: What metrics read past the models' curves.
         self.reads: dict[ModelName, PastReads] = {}
         self.sums: dict[str, SumCells] = {}
@@ -185,6 +187,7 @@ class Accumulator:
             self._mark([(chunk.start, chunk.start + len(y))])
         self.rows += len(y)
         self.subjects += y.count
+        self.weight += float(y.weight.sum())
         self.events += y.event_count
         self.outline.update(y, chunk.start)
         late = (y.time > self.plan.threshold) & (y.weight > 0)
@@ -192,8 +195,8 @@ class Accumulator:
         for name, prediction in chunk.predictions.items():
             self.kinds[name] = prediction.kind
             if prediction.curves is not None:
-                open_ended = int((~prediction.curves.reaches(0.5) & (y.weight > 0)).sum())
-                self.shares[name] = self.shares.get(name, 0) + open_ended
+                open_ended = float(y.weight[~prediction.curves.reaches(0.5)].sum())
+                self.shares[name] = self.shares.get(name, 0.0) + open_ended
         self._note_reads(chunk)
 
     def _note_reads(self, chunk: Chunk) -> None:
@@ -237,12 +240,13 @@ class Accumulator:
         self._mark(other.seen)
         self.rows += other.rows
         self.subjects += other.subjects
+        self.weight += other.weight
         self.events += other.events
         self.outline.merge(other.outline)
         self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]
         self.kinds |= other.kinds
         for name, number in other.shares.items():
-            self.shares[name] = self.shares.get(name, 0) + number
+            self.shares[name] = self.shares.get(name, 0.0) + number
         for model, reads in other.reads.items():
             self.reads.setdefault(model, PastReads()).merge(reads)
         for key, cells in other.sums.items():

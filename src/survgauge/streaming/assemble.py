@@ -280,7 +280,7 @@ def _tails(parts: Accumulator, confidence: float) -> list[EvaluationWarning]:
     held, given = parts.all_sums(HELD), parts.all_sums("mae_po")
     if held is None or given is None:
         return []
-    if max(parts.shares.values()) / parts.subjects <= TAIL_SHARE / 2:
+    if max(parts.shares.values()) / parts.weight <= TAIL_SHARE / 2:
         return []
     names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
     if BASELINE_NAME in held.models:  # a model takes its place

@@ -397,7 +397,7 @@ def _model_errors(
     rule, tau = LOSSES[loss], setting.tau
     try:
         times, tail = time_error.predicted_times(predicted, len(setting.y), rule.point, tau)
-        shared = time_error.support(setting, tail, times)
+        shared = time_error.support(setting, time_error.Point(times, tail))
     except SurvgaugeError as error:
         if strict and isinstance(error, InputError):
             raise
