@@ -207,7 +207,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "survgauge.preprocessing")
     monkeypatch.delitem(sys.modules, "survgauge.datasets.preprocessor")
     with pytest.raises(MissingExtraError, match=r"survgauge\[sklearn\]"):
-        import survgauge.preprocessing  # noqa: F401
+        importlib.import_module("survgauge.preprocessing").Preprocessor  # noqa: B018
 
 
 # --- properties -----------------------------------------------------------------------------------
