@@ -108,3 +108,17 @@ def test_warnings_that_test_subjects_who_count_alike_are_not_given_under_samplin
             predicted, (time[kept], event[kept]), sample_weight=weight, X_test=predicted[:, None],
             **options,
         )  # fmt: skip
+
+
+def test_a_group_that_ends_before_the_first_step_has_no_integrated_score():
+    # One time was doubled when steps were moved onto known times, and 0 / 0 leaked a warning.
+    grid, survival = short_curves(40.0)
+    time, group = TIME.copy(), np.repeat(["a", "b"], [N - 5, 5])
+    time[group == "b"] = 1e-6
+    found = sg.evaluate(
+        sg.SurvivalCurves(grid, survival), (time, EVENT), y_train=(TIME, EVENT), by=group,
+        metrics=["ibs"],
+    )  # fmt: skip
+    values = {row["group"]: row["value"] for row in found.rows()}
+    assert np.isnan(values["b"])
+    assert np.isfinite(values["a"])
