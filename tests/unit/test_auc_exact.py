@@ -128,3 +128,37 @@ def test_only_ratios_of_frequencies_matter(name):
     )
     assert part.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(part.psi, whole.psi, rtol=1e-9, atol=1e-13)
+
+
+def test_what_an_auc_says_of_its_weights():
+    found = sg.cumulative_dynamic_auc((TIME, EVENT), RISK, [4.0])
+    assert found.convention["g_ties"] == "events_first"
+    assert found.convention["g_source"] == "test"
+    assert found.convention["event_limit"] == "left"
+    plain = sg.cumulative_dynamic_auc((TIME, EVENT), RISK, [4.0], method="unweighted")
+    assert "g_source" not in plain.convention
+
+
+def test_absent_cases_do_not_count_in_the_support():
+    time, event = [1.0, 2.0, 3.0, 5.0], [1, 1, 1, 0]
+    for never in (0.0, 0.01):
+        found = sg.cumulative_dynamic_auc(
+            sg.Outcomes(time, event, [1.0, 0.0, 1.0, 1.0]),
+            [4.0, 3.0, 2.0, 1.0],
+            [4.0],
+            censoring=lambda t, side, never=never: np.where(t == 2, never, 0.5),
+        )
+        assert found.support["largest_weight"] == 2.0
+        assert found.support["notes"] == {}
+        assert found.support["cases"] == 2.0
+
+
+def test_a_time_without_cases_and_controls_is_left_out_for_the_first_reason():
+    found = sg.cumulative_dynamic_auc(
+        ([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1]),
+        [3.0, 2.0, 1.0, 0.0],
+        [1.5, 3.5],
+        censoring=lambda t, side: np.where(t < 2, 0.0, 1.0),
+        on_unsupported="nan",
+    )
+    assert found.support["notes"] == {"times left out: no cases": 1}

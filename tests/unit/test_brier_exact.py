@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics import _brier
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
@@ -105,3 +106,29 @@ def test_batches_whose_g_is_that_of_all_have_the_standard_error_of_the_whole(met
     [one], [two] = whole.rows(), stream.rows()
     assert two["value"] == pytest.approx(one["value"], rel=1e-10)
     assert two["stderr"] == pytest.approx(one["stderr"], rel=1e-7)
+
+
+@pytest.mark.parametrize("score", ["integrated_brier_score_details",
+                                   "integrated_binomial_log_likelihood_details"])  # fmt: skip
+def test_one_curve_for_all_by_parts_where_subjects_leave(score, monkeypatch):
+    """Administrative limits end the time at risk after the event as well."""
+    y = sg.Outcomes(TIME, EVENT, [1.0, 2.0, 1.0, 0.5, 0.0, 3.0])
+    limit = np.array([2.5, 2.0, 3.0, 6.0, 5.0, 6.0])
+    times = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 5.5])
+    options = {"method": "administrative", "censoring_times": limit}
+    monkeypatch.setattr(_brier, "_PART", 4)
+    one, many = (getattr(sg, score)(y, curves, times, **options) for curves in both(6))
+    assert one.value == pytest.approx(many.value, rel=1e-12)
+    np.testing.assert_allclose(one.psi, many.psi, rtol=1e-9, atol=1e-13)
+
+
+def test_curves_of_single_precision_are_scored_in_double_precision():
+    rng = np.random.default_rng(2)
+    grid = np.array([1.0, 2.0, 3.0, 4.0])
+    single = np.exp(-grid / rng.uniform(2, 9, (6, 1))).astype(np.float32)
+    y, scores = (TIME, EVENT), []
+    for values in (single, single.astype(np.float64)):
+        scores.append(sg.integrated_brier_score(y, sg.SurvivalCurves(grid, values), grid))
+        scores.append(sg.brier_score(y, sg.SurvivalCurves(grid, values), grid).values)
+    assert scores[0] == pytest.approx(scores[2], rel=1e-14)
+    np.testing.assert_allclose(scores[1], scores[3], rtol=1e-14)

@@ -173,3 +173,51 @@ def test_km_calibration_says_what_a_perfect_model_would_have():
     found = sg.km_calibration_details(y, curves)
     assert 0 < found.support["expected_if_calibrated"] < 1
     assert found.support["past_curves"] == 0.0
+
+
+def test_a_subject_of_hardly_any_weight_makes_no_group_of_its_own():
+    # The middle of the last block rounds to the end of the last group.
+    found = kernel.risk_groups(np.array([0.9, 0.1]), np.array([1.0, 1e-20]), 2)
+    assert [rows.tolist() for rows in found] == [[0, 1]]
+
+
+def test_which_law_a_distance_has():
+    rng = np.random.default_rng(3)
+
+    def law(events, censored):
+        n = events + censored
+        event = np.arange(n) < events
+        return kernel.uniform_distance(sg.Outcomes(np.ones(n), event), rng.uniform(0.1, 1, n)).law
+
+    assert law(100, 0) == kernel.EXACT
+    assert law(101, 0) == kernel.LIMIT
+    assert law(5, 0) == kernel.EXACT
+    assert law(9, 20) == kernel.DRAWN
+    assert law(10, 20) == kernel.LIMIT
+    assert law(9, 192) == kernel.LIMIT
+
+
+def test_the_limit_law_has_stephens_factor():
+    rng = np.random.default_rng(5)
+    n = 36
+    y = sg.Outcomes(np.ones(n), np.arange(n) % 3 > 0)
+    found = kernel.uniform_distance(y, rng.uniform(0.05, 1, n))
+    assert found.law == kernel.LIMIT
+    factor = 6 + 0.12 + 0.11 / 6
+    wanted = kernel.bridge_tail(factor * found.statistic, found.coverage)
+    assert 0.001 < wanted < 0.999
+    assert found.p_value == pytest.approx(wanted, rel=1e-12)
+
+
+def test_what_is_predicted_for_absent_subjects_may_be_unknown():
+    grid = [[0.0, 1.0, 9.0], [0.0, 1.0, 2.0], [0.0, 1.0, 9.0]]
+    curves = sg.SurvivalCurves(grid, [[1.0, 0.8, 0.5]] * 3, tail="nan")
+    time, event = [3.0, 4.0, 5.0], [1, 1, 0]
+    y = sg.Outcomes(time, event, [1.0, 0.0, 2.0])
+    found = inputs.survival_at(y, curves, 3.0, "survival")
+    assert found[[0, 2]] == pytest.approx([0.725, 0.725])
+    with pytest.raises(sg.UndefinedMetricError):
+        inputs.survival_at(sg.Outcomes(time, event), curves, 3.0, "survival")
+    assert inputs.own_survival(y, curves)[[0, 2]] == pytest.approx([0.725, 0.65])
+    with pytest.raises(sg.UndefinedMetricError):
+        inputs.own_survival(sg.Outcomes(time, event), curves)

@@ -95,6 +95,12 @@ def test_fields_of_one_calibration(method, peer):
     assert found.support["groups"] == 3
     assert found.support["events_by_time"] == 4
     assert found.support["groups_past_follow_up"] == 0
+    assert found.support["thin_groups"] == 0
+    names = {"gnd": "Greenwood's, of the observed rate", "dn": "binomial, of the mean prediction"}
+    names["uncensored"] = names["dn"]
+    if peer:
+        names = {"dn": names["gnd"], "uncensored": "binomial, of the observed rate"}
+    assert found.convention["variance"] == names[method]
 
 
 def test_peers_variance_of_zero_has_no_p_value():
@@ -173,3 +179,40 @@ def test_refusals_and_words():
         sg.one_calibration(past, s[:4], 4.0)
     with pytest.raises(sg.InputError, match="subject"):
         sg.one_calibration(y, [0.5, np.nan, 0.5, 0.5, 0.5], 3.0)
+
+
+def test_groups_with_fewer_than_three_expected_are_thin():
+    """n subjects who were all seen have the variance s (1 - s) / n."""
+    for s, n, thin in (
+        (0.75, 12, 0),  # exactly three events expected
+        (0.75, 11, 1),
+        (0.25, 12, 0),  # and three survivors
+        (0.25, 11, 1),
+        (0.5, 6, 0),
+        (0.5, 5, 1),
+    ):
+        expected, variance = np.array([s]), np.array([s * (1 - s) / n])
+        found = grouped.StoppedRates(expected, expected, variance, np.zeros(1))
+        assert found.thin() == thin, (s, n)
+    closed = grouped.StoppedRates(np.ones(1), np.ones(1), np.zeros(1), np.zeros(1))
+    assert closed.thin() == 0
+
+
+@pytest.mark.parametrize(
+    ("n", "groups"),
+    [(50, 10), (49, 8), (40, 8), (39, 6), (30, 6), (25, 5), (20, 4), (15, 3), (10, 2), (5, 1)],
+)
+def test_there_are_as_many_groups_as_leave_three_events_in_each(n, groups):
+    """All predictions are next to 1/2, and every event is at 1.
+
+    Lambda then rises there by log 2 with m at risk: the variance is log(2) / (4 m), which m / log 2
+    uncensored subjects have too. Half of these are three or more from m = 5 on.
+    """
+    s = 0.5 + 1e-9 * np.arange(n)
+    y = (np.where(np.arange(n) % 2, 1.0, 9.0), np.ones(n))
+    found = sg.one_calibration(y, s, 5.0)
+    assert found.convention["groups"] == groups
+    assert found.support["groups"] == groups
+    assert found.support["thin_groups"] == 0
+    few = sg.one_calibration(y, s, 5.0, groups=n // 4 + 1)
+    assert few.support["thin_groups"] > 0

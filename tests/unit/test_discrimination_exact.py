@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics._pairs import pair_counts
+from survgauge.metrics._tally import tally_counts
 from survgauge.metrics.discrimination import STRETCHES, _stretches, _twelve_digits
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
@@ -188,3 +190,25 @@ def test_pycox_holds_the_first_and_the_last_value():
                 ahead += at(i, TIME[i]) < at(j, TIME[i])
     assert 0 < ahead < total
     assert found.value == pytest.approx(ahead / total)
+
+
+def test_a_tally_keeps_the_anchors_parts_only_if_asked():
+    counts = pair_counts(TIME, EVENT, np.array([6.0, 3.0, 4.0, 5.0, 1.0, 2.0]))
+    assert tally_counts(counts, "risk").anchored is None
+    assert tally_counts(counts, "risk", anchored=True).anchored.shape == (2, 6)
+
+
+@pytest.mark.parametrize("tail", ["linear", "exponential", "hold"])
+@pytest.mark.parametrize("interpolation", ["linear", "step"])
+def test_events_past_the_curves_are_compared_on_the_tails(tail, interpolation):
+    survival = np.array([[1, 0.5], [1, 0.7], [1, 0.6], [1, 0.4], [1, 0.55], [1, 0.4]])
+    curves = sg.SurvivalCurves([0.0, 2.5], survival, interpolation, tail)
+    right = wrong = level = 0
+    for i in np.flatnonzero(EVENT):
+        at = curves.at(TIME[i])
+        for k in np.flatnonzero(TIME[i] < TIME):
+            right, wrong, level = (
+                right + (at[i] < at[k]), wrong + (at[i] > at[k]), level + (at[i] == at[k])
+            )  # fmt: skip
+    found = sg.concordance_td((TIME, EVENT), curves)
+    assert found == pytest.approx((right + level / 2) / (right + wrong + level))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from survgauge._random import stream
-from survgauge.metrics._distance_intervals import SmoothGap, SquaredGap
+from survgauge.metrics._distance_intervals import SmoothGap, SquaredGap, inverted
 
 GAP = np.array([0.3, -0.1, 0.2])
 COVARIANCE = np.array([[0.02, 0.005, 0.0], [0.005, 0.01, -0.002], [0.0, -0.002, 0.03]])
@@ -200,3 +200,26 @@ def test_limits_of_a_smooth_gap_are_those_of_a_search(share):
         else:
             assert refuted(size * (1 - 1e-3)) != refuted(size * (1 + 1e-3))
     assert low <= value <= high
+
+
+def test_a_rest_without_mean_or_variance_is_a_number():
+    normal = stats.norm.ppf((np.arange(400) + 0.5) / 400)
+    for mean, variance in ((0.0, 0.01), (0.02, 0.0)):
+        law = SquaredGap(0.05, 0.01, mean, variance)
+        for size in (0.0, 0.1, 0.3):
+            left = 0.05 - (size + 0.1 * normal) ** 2
+            assert law._below(size) == (left >= mean).mean()
+
+
+def test_sizes_that_are_just_not_refuted_belong_to_the_interval():
+    # A distance as large as this has the probability 1/4 with no gap, or with sizes from 1 to 2.
+    low, high = inverted(lambda size: 0.25, lambda size: 1.0 if size < 3 else 0.0, 1.0, 0.5)
+    assert low == 0.0
+    assert high == pytest.approx(3.0, abs=HALVED)
+    low, _ = inverted(
+        lambda size: 0.0 if size < 1 else 0.25 if size < 2 else 1.0,
+        lambda size: 1.0 if size < 3 else 0.0,
+        1.5,
+        0.5,
+    )
+    assert low == pytest.approx(1.0, abs=HALVED)

@@ -123,3 +123,21 @@ def test_standard_error_of_ten_defined_replicates():
     holes = np.concatenate((known, [np.nan, np.inf]))
     assert inference.bootstrap_stderr(holes) == pytest.approx(np.sqrt(110 / 12))
     assert np.isnan(inference.bootstrap_stderr(np.concatenate((known[:9], [np.nan]))))
+
+
+def test_a_value_as_close_to_one_as_rounding_gets_is_at_the_edge():
+    for value in (inference.ROUNDING, 1 - inference.ROUNDING):
+        assert inference.interval(value, 0.1, 0.95, "logit", size=8).scale == "edge"
+    for value in (2 * inference.ROUNDING, 1 - 2 * inference.ROUNDING):
+        assert inference.interval(value, 0.1, 0.95, "logit", size=8).scale == "logit"
+
+
+def test_words_next_to_a_bound_give_the_number_on_their_side():
+    bounds = inference._poisson_table()[0]
+    inner = bounds[:16]  # the last bounds are the largest word itself
+    below = inference._poisson_one(inner - np.uint64(1))
+    at = inference._poisson_one(inner)
+    np.testing.assert_array_equal(below, bounds.searchsorted(inner - np.uint64(1), "right"))
+    np.testing.assert_array_equal(at, bounds.searchsorted(inner, "right"))
+    np.testing.assert_array_equal(below[:5], np.arange(5))
+    np.testing.assert_array_equal(at[:5], np.arange(1, 6))

@@ -27,3 +27,12 @@ def test_mean_weight(t):
     late = CensoringWeights(y, None, g, CONVENTIONS["survgauge"]).mean_weight(t, mass)
     last = 1 / 0.8 / (2 / 3)
     assert late == pytest.approx(last if t in (None, 4.0) else 1 / 0.8)
+
+
+def test_somebody_who_is_observed_where_g_is_zero_has_no_weight():
+    y = sg.Outcomes([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    weights = CensoringWeights(
+        y, None, lambda t, side: np.where(t < 1.5, 0.5, 0.0), CONVENTIONS["survgauge"]
+    )
+    # At 2 only the event at 1 counts, as two subjects.
+    assert weights.mean_weight(2.0) == pytest.approx(2 / 4)

@@ -9,6 +9,7 @@ import pytest
 
 import survgauge as sg
 from survgauge._random import stream
+from survgauge.metrics import smooth_calibration
 from survgauge.metrics.details import Clusters, freedom
 
 TIME = np.array([9.0, 4.0, 8.0, 6.0, 7.0, 3.0, 2.0, 1.0, 5.0, 4.0])
@@ -176,3 +177,30 @@ def test_knots_that_fall_together_make_a_line():
     assert found.convention["knots"] == []
     spread = sg.integrated_calibration_index(y, np.linspace(0.2, 0.8, 24), 12.0)
     assert spread.convention["terms"] == "spline"
+
+
+def test_a_replicate_of_the_subjects_themselves_has_their_index():
+    found = sg.integrated_calibration_index((TIME, EVENT), SURVIVAL, 4.5)
+    assert found.resampled(np.ones(10)) == pytest.approx(found.ici, rel=1e-12)
+    again = sg.integrated_calibration_index(sg.Outcomes(TIME, EVENT, WEIGHT), SURVIVAL, 4.5)
+    assert again.resampled(WEIGHT) == pytest.approx(again.ici, rel=1e-12)
+
+
+def test_a_curve_that_is_read_past_its_end_is_counted():
+    curves = sg.SurvivalCurves([0.0, 4.0], np.column_stack((np.ones(10), SURVIVAL)))
+    found = sg.integrated_calibration_index((TIME, EVENT), curves, 4.5)
+    assert found.support["past_curve"] == sg.one_calibration(
+        (TIME, EVENT), curves, 4.5
+    ).support["past_curve"]  # fmt: skip
+
+
+def test_events_in_the_order_of_their_predictions_identify_no_slope():
+    with pytest.raises(sg.UndefinedMetricError, match="is not identified by these outcomes"):
+        sg.integrated_calibration_index((np.arange(1.0, 9.0), [1] * 8), np.arange(1, 9) / 10, 5.0)
+
+
+def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
+    monkeypatch.setattr(smooth_calibration, "_PART", 2)
+    x = np.array([0.1, 0.1, 0.2, 0.3])
+    assert smooth_calibration._different(x, 3)
+    assert not smooth_calibration._different(x, 4)

@@ -191,3 +191,31 @@ def test_survival_past_the_reference_follows_the_tail():
     found = surrogate_times(y, y_train=train, method="margin", tail="exponential")
     np.testing.assert_allclose(found.weight[:3], 1 - np.exp(-hazard * np.array([4.0, 6.0, 8.0])))
     np.testing.assert_allclose(found.time[:3], np.array([4.0, 6.0, 8.0]) + 1 / hazard)
+
+
+def test_g_of_sampled_subjects_is_weighed_as_they_are():
+    mass = np.array([1.0, 3.0, 0.5, 1.0, 2.0, 4.0, 1.0])
+    found = make_setting((TIME, EVENT), sample_weight=mass).observable
+    own = sg.KaplanMeier.fit_censoring(sg.Outcomes(TIME, EVENT, mass))
+    np.testing.assert_array_equal(found, own.at(TIME[EVENT], side="left"))
+    plain = make_setting((TIME, EVENT)).observable
+    assert (found != plain).any()
+
+
+def test_g_is_read_just_before_an_event():
+    # Somebody is censored at 3, where an event is.
+    given = sg.KaplanMeier.fit_censoring(([1.0, 3.0, 5.0], [1, 0, 1]))
+    before = given.at(TIME[EVENT], side="left")
+    assert (before != given.at(TIME[EVENT], side="right")).any()
+    y = sg.Outcomes(TIME, EVENT)
+    whole = replace(make_setting(y), censoring=WholeG(given))
+    np.testing.assert_array_equal(whole.observable, before)
+    for censoring in (given, lambda t, side: given.at(t, side=side)):
+        np.testing.assert_array_equal(make_setting(y, censoring=censoring).observable, before)
+
+
+def test_known_event_times_may_be_small():
+    setting = make_setting((TIME, EVENT), true_time=np.zeros(7))
+    np.testing.assert_array_equal(METHODS["true"](setting).time, np.zeros(7))
+    with pytest.raises(sg.InputError, match="true_time"):
+        make_setting((TIME, EVENT), true_time=np.full(7, -0.5))

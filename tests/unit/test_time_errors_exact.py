@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import survgauge as sg
+from survgauge.losses import LOSSES
+from survgauge.reference import Reference
+from survgauge.residual import ResidualLaw
 
 
 def test_a_censored_subject_at_zero_counts_whether_or_not_others_are_lost():
@@ -93,3 +98,50 @@ def test_lost_subjects_are_counted_with_the_reason():
     unseen = sg.time_error_details(y, [1.0, 3.0], **options)
     assert unseen.support["notes"] == {"excluded: events with G(t-) = 0": 1}
     assert unseen.value == 1.0  # the other error, 2, over both subjects: who weighs nothing counts
+
+
+FUNCTIONS = {
+    "1": np.ones_like,
+    "t": lambda t: t,
+    "t2": np.square,
+    "1/t": lambda t: 1 / t,
+    "log t": np.log,
+}
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_the_terms_of_a_loss_add_up_to_it(name):
+    rule = LOSSES[name]
+    t, p = np.meshgrid([0.25, 1.0, 3.0, 7.5], [0.5, 2.0, 3.0])
+    total = sum(FUNCTIONS[f](t) * g(p) for f, g in rule.terms)
+    wanted = rule.of(t, p)
+    np.testing.assert_allclose(np.sign(t - p) * total if rule.signed else total, wanted, rtol=1e-14)
+    np.testing.assert_array_equal(rule.defined(t, p), np.ones(t.shape, dtype=bool))
+
+
+@pytest.mark.parametrize("tau", [None, 9.0])
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_expected_losses_under_an_exponential_tail_are_integrals(name, tau):
+    """Half of the mass lies past 4, where the tail keeps the hazard log(2) / 4."""
+    ref = Reference.of(([1.0, 2.0, 4.0, 4.0], [1, 1, 0, 0])).restricted(tau)
+    rule, hazard = LOSSES[name], math.log(2) / 4
+
+    def of(t, p):
+        return float(rule.of(np.array([t]), np.array([p]))[0])
+
+    law, stop = ResidualLaw(ref, "exponential"), np.inf if tau is None else tau
+    for c, p in ((0.5, 3.0), (1.5, 1.75), (2.5, 6.0), (5.0, 5.5), (4.5, 12.0)):
+        parts = [(of(t, p), 0.25) for t in (1.0, 2.0) if t > c]
+        start = max(c, 4.0)
+        edges = [start, p, stop] if start < p < stop else [start, stop]
+        for a, b in itertools.pairwise(edges):
+            loss, _ = quad(lambda t, p=p: of(t, p) * hazard * math.exp(-hazard * t), a, b)
+            mass = math.exp(-hazard * a) - math.exp(-hazard * b)
+            parts.append((loss / mass, mass))
+        if tau is not None:
+            parts.append((of(tau, p), math.exp(-hazard * tau)))
+        losses, masses = np.array(parts).T
+        wanted = np.average(losses, weights=masses)
+        j = np.searchsorted(ref.event_times, [c], "right")
+        found = law.expected(rule, np.array([c]), np.array([p]), j)
+        assert found[0] == pytest.approx(wanted, rel=1e-7), (c, p)

@@ -172,7 +172,7 @@ def _one_curve_for_all(
 ) -> Sums:
     """Where all subjects have the same curve two losses a time suffice: O(n + K)."""
     size, n = scheme.times.size, scheme.mass.size
-    parts = [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
+    parts = [slice(start, start + _PART) for start in range(0, n, _PART)]
     # Mass and number of those event-free, and of those with the event, at each time.
     mass, number = np.zeros((2, size + 1)), np.zeros((2, size + 1))
     for rows in parts:

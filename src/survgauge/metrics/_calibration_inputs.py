@@ -24,8 +24,7 @@ CERTAIN = 1e-10
 def own_survival(y: Outcomes, curves: Any) -> Floats:
     """S_i(t_i), each subject's predicted probability of surviving its own observed time."""
     s = check_curves(curves, y).at_own(y.time)
-    # Of subjects of weight zero nothing is asked.
-    refuse_unknown(np.where(y.weight > 0, s, 0.0) if y.weighted else s, "their own time")
+    refuse_unknown(s, "their own time")
     return s
 
 
@@ -34,7 +33,7 @@ def survival_at(y: Outcomes, predicted: Any, time: Any, probability: str) -> Flo
     one_of("probability", probability, PROBABILITIES)
     if isinstance(predicted, SurvivalCurves):
         s = check_curves(predicted, y).at(checked_time(time))
-        refuse_unknown(np.where(y.weight > 0, s, 0.0) if y.weighted else s, f"time {time}")
+        refuse_unknown(s, f"time {time}")
         return s
     if not is_flat(predicted):
         raise InputError(
