@@ -112,7 +112,7 @@ def test_batches_whose_g_is_that_of_all_have_the_standard_error_of_the_whole(met
                                    "integrated_binomial_log_likelihood_details"])  # fmt: skip
 def test_one_curve_for_all_by_parts_where_subjects_leave(score, monkeypatch):
     """Administrative limits end the time at risk after the event as well."""
-    y = sg.Outcomes(TIME, EVENT, [1.0, 2.0, 1.0, 0.5, 0.0, 3.0])
+    y = sg.Outcomes(TIME, EVENT, [1.0, 2.0, 1.0, 0.5, 0.25, 3.0])
     limit = np.array([2.5, 2.0, 3.0, 6.0, 5.0, 6.0])
     times = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 5.5])
     options = {"method": "administrative", "censoring_times": limit}

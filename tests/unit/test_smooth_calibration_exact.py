@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import survgauge as sg
 from survgauge._random import stream
@@ -180,9 +181,10 @@ def test_knots_that_fall_together_make_a_line():
 
 
 def test_a_replicate_of_the_subjects_themselves_has_their_index():
-    found = sg.integrated_calibration_index((TIME, EVENT), SURVIVAL, 4.5)
+    found = sg.integrated_calibration_index((TIME, EVENT), SURVIVAL, 1.5)
+    assert found._smooth.hazard < 0.5
     assert found.resampled(np.ones(10)) == pytest.approx(found.ici, rel=1e-12)
-    again = sg.integrated_calibration_index(sg.Outcomes(TIME, EVENT, WEIGHT), SURVIVAL, 4.5)
+    again = sg.integrated_calibration_index(sg.Outcomes(TIME, EVENT, WEIGHT), SURVIVAL, 1.5)
     assert again.resampled(WEIGHT) == pytest.approx(again.ici, rel=1e-12)
 
 
@@ -204,3 +206,21 @@ def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
     x = np.array([0.1, 0.1, 0.2, 0.3])
     assert smooth_calibration._different(x, 3)
     assert not smooth_calibration._different(x, 4)
+
+
+def test_a_line_is_fitted_where_outcomes_identify_no_spline():
+    time = np.array([4.0, 2.0, 6.0, 1.0, 5.0, 3.0])
+    s = np.array([0.75, 0.45, 0.8, 0.15, 0.85, 0.65])
+    found = sg.integrated_calibration_index((time, [1] * 6), s, 5.0)
+    assert found.convention["terms"] == "line"
+    assert found.convention["knots"] == []
+    x = np.log(-np.log(s))
+    at_risk = time <= time[:, None]  # rows: who; columns: at the time of whom
+
+    def loss(slope):
+        return np.sum(np.log(np.exp(slope * x) @ at_risk) - slope * x)
+
+    relative = np.exp(minimize_scalar(loss, bounds=(0, 50), method="bounded").x * x)
+    hazard = np.sum(1 / (relative @ at_risk)[time <= 5])
+    wanted = np.mean(np.abs(1 - np.exp(-hazard * relative) - (1 - s)))
+    assert found.ici == pytest.approx(wanted, rel=1e-4)
