@@ -55,10 +55,14 @@ class Case:
 
     def reference(self):
         """Reference set for the loops, absent subjects left out."""
-        if self.train is None:
-            rows = zip(self.rows(), self.mass(), strict=True)
-            return [row for row, m in rows if m > 0]
-        return [row for row in self.train if row[2] > 0]
+        known = self.rows() if self.train is None else self.train
+        return [row for row in known if row[2] > 0]
+
+    def sampled_reference(self):
+        """Reference set where sampling weights are given: subjects whose is 0 are absent."""
+        if self.train is not None:
+            return self.reference()
+        return [row for row, m in zip(self.rows(), self.mass(), strict=True) if m > 0]
 
     def sampled(self):
         """Subjects with their mass, by which G is estimated; absent ones left out."""

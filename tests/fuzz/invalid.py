@@ -87,7 +87,8 @@ def _broken(rng, name, value, n):
         bad = rng.choice(BAD_NUMBERS)
         return ([bad] if name == "times" else bad), (name,)
     if name in ("bins", "groups"):
-        return rng.choice((0, -1, 2.5, "x", None)), (name,)
+        wrong = (0, -1, 2.5, "x") if name == "groups" else (0, -1, 2.5, "x", None)
+        return rng.choice(wrong), (name,)
     if name == "level":
         return rng.choice((0.0, 1.0, -1.0, math.nan)), (name,)
     return "nonsense", (name,)

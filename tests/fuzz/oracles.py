@@ -180,7 +180,7 @@ def time_error(
     true_time=None,
 ):
     """Value of a time error, and how large its parts are; all methods but `expected`."""
-    y, ref = restrict(case.rows(), tau), restrict(case.reference(), tau)
+    y, ref = restrict(case.rows(), tau), restrict(case.sampled_reference(), tau)
     in_sample, stop = case.train is None, math.inf if tau is None else tau
     last = max(t for t, _, _ in ref)
     scale = tau or last
@@ -339,7 +339,7 @@ def concordance(rows, ahead, mass, unit, anchor, weight, ties):
                 if anchor[i] and anchor[j] and rows[i][0] == rows[j][0]:
                     copies = mass[i] * mass[j]
                     if i == j:  # other copies of the same row
-                        copies = mass[i] * (mass[i] - unit[i])
+                        copies = mass[i] * max(mass[i] - unit[i], 0.0)
                     good += 0.25 * weight[i] * copies
                     total += 0.5 * weight[i] * copies
     return good / total if total > 0 else UNDEFINED

@@ -163,7 +163,8 @@ def tally_events(
     """Count 1/2 for every pair of anchors at one time.
 
     A pair of weights w_i w_j counts (a_i + a_j)/2 of that. `unit` is what one copy of a row weighs:
-    a row of frequency f and weight w = f unit is f subjects, which pair with each other too.
+    a row of frequency f and weight w = f unit is f subjects, which pair with each other too (none
+    where f is below 1).
 
     Examples
     --------
@@ -174,7 +175,8 @@ def tally_events(
     n = time.size
     w = np.where(anchor, 1.0 if weight is None else weight, 0.0)
     a = np.ones(n) if a is None else np.where(anchor, a, 0.0)
-    own = np.ones(n) if unit is None else unit
+    # Less than one copy has no other to pair with.
+    own = np.minimum(1.0 if unit is None else unit, w)
     moment = np.unique(time, return_inverse=True)[1]
     mass, pull = np.bincount(moment, w)[moment], np.bincount(moment, a * w)[moment]
     total = w * ((a * mass + pull) / 2 - a * own)
