@@ -156,14 +156,14 @@ def many_methods(case, rng, call):
             same(f"time_errors {method}", together[method].value, single[method], 1e-12)
     if loss in ("absolute", "squared") and tail == "hold":
         expected, size = _expected_loss(case, loss, tau)
-        if not any(e for _, e, _ in oracles.restrict(case.sampled_reference(), tau)):
+        if not any(e for _, e, _ in oracles.restrict(case.reference(), tau)):
             expected = UNDEFINED
         same("expected", single["expected"], expected, LOOSE, size)
 
 
 def _expected_loss(case, loss, tau):
     """Mean of E[loss(T, p) | T > c], T at the jumps of Kaplan-Meier and (hold) its last time."""
-    y, ref = oracles.restrict(case.rows(), tau), oracles.restrict(case.sampled_reference(), tau)
+    y, ref = oracles.restrict(case.rows(), tau), oracles.restrict(case.reference(), tau)
     last, before, atoms = max(t for t, _, _ in ref), 1.0, []
     for u, s in oracles.km_steps(ref):
         atoms.append((u, before - s))
