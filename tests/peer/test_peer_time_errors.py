@@ -62,7 +62,7 @@ def theirs(test, predicted, train, method, weighted, error="mae"):
 
 
 def ours(test, predicted, train, method, weighted, error="mae", **options):
-    options = {"area": "trapezoid", "normalize": "events", **options}
+    options = {"area": "trapezoid", "normalize": "events", "censoring": "train", **options}
     metric = getattr(sg, error)
     return metric(test, predicted, y_train=train, method=method, weighted=weighted, **options)
 
@@ -182,7 +182,9 @@ def test_ipcw_d_where_the_reference_ends_censored():
     train, test = ([1, 2, 3, 4], [1, 0, 1, 0]), ([1.0, 3.0, 5.0, 1.0], [1, 1, 1, 0])
     with pytest.raises(ValueError, match="finite and positive"):
         theirs(test, [0.0] * 4, train, "IPCW-D", True)
-    details = sg.time_error_details(test, [0.0] * 4, y_train=train, method="ipcw_d")
+    details = sg.time_error_details(
+        test, [0.0] * 4, y_train=train, method="ipcw_d", censoring="train"
+    )
     assert details.support["notes"] == {"excluded: events with G(t-) = 0": 1}
 
 
