@@ -13,6 +13,7 @@ from ._writing import check_outputs, write_atomically
 from .errors import InputError
 from .files import (
     PARQUET,
+    Table,
     interpolations,
     is_column,
     read_features,
@@ -132,7 +133,7 @@ def _add_stream_arguments(command: Any) -> None:
 
 def _wants_stream(args: argparse.Namespace) -> bool:
     """Whether the arguments ask for a stream: otherwise files are read whole, as ever."""
-    if args.engine or args.memory or args.workers or args.grid or args.weight_column:
+    if args.engine or args.memory or args.workers or args.grid:
         return True
     if not Path(args.test).is_file():
         return Path(args.test).is_dir() or any(mark in args.test for mark in "*?[")
@@ -156,8 +157,12 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
     from .evaluation import evaluate
 
     columns = {"time": args.time_column, "event": args.event_column}
-    test = read_outcomes(args.test, **columns)
-    train = None if args.train is None else read_outcomes(args.train, **columns)
+    test = read_outcomes(args.test, **columns, weight=args.weight_column)
+    train = None
+    if args.train is not None:
+        weighted = args.weight_column in Table(args.train).names
+        weight = args.weight_column if weighted else None
+        train = read_outcomes(args.train, **columns, weight=weight)
     predictions = {}
     rules = interpolations(args.pred, args.interpolation)
     for item in args.pred:
@@ -209,8 +214,6 @@ def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
 
 
 def _groups(path: str, column: str) -> Any:
-    from .files import Table
-
     return Table(path).labels(column)
 
 

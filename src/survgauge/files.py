@@ -98,13 +98,16 @@ class Table:
         return self._places[name]
 
 
-def read_outcomes(path: str | Path, time: str = "time", event: str = "event") -> Outcomes:
-    """Read outcomes from a CSV or Parquet file with columns `time` and `event`."""
+def read_outcomes(
+    path: str | Path, time: str = "time", event: str = "event", weight: str | None = None
+) -> Outcomes:
+    """Read outcomes from a CSV or Parquet file with columns `time`, `event` and maybe `weight`."""
     table = Table(path)
     if len(table) == 0:
         raise InputError(f"{table.path}: no rows; at least one subject is needed")
     try:
-        return Outcomes(table.numbers(time), table.flags(event))
+        frequency = None if weight is None else table.numbers(weight)
+        return Outcomes(table.numbers(time), table.flags(event), frequency)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error

@@ -189,3 +189,23 @@ def test_module_and_version_and_metrics():
     assert "mae_po" in listed
     wrong = subprocess.run([*run, "evaluate"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
+
+
+def test_an_option_given_twice_is_refused(files, capsys):
+    assert evaluate(files, "--unit", "days", "--unit", "weeks") == 2
+    assert "--unit is given twice" in capsys.readouterr().err
+
+
+def test_frequencies_of_plain_files(files, capsys):
+    rows = files["rows"][40:]
+    weight = 1 + np.arange(40) % 3
+    path = files["folder"] / "weighted.csv"
+    table = np.column_stack([rows, weight])
+    np.savetxt(path, table, delimiter=",", header="time,event,w", comments="", fmt="%.17g")
+    words = ["evaluate", "--test", str(path), "--train", files["train"], "--metrics", "harrell",
+             "--pred", f"lr={files['times']}", "--weight-column", "w", "--json", "-"]  # fmt: skip
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)["metrics"][0]["value"]
+    y = sg.Outcomes(rows[:, 0], rows[:, 1], weight)
+    predicted = np.loadtxt(files["times"], skiprows=1)
+    assert found == pytest.approx(sg.concordance_index(y, -predicted), rel=1e-12)
