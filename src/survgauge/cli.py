@@ -26,24 +26,8 @@ _COMMANDS = (
 )
 
 
-class _Once(argparse.Action):
-    """Keep one value: a second one would take the place of the first without a word."""
-
-    def __call__(
-        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
-    ) -> None:
-        if self.option_strings and getattr(namespace, self.dest) is not self.default:
-            parser.error(f"{option_string} is given twice")
-        setattr(namespace, self.dest, values)
-
-
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, like every other error, instead of printing the usage."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.register("action", None, _Once)
-        self.register("action", "store", _Once)
 
     def error(self, message: str) -> NoReturn:
         """Raise what `main` prints."""

@@ -22,6 +22,17 @@ from .files import (
 )
 
 
+class _Once(argparse.Action):
+    """Keep one value: who gives two wants both, and the second would take the first one's place."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
+    ) -> None:
+        if self.option_strings and getattr(namespace, self.dest) is not self.default:
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest, values)
+
+
 def add_commands(commands: Any) -> None:
     """Register the commands of this module."""
     command = commands.add_parser(
@@ -46,7 +57,9 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--no-intervals", action="store_true", help="values only")
     command.add_argument("--tau", type=float, help="horizon of the time errors")
     command.add_argument("--time", type=float, help="time of Brier, AUC, 1-calibration and ICI")
-    command.add_argument("--by", metavar="COLUMN", help="column of --test: evaluate its groups")
+    command.add_argument(
+        "--by", metavar="COLUMN", action=_Once, help="column of --test: evaluate its groups"
+    )
     command.add_argument(
         "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
     )

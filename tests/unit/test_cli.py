@@ -191,9 +191,9 @@ def test_module_and_version_and_metrics():
     assert wrong.returncode == 2
 
 
-def test_an_option_given_twice_is_refused(files, capsys):
-    assert evaluate(files, "--unit", "days", "--unit", "weeks") == 2
-    assert "--unit is given twice" in capsys.readouterr().err
+def test_groups_by_two_columns_are_refused(files, capsys):
+    assert evaluate(files, "--by", "hospital", "--by", "sex") == 2
+    assert "--by is given twice" in capsys.readouterr().err
 
 
 def test_frequencies_of_plain_files(files, capsys):
