@@ -251,7 +251,7 @@ def grouped_calibration(case, rng, call):
     ]
     statistic = 0.0
     for k, (low, high) in enumerate(found.edges.tolist()):
-        members = [row for row in rows if low - 1e-12 <= row[3] <= high + 1e-12]
+        members = [row for row in rows if low <= row[3] <= high]
         size = math.fsum(w for _, _, w, _ in members)
         expected = math.fsum(w * p for _, _, w, p in members) / size
         steps = oracles.km_steps([(t, e, w) for t, e, w, _ in members])
