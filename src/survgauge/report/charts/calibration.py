@@ -37,7 +37,7 @@ def d_calibration(ev: Any, colour: dict[str, int]) -> Spec:
         "x": {"label": "Predicted probability at the own time", "categories": names},
         "y": {"label": "Share of subjects"},
         "layers": layers,
-        "note": f"Test of equal shares: {told}.",
+        "note": f"Kolmogorov-Smirnov test of the probabilities: {told}.",
     }
     caption = "Calibrated curves put the same share of subjects into every bin."
     return figure("d-calibration", "D-calibration", [spec], caption=caption, wide=True)
