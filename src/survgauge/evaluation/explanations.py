@@ -48,7 +48,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     "follow-up-differs": Explanation(
         "caution",
         "training and test subjects were followed for different lengths of time (log-rank test of "
-        "the censoring times below 0.001, mean follow-up 10 % apart)",
+        "the censoring times below 0.001, mean follow-up 10 % apart); not tested under "
+        "`sample_weight`",
         "give a `tau` inside both follow-ups, and look at `mae_ipcw_d`",
     ),
     "dependent-censoring": Explanation(
