@@ -215,7 +215,9 @@ def integrated_calibration_index(
     del gap
     psi = _as_given(psi, rows, np.zeros(len(y)))
     observed = _as_given(observed, rows, np.full(len(y), np.nan))
-    predicted = np.where(y.weight > 0, 1.0 - s, np.nan) if y.weighted else 1.0 - s
+    predicted = np.subtract(1.0, s, out=s)
+    if y.weighted:
+        predicted[y.weight == 0] = np.nan
     convention |= {
         "time": time,
         "smoother": "Cox model of the test outcomes on log(-log(1 - p))",
