@@ -233,9 +233,7 @@ def evaluate(
 
 
 def _known_g(problem: Problem) -> KaplanMeier | None:
-    """G of the test subjects, if the metrics weight by it or subjects have sampling weights."""
-    if problem.sample_weight is not None:
-        return KaplanMeier.fit_censoring(problem.y.reweighted(problem.mass))
+    """G of the test subjects, if the metrics weight by it."""
     ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
     return problem.weights.km if ours else None
 

@@ -95,7 +95,7 @@ class UniformDistance:
 
 
 EXACT = "Kolmogorov's distribution for so many subjects, exact"
-DRAWN = f"the larger of {DRAWS} samples drawn with the censoring found, and none"
+DRAWN = f"the larger of the law of {DRAWS} drawn samples with the censoring found and the exact law"
 LIMIT = "Brownian bridge up to bridge_time, Stephens' factor"
 
 #: Above this many subjects probabilities count to the nearest 2^-18, which moves the distance by
