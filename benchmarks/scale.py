@@ -67,7 +67,7 @@ def generate(folder: Path, rows: int, train: int) -> None:
 def measure(folder: Path, work: str, workers: int, memory: str | None) -> dict:
     """Run one work in this process."""
     import survgauge as sg
-    from survgauge.streaming.call import reference_of
+    from survgauge.sources.call import reference_of
 
     reference = reference_of(str(folder / "train.parquet"))
     options = {"baseline": False} if "without" in work else {}
@@ -104,7 +104,7 @@ def measure(folder: Path, work: str, workers: int, memory: str | None) -> dict:
 
 
 def read_only(folder: Path) -> int:
-    from survgauge.streaming.parquet import ParquetSource
+    from survgauge.sources.parquet import ParquetSource
 
     rows = 0
     for item in ParquetSource(folder).items(None):

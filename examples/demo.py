@@ -14,7 +14,7 @@ import pandas as pd
 from lifelines import CoxPHFitter, KaplanMeierFitter, WeibullAFTFitter
 from lifelines.datasets import load_gbsg2
 
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 
 def split(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

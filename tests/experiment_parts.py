@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from survgauge.metrics.details import Details
-from survgauge.metrics.time_errors import time_error_details
+from survgauge.metrics.time.time_errors import time_error_details
 
 
 class Constant:

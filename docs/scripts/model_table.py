@@ -29,7 +29,7 @@ import numpy as np
 
 from survgauge.censoring import semisynthetic
 from survgauge.datasets import load
-from survgauge.metrics.mean_errors import mae
+from survgauge.metrics.time.mean_errors import mae
 from survgauge.models import available, build
 from survgauge.scorers import SurvivalKFold
 

@@ -5,13 +5,14 @@ from . import displays as displays
 from . import experiment as experiment
 from . import models as models
 from . import preprocessing as preprocessing
-from . import streaming as streaming
-from .adapters import as_curves as as_curves
-from .adapters import curves_from_aft as curves_from_aft
-from .adapters import curves_from_quantiles as curves_from_quantiles
 from .censoring import SemiSynthetic as SemiSynthetic
 from .censoring import semisynthetic as semisynthetic
-from .curves import SurvivalCurves as SurvivalCurves
+from .data.adapters import as_curves as as_curves
+from .data.adapters import curves_from_aft as curves_from_aft
+from .data.adapters import curves_from_quantiles as curves_from_quantiles
+from .data.curves import SurvivalCurves as SurvivalCurves
+from .data.outcomes import Outcomes as Outcomes
+from .data.predictions import RiskScores as RiskScores
 from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import SurvgaugeError as SurvgaugeError
@@ -20,80 +21,88 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .inference import compare_folds as compare_folds
 from .inference import holm as holm
-from .metrics.brier_decomposition import brier_decomposition as brier_decomposition
-from .metrics.calibration import CalibrationResult as CalibrationResult
-from .metrics.calibration import d_calibration as d_calibration
-from .metrics.calibration import one_calibration as one_calibration
-from .metrics.calibration_measures import calibration_slope as calibration_slope
-from .metrics.calibration_measures import calibration_slope_details as calibration_slope_details
-from .metrics.calibration_measures import coverage as coverage
-from .metrics.calibration_measures import coverage_details as coverage_details
-from .metrics.calibration_measures import km_calibration as km_calibration
-from .metrics.calibration_measures import km_calibration_details as km_calibration_details
+from .metrics.calibration.calibration import CalibrationResult as CalibrationResult
+from .metrics.calibration.calibration import d_calibration as d_calibration
+from .metrics.calibration.calibration import one_calibration as one_calibration
+from .metrics.calibration.calibration_measures import calibration_slope as calibration_slope
+from .metrics.calibration.calibration_measures import (
+    calibration_slope_details as calibration_slope_details,
+)
+from .metrics.calibration.calibration_measures import coverage as coverage
+from .metrics.calibration.calibration_measures import coverage_details as coverage_details
+from .metrics.calibration.calibration_measures import km_calibration as km_calibration
+from .metrics.calibration.calibration_measures import (
+    km_calibration_details as km_calibration_details,
+)
+from .metrics.calibration.residuals import cox_snell_residuals as cox_snell_residuals
+from .metrics.calibration.residuals import deviance_residuals as deviance_residuals
+from .metrics.calibration.residuals import martingale_residuals as martingale_residuals
+from .metrics.calibration.residuals import residual_details as residual_details
+from .metrics.calibration.smooth_calibration import ICIResult as ICIResult
+from .metrics.calibration.smooth_calibration import (
+    integrated_calibration_index as integrated_calibration_index,
+)
 from .metrics.censoring_tests import CensoringTest as CensoringTest
 from .metrics.censoring_tests import censoring_test as censoring_test
 from .metrics.conventions import Convention as Convention
-from .metrics.densities import crps as crps
-from .metrics.densities import crps_details as crps_details
-from .metrics.densities import log_likelihood as log_likelihood
-from .metrics.densities import log_likelihood_details as log_likelihood_details
 from .metrics.details import CurveResult as CurveResult
 from .metrics.details import Details as Details
-from .metrics.discrimination import ComparablePairs as ComparablePairs
-from .metrics.discrimination import comparable_pairs as comparable_pairs
-from .metrics.discrimination import concordance_index as concordance_index
-from .metrics.discrimination import concordance_index_details as concordance_index_details
-from .metrics.discrimination import concordance_td as concordance_td
-from .metrics.discrimination import concordance_td_details as concordance_td_details
-from .metrics.dynamic_auc import cumulative_dynamic_auc as cumulative_dynamic_auc
-from .metrics.dynamic_auc import cumulative_dynamic_auc_details as cumulative_dynamic_auc_details
 from .metrics.logrank import LogRankResult as LogRankResult
 from .metrics.logrank import log_rank as log_rank
 from .metrics.logrank import log_rank_test as log_rank_test
-from .metrics.mean_errors import mae as mae
-from .metrics.mean_errors import mse as mse
-from .metrics.mean_errors import rmse as rmse
-from .metrics.probability import binomial_log_likelihood as binomial_log_likelihood
-from .metrics.probability import brier_score as brier_score
-from .metrics.probability import (
+from .metrics.probability.brier_decomposition import brier_decomposition as brier_decomposition
+from .metrics.probability.densities import crps as crps
+from .metrics.probability.densities import crps_details as crps_details
+from .metrics.probability.densities import log_likelihood as log_likelihood
+from .metrics.probability.densities import log_likelihood_details as log_likelihood_details
+from .metrics.probability.probability import binomial_log_likelihood as binomial_log_likelihood
+from .metrics.probability.probability import brier_score as brier_score
+from .metrics.probability.probability import (
     integrated_binomial_log_likelihood as integrated_binomial_log_likelihood,
 )
-from .metrics.probability import (
+from .metrics.probability.probability import (
     integrated_binomial_log_likelihood_details as integrated_binomial_log_likelihood_details,
 )
-from .metrics.probability import integrated_brier_score as integrated_brier_score
-from .metrics.probability import integrated_brier_score_details as integrated_brier_score_details
+from .metrics.probability.probability import integrated_brier_score as integrated_brier_score
+from .metrics.probability.probability import (
+    integrated_brier_score_details as integrated_brier_score_details,
+)
+from .metrics.ranking.discrimination import ComparablePairs as ComparablePairs
+from .metrics.ranking.discrimination import comparable_pairs as comparable_pairs
+from .metrics.ranking.discrimination import concordance_index as concordance_index
+from .metrics.ranking.discrimination import concordance_index_details as concordance_index_details
+from .metrics.ranking.discrimination import concordance_td as concordance_td
+from .metrics.ranking.discrimination import concordance_td_details as concordance_td_details
+from .metrics.ranking.dynamic_auc import cumulative_dynamic_auc as cumulative_dynamic_auc
+from .metrics.ranking.dynamic_auc import (
+    cumulative_dynamic_auc_details as cumulative_dynamic_auc_details,
+)
 from .metrics.registry import available_metrics as available_metrics
-from .metrics.residuals import cox_snell_residuals as cox_snell_residuals
-from .metrics.residuals import deviance_residuals as deviance_residuals
-from .metrics.residuals import martingale_residuals as martingale_residuals
-from .metrics.residuals import residual_details as residual_details
 from .metrics.skill import brier_skill as brier_skill
 from .metrics.skill import reference_curves as reference_curves
 from .metrics.skill import skill as skill
 from .metrics.skill import skill_details as skill_details
-from .metrics.smooth_calibration import ICIResult as ICIResult
-from .metrics.smooth_calibration import integrated_calibration_index as integrated_calibration_index
-from .metrics.time_errors import TimeErrorDetails as TimeErrorDetails
-from .metrics.time_errors import time_error as time_error
-from .metrics.time_errors import time_error_details as time_error_details
-from .metrics.time_errors import time_errors as time_errors
-from .nonparametric import KaplanMeier as KaplanMeier
-from .outcomes import Outcomes as Outcomes
-from .predictions import RiskScores as RiskScores
-from .pseudo import pseudo_observations as pseudo_observations
-from .reference import Reference as Reference
+from .metrics.time.mean_errors import mae as mae
+from .metrics.time.mean_errors import mse as mse
+from .metrics.time.mean_errors import rmse as rmse
+from .metrics.time.time_errors import TimeErrorDetails as TimeErrorDetails
+from .metrics.time.time_errors import time_error as time_error
+from .metrics.time.time_errors import time_error_details as time_error_details
+from .metrics.time.time_errors import time_errors as time_errors
+from .reference.kaplan_meier import KaplanMeier as KaplanMeier
+from .reference.pseudo import pseudo_observations as pseudo_observations
+from .reference.reference import Reference as Reference
+from .reference.surrogates import Surrogates as Surrogates
+from .reference.surrogates import surrogate_times as surrogate_times
 from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
-from .streaming import CurveColumns as CurveColumns
-from .streaming import OutcomeCounts as OutcomeCounts
-from .streaming import RiskColumn as RiskColumn
-from .streaming import StreamedMean as StreamedMean
-from .streaming import TimeColumn as TimeColumn
-from .streaming import evaluate_dask as evaluate_dask
-from .streaming import evaluate_stream as evaluate_stream
-from .surrogates import Surrogates as Surrogates
-from .surrogates import surrogate_times as surrogate_times
+from .sources import CurveColumns as CurveColumns
+from .sources import OutcomeCounts as OutcomeCounts
+from .sources import RiskColumn as RiskColumn
+from .sources import StreamedMean as StreamedMean
+from .sources import TimeColumn as TimeColumn
+from .sources import evaluate_dask as evaluate_dask
+from .sources import evaluate_stream as evaluate_stream
 
 __version__: str
 __all__: list[str]

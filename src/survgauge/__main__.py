@@ -1,5 +1,5 @@
 """``python -m survgauge`` is the command ``survgauge``."""
 
-from .cli import main
+from .cli.main import main
 
 raise SystemExit(main())

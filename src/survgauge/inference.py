@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, factorial, logit, ndtr, ndtri, stdtr, stdtrit
 
-from ._arrays import Bools, Floats, positive, probability, vector
+from ._tools.arrays import Bools, Floats, positive, probability, vector
 from .errors import InputError, one_of
 
 #: Fewer bootstrap draws than this give no standard error.
@@ -254,7 +254,7 @@ def bootstrap_counts(
     >>> bool((whole[6:9] == part).all())
     True
     """
-    from ._random import counter_words
+    from ._tools.random import counter_words
 
     words = counter_words(n, start, seed, "bootstrap", name, replicate=replicate)
     if frequency is None:

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Ints
-from ._estimators import meaning_of_predict
-from ._random import check_seed, stream
-from .curves import SurvivalCurves
+from ._tools.arrays import Ints
+from ._tools.random import check_seed, stream
+from .data.curves import SurvivalCurves
+from .data.estimators import meaning_of_predict
+from .data.outcomes import Outcomes
+from .data.predictions import Prediction, RiskScores
 from .errors import InputError, UndefinedMetricError, one_of
 from .metrics.past_curve import past_remark
 from .metrics.problem import Problem, check_options
 from .metrics.registry import REGISTRY
-from .outcomes import Outcomes
-from .predictions import Prediction, RiskScores
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")

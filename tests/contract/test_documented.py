@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import survgauge as sg
-from survgauge.cli import _parser
+from survgauge.cli.main import _parser
 from survgauge.evaluation.explanations import EXPLANATIONS
 from survgauge.evaluation.warnings import _REASONS
 

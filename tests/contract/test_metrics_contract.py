@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.data.predictions import Prediction
 from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
-from survgauge.predictions import Prediction
 
 NAMES = sorted(REGISTRY)
 ROOT = Path(__file__).parents[2]

@@ -358,7 +358,7 @@ def test_paper_table():
 def test_listing_imports_nothing_heavy():
     code = (
         "import sys, json; from survgauge import models; models.available();"
-        "from survgauge.models.command import table; table(models.available());"
+        "from survgauge.cli.models import table; table(models.available());"
         "print(json.dumps([m for m in ('torch', 'sksurv', 'lifelines', 'sklearn', 'pandas')"
         " if m in sys.modules]))"
     )
@@ -376,7 +376,7 @@ def test_missing_extra_names_the_install_line(monkeypatch):
 def test_command_lists_models(capsys, monkeypatch):
     import argparse
 
-    from survgauge.models.command import add_commands
+    from survgauge.cli.models import add_commands
 
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers())

@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 import pandas as pd
 from experiment_plans import toy_plan
 
-from survgauge.cli import main
+from survgauge.cli.main import main
 from survgauge.errors import InputError
 from survgauge.experiment import Plan, Results, Store, run
 

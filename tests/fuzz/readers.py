@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 from .engine import MismatchError
 from .kinds import kind

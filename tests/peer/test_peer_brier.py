@@ -15,14 +15,14 @@ import warnings
 import numpy as np
 import pytest
 
-from survgauge.curves import SurvivalCurves
-from survgauge.metrics.probability import (
+from survgauge.data.curves import SurvivalCurves
+from survgauge.data.outcomes import Outcomes
+from survgauge.metrics.probability.probability import (
     binomial_log_likelihood,
     brier_score,
     integrated_binomial_log_likelihood,
     integrated_brier_score,
 )
-from survgauge.outcomes import Outcomes
 
 pytestmark = [
     pytest.mark.peer,

@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 
 from survgauge import SurvivalCurves
-from survgauge.metrics.calibration import d_calibration, km_calibration, one_calibration
-from survgauge.metrics.logrank import log_rank
-from survgauge.metrics.residuals import (
+from survgauge.metrics.calibration.calibration import d_calibration, km_calibration, one_calibration
+from survgauge.metrics.calibration.residuals import (
     cox_snell_residuals,
     deviance_residuals,
     martingale_residuals,
 )
-from survgauge.metrics.smooth_calibration import integrated_calibration_index
+from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index
+from survgauge.metrics.logrank import log_rank
 
 pytestmark = pytest.mark.peer
 

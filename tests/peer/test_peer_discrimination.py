@@ -24,8 +24,8 @@ import pytest
 from discrimination_data import tied_case
 
 import survgauge as sg
-from survgauge.metrics.discrimination import concordance_index, concordance_td
-from survgauge.metrics.dynamic_auc import cumulative_dynamic_auc
+from survgauge.metrics.ranking.discrimination import concordance_index, concordance_td
+from survgauge.metrics.ranking.dynamic_auc import cumulative_dynamic_auc
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 

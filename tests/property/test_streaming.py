@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge._g_source import WholeG
-from survgauge.streaming.accumulator import Accumulator
-from survgauge.streaming.call import Ask, first_pass, make_plan, score_item
-from survgauge.streaming.counts import OutcomeCounts, Outline
-from survgauge.streaming.external import Blocks, concordance_by_blocks
-from survgauge.streaming.g_sums import GBins
-from survgauge.streaming.layout import Layout
-from survgauge.streaming.moments import Moments
-from survgauge.streaming.sources import as_source
+from survgauge.reference.g_source import WholeG
+from survgauge.sources.accumulator import Accumulator
+from survgauge.sources.call import Ask, first_pass, make_plan, score_item
+from survgauge.sources.counts import OutcomeCounts, Outline
+from survgauge.sources.external import Blocks, concordance_by_blocks
+from survgauge.sources.g_sums import GBins
+from survgauge.sources.layout import Layout
+from survgauge.sources.moments import Moments
+from survgauge.sources.sources import as_source
 
 cuts = st.lists(st.integers(1, 39), max_size=6)
 
@@ -214,7 +214,7 @@ def test_horizon_of_the_last_outcomes_is_that_of_all(rows, places, at_risk, weig
     y = sg.Outcomes(time, event, weight if weighted else None)
     y_train = sg.Reference(([2, 4, 5, 8, 9], [1, 0, 1, 0, 1]))
     from survgauge.metrics.problem import Problem
-    from survgauge.streaming.plan import make_problem
+    from survgauge.sources.plan import make_problem
 
     expected = Problem.of(y, y_train, min_at_risk=at_risk)
     outlines = []

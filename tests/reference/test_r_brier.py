@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from survgauge.curves import SurvivalCurves
+from survgauge.data.curves import SurvivalCurves
+from survgauge.data.outcomes import Outcomes
 from survgauge.metrics.details import standard_error
-from survgauge.metrics.probability import (
+from survgauge.metrics.probability.probability import (
     brier_score,
     integrated_brier_score,
     integrated_brier_score_details,
 )
 from survgauge.metrics.skill import brier_skill, reference_curves
-from survgauge.nonparametric import KaplanMeier
-from survgauge.outcomes import Outcomes
+from survgauge.reference.kaplan_meier import KaplanMeier
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())
 SETS = sorted(REFERENCE["datasets"])

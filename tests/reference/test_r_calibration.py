@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from survgauge import SurvivalCurves
-from survgauge.metrics.calibration import calibration_slope_details
-from survgauge.metrics.logrank import log_rank_test
-from survgauge.metrics.residuals import (
+from survgauge.metrics.calibration.calibration import calibration_slope_details
+from survgauge.metrics.calibration.residuals import (
     cox_snell_residuals,
     deviance_residuals,
     martingale_residuals,
 )
-from survgauge.metrics.smooth_calibration import integrated_calibration_index
+from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index
+from survgauge.metrics.logrank import log_rank_test
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())
 SETS = sorted(REFERENCE["datasets"])

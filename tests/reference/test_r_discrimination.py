@@ -11,8 +11,14 @@ from scipy.special import ndtr
 
 import survgauge as sg
 from survgauge.metrics.details import standard_error
-from survgauge.metrics.discrimination import concordance_index_details, concordance_td_details
-from survgauge.metrics.dynamic_auc import cumulative_dynamic_auc, cumulative_dynamic_auc_details
+from survgauge.metrics.ranking.discrimination import (
+    concordance_index_details,
+    concordance_td_details,
+)
+from survgauge.metrics.ranking.dynamic_auc import (
+    cumulative_dynamic_auc,
+    cumulative_dynamic_auc_details,
+)
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())["datasets"]
 SETS = sorted(REFERENCE)

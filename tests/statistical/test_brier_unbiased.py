@@ -7,10 +7,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from survgauge.curves import SurvivalCurves
+from survgauge.data.curves import SurvivalCurves
+from survgauge.data.outcomes import Outcomes
 from survgauge.metrics.details import standard_error
-from survgauge.metrics.probability import brier_score, integrated_brier_score_details
-from survgauge.outcomes import Outcomes
+from survgauge.metrics.probability.probability import brier_score, integrated_brier_score_details
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._writing import write_atomically
-from survgauge.cli import main
+from survgauge._tools.writing import write_atomically
+from survgauge.cli.main import main
 from survgauge.inference import bootstrap_counts
 from survgauge.metrics.problem import Problem
 

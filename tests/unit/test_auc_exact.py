@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics import _auc_walk, _by_risk
-from survgauge.metrics._auc import auc_design, auc_influence, auc_parts
+from survgauge.metrics.ranking import _auc_walk, _by_risk
+from survgauge.metrics.ranking._auc import auc_design, auc_influence, auc_parts
 
 TIME = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 6.0, 6.0, 7.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1, 0, 1, 0, 1], dtype=bool)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from survgauge.metrics import _auc, _auc_walk, _by_risk
-from survgauge.metrics._auc import (
+from survgauge.metrics.ranking import _auc, _auc_walk, _by_risk
+from survgauge.metrics.ranking._auc import (
     auc_at_times,
     auc_design,
     auc_influence,
@@ -17,7 +17,7 @@ from survgauge.metrics._auc import (
     influence_variance,
     mean_auc,
 )
-from survgauge.metrics._by_risk import RiskSorter
+from survgauge.metrics.ranking._by_risk import RiskSorter
 
 
 def order_kernel(risk):

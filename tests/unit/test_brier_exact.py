@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics import _brier
+from survgauge.metrics.probability import _brier
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1], dtype=bool)

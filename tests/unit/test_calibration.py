@@ -13,9 +13,8 @@ from scipy import stats
 from strategies import outcomes, pair, tails
 
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, UndefinedMetricError
-from survgauge.metrics import _mean_curve
-from survgauge.metrics._calibration_kernels import bridge_tail, weighted_quantile
-from survgauge.metrics.calibration import (
+from survgauge.metrics.calibration import mean_curve as _mean_curve
+from survgauge.metrics.calibration.calibration import (
     calibration_slope,
     calibration_slope_details,
     coverage,
@@ -25,6 +24,7 @@ from survgauge.metrics.calibration import (
     km_calibration_details,
     one_calibration,
 )
+from survgauge.metrics.calibration.kernels import bridge_tail, weighted_quantile
 
 GRID = [1.0, 2.0, 4.0, 7.0]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics import _calibration_inputs as inputs
-from survgauge.metrics import _calibration_kernels as kernel
+from survgauge.metrics.calibration import inputs
+from survgauge.metrics.calibration import kernels as kernel
 
 
 def test_uniform_distance_without_censoring_is_kolmogorovs():

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics import _calibration_groups as groups
-from survgauge.metrics import _calibration_inputs as inputs
-from survgauge.metrics import _calibration_kernels as kernel
-from survgauge.metrics.calibration_measures import km_distance
+from survgauge.metrics.calibration import groups, inputs
+from survgauge.metrics.calibration import kernels as kernel
+from survgauge.metrics.calibration.calibration_measures import km_distance
 from survgauge.metrics.details import Clusters
 
 Y = ([2.0, 4.0, 6.0, 9.0], [1, 0, 1, 1])

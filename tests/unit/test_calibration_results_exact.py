@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 import survgauge as sg
-from survgauge.metrics import _calibration_groups as grouped
+from survgauge.metrics.calibration import groups as grouped
 
 LINES = sg.SurvivalCurves([0.0, 10.0], [[1.0, 0.0]] * 5)
 Y = sg.Outcomes([2.0, 4.0, 6.0, 9.0, 10.0], [1, 0, 1, 1, 0])

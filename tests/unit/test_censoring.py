@@ -73,7 +73,7 @@ def test_mass_at_the_end_of_g_never_censors():
 
 
 def test_original_dependent_quantile_inverts_each_subjects_own_curve():
-    from survgauge.cox import CoxModel
+    from survgauge.reference.cox import CoxModel
 
     X, y = make(80)
     model = CoxModel.fit_censoring(X, y)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_debug_shows_the_traceback(files):
 
 
 def test_nothing_is_half_written(files, monkeypatch):
-    from survgauge import _writing as module
+    from survgauge._tools import writing as module
 
     target = files["folder"] / "out.json"
     target.write_text("old")

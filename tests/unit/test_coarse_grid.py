@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 RNG = np.random.default_rng(3)
 FEW = [4.0, 8.0, 12.0]

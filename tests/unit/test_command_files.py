@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from survgauge import InputError, files
-from survgauge._terminal import visible
-from survgauge.cli import main
+from survgauge._tools.terminal import visible
+from survgauge.cli.main import main
 
 N = 40
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge import InputError, KaplanMeier, Outcomes
-from survgauge.cox import FALLBACK_PENALTY, CoxModel
-from survgauge.metrics._cox import CoxRegression
+from survgauge.metrics.calibration._cox import CoxRegression
+from survgauge.reference.cox import FALLBACK_PENALTY, CoxModel
 
 
 def example():

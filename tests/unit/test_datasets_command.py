@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from survgauge.cli.datasets import add_commands
 from survgauge.datasets import catalogue
-from survgauge.datasets.command import add_commands
 from survgauge.errors import InputError
 
 

@@ -8,25 +8,25 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, interpolate
 
-from survgauge.curves import SurvivalCurves
+from survgauge.data.curves import SurvivalCurves
+from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
-from survgauge.metrics._crps import tail_squares
-from survgauge.metrics.densities import (
+from survgauge.metrics.probability._crps import tail_squares
+from survgauge.metrics.probability.densities import (
     crps,
     crps_details,
     log_likelihood,
     log_likelihood_details,
 )
-from survgauge.metrics.mean_errors import mae
-from survgauge.metrics.probability import (
+from survgauge.metrics.probability.probability import (
     brier_score,
     integrated_brier_score,
     integrated_brier_score_details,
 )
 from survgauge.metrics.skill import brier_skill, reference_curves, skill, skill_details
-from survgauge.nonparametric import KaplanMeier
-from survgauge.outcomes import Outcomes
-from survgauge.reference import Reference
+from survgauge.metrics.time.mean_errors import mae
+from survgauge.reference.kaplan_meier import KaplanMeier
+from survgauge.reference.reference import Reference
 
 # ---- oracles -----------------------------------------------------------------------------------
 

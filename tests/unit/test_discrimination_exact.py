@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics._pairs import pair_counts
-from survgauge.metrics._tally import tally_counts
-from survgauge.metrics.discrimination import STRETCHES, _stretches, _twelve_digits
+from survgauge.metrics.ranking._pairs import pair_counts
+from survgauge.metrics.ranking._tally import tally_counts
+from survgauge.metrics.ranking.discrimination import STRETCHES, _stretches, _twelve_digits
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 EVENT = np.array([1, 1, 0, 1, 1, 0], dtype=bool)

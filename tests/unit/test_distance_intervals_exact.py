@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from survgauge._random import stream
-from survgauge.metrics._distance_intervals import SmoothGap, SquaredGap, inverted
+from survgauge._tools.random import stream
+from survgauge.metrics.calibration.distance_intervals import SmoothGap, SquaredGap, inverted
 
 GAP = np.array([0.3, -0.1, 0.2])
 COVARIANCE = np.array([[0.02, 0.005, 0.0], [0.005, 0.01, -0.002], [0.0, -0.002, 0.03]])

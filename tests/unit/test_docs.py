@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import survgauge as sg
-from survgauge.cli import _parser
+from survgauge.cli.main import _parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -15,7 +15,7 @@ pytest.importorskip("lifelines")
 
 from docs_files import write_files
 
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 if not DOCS.is_dir():

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 import survgauge as sg
 from survgauge.errors import InputError, UndefinedMetricError
-from survgauge.metrics.dynamic_auc import cumulative_dynamic_auc, cumulative_dynamic_auc_details
+from survgauge.metrics.ranking.dynamic_auc import (
+    cumulative_dynamic_auc,
+    cumulative_dynamic_auc_details,
+)
 
 relaxed = settings(deadline=None)
 RISKS = st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 2.0, np.inf])

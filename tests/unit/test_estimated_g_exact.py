@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._estimated_g import EstimatedG, Pulls
+from survgauge.reference.estimated_g import EstimatedG, Pulls
 
 TIME = np.array([3.0, 1.0, 2.0, 2.0, 2.0, 4.0, 5.0, 5.0, 7.0, 6.0])
 EVENT = np.array([1, 0, 1, 0, 1, 0, 1, 0, 1, 0], dtype=bool)

@@ -13,8 +13,8 @@ pytest.importorskip("pyarrow")
 
 from experiment_plans import toy_plan
 
+from survgauge.cli.experiment import add_commands
 from survgauge.errors import InputError
-from survgauge.experiment.command import add_commands
 
 
 def bench(*words):

@@ -6,7 +6,7 @@ from scipy.stats import poisson
 
 import survgauge as sg
 from survgauge import inference
-from survgauge._random import counter_words
+from survgauge._tools.random import counter_words
 
 
 def test_holm_by_hand():

@@ -9,10 +9,10 @@ import pytest
 from streaming_data import COLUMNS, GRID, NAMES, cut, draw
 
 import survgauge as sg
+from survgauge.data.outcomes import Outcomes
+from survgauge.data.predictions import Prediction
 from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
-from survgauge.outcomes import Outcomes
-from survgauge.predictions import Prediction
 
 
 def test_a_deleted_model_leaves_nothing_to_the_next():

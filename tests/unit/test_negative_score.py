@@ -5,7 +5,7 @@ from __future__ import annotations
 from survgauge import SurvivalCurves
 from survgauge.evaluation.warnings import check_measured
 from survgauge.metrics.details import Details
-from survgauge.metrics.probability import integrated_brier_score_details
+from survgauge.metrics.probability.probability import integrated_brier_score_details
 from survgauge.metrics.registry import REGISTRY
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from strategies import pair
 
 import survgauge as sg
-from survgauge import nonparametric
 from survgauge.metrics.skill import reference_curves
+from survgauge.reference import kaplan_meier as nonparametric
 
 
 @given(y=own.outcomes)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._sorting import ordered_bits, sorted_outcomes, sorting_order
-from survgauge.metrics._by_risk import RiskSorter
-from survgauge.metrics._inversions import cumulative, inversions
-from survgauge.metrics._pairs import pair_counts
+from survgauge._tools.sorting import ordered_bits, sorted_outcomes, sorting_order
+from survgauge.metrics.ranking._by_risk import RiskSorter
+from survgauge.metrics.ranking._inversions import cumulative, inversions
+from survgauge.metrics.ranking._pairs import pair_counts
 
 SOURCE = Path(sg.__file__).parent
 

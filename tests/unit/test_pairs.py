@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from survgauge.metrics import _inversions, _pairs, _tally
-from survgauge.metrics._inversions import inversions
-from survgauge.metrics._pairs import pair_counts
-from survgauge.metrics._same_time import concordance_by_rule, same_time_pairs
-from survgauge.metrics._tally import tally_counts
+from survgauge.metrics.ranking import _inversions, _pairs, _tally
+from survgauge.metrics.ranking._inversions import inversions
+from survgauge.metrics.ranking._pairs import pair_counts
+from survgauge.metrics.ranking._same_time import concordance_by_rule, same_time_pairs
+from survgauge.metrics.ranking._tally import tally_counts
 
 
 def comparable_matrix(time, event):

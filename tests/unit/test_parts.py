@@ -19,10 +19,10 @@ from survgauge import Outcomes, Reference, SurvivalCurves, evaluate, time_error
 from survgauge.errors import SurvgaugeError
 from survgauge.evaluation import cells
 from survgauge.metrics import time_errors
-from survgauge.metrics._time_error import PAST_KEY
 from survgauge.metrics.registry import REGISTRY
-from survgauge.metrics.time_errors import time_error_details
-from survgauge.reference import PseudoMeans
+from survgauge.metrics.time.terms import PAST_KEY
+from survgauge.metrics.time.time_errors import time_error_details
+from survgauge.reference.reference import PseudoMeans
 
 
 def _outcomes(rng: np.random.Generator, n: int) -> Outcomes:
@@ -95,7 +95,7 @@ def test_pseudo_means_do_not_depend_on_the_pieces(seed, tail):
         return
     whole = PseudoMeans.joining(Reference(y), "step", tail)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("survgauge.reference.PIECE", 3)
+        patch.setattr("survgauge.reference.reference.PIECE", 3)
         pieces = PseudoMeans.joining(Reference(y), "step", tail)
     np.testing.assert_array_equal(pieces.by_index, whole.by_index)
     c = np.array([y.time.max() + 1.0])

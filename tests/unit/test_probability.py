@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from survgauge.curves import SurvivalCurves
+from survgauge.data.curves import SurvivalCurves
+from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
-from survgauge.metrics._grid_rules import grid_weights
-from survgauge.metrics.brier_decomposition import brier_decomposition
 from survgauge.metrics.conventions import CONVENTIONS
-from survgauge.metrics.probability import (
+from survgauge.metrics.probability._grid_rules import grid_weights
+from survgauge.metrics.probability.brier_decomposition import brier_decomposition
+from survgauge.metrics.probability.probability import (
     binomial_log_likelihood,
     brier_score,
     integrated_binomial_log_likelihood,
@@ -22,8 +23,7 @@ from survgauge.metrics.probability import (
     integrated_brier_score,
     integrated_brier_score_details,
 )
-from survgauge.nonparametric import KaplanMeier
-from survgauge.outcomes import Outcomes
+from survgauge.reference.kaplan_meier import KaplanMeier
 
 # ---- oracles: loops over subjects and times, weights may be complex (for derivatives) ----------
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from survgauge import InputError
-from survgauge._random import check_seed, stream
+from survgauge._tools.random import check_seed, stream
 
 
 def test_the_same_name_gives_the_same_numbers_in_any_order():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge import reference as module
-from survgauge.reference import Reference
-from survgauge.surrogates import Setting
+from survgauge.reference import reference as module
+from survgauge.reference.reference import Reference
+from survgauge.reference.surrogates import Setting
 
 SETS = {
     "all": (([1.0, 2.0, 2.0, 3.0, 5.0, 8.0], [1, 0, 1, 1, 0, 1]), None),

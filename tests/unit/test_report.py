@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.cli import main
+from survgauge._tools.text_tables import number
+from survgauge.cli.main import main
 from survgauge.evaluation.explanations import EXPLANATIONS
 from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
 from survgauge.report.markup import Markup, join, tag
 from survgauge.report.words import summary
-from survgauge.tables import number
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.cli import main
+from survgauge.cli.main import main
 from survgauge.displays import DISPLAYS
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.evaluation.verdict import verdicts

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from survgauge import InputError, KaplanMeier, SurvivalCurves, UndefinedMetricError
-from survgauge.metrics.residuals import (
+from survgauge.metrics.calibration.residuals import (
     KINDS,
     cox_snell_residuals,
     deviance_residuals,

@@ -267,7 +267,7 @@ def test_streams_say_that_they_have_neither(name):
 
 
 def test_the_command_line_takes_both(tmp_path, capsys):
-    from survgauge.cli import main
+    from survgauge.cli.main import main
 
     y, _, _, rng = draw(40)
     weight, site = rng.uniform(1, 3, 40), rng.integers(0, 12, 40)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.data.files import read_outcomes, read_predictions
 from survgauge.errors import InputError
-from survgauge.files import read_outcomes, read_predictions
 
 Y = ([2.0, 5.0, 8.0, 9.0], [1, 0, 1, 1])
 CURVES = sg.SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])

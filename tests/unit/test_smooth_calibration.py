@@ -16,8 +16,8 @@ from survgauge import (
     evaluate,
 )
 from survgauge.metrics import smooth_calibration
-from survgauge.metrics._cox import CoxRegression
-from survgauge.metrics.smooth_calibration import (
+from survgauge.metrics.calibration._cox import CoxRegression
+from survgauge.metrics.calibration.smooth_calibration import (
     integrated_calibration_index,
     restricted_cubic_spline,
 )

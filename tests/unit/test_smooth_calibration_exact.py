@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import survgauge as sg
-from survgauge._random import stream
+from survgauge._tools.random import stream
 from survgauge.metrics import smooth_calibration
 from survgauge.metrics.details import Clusters, freedom
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from survgauge import _sorting
-from survgauge._sorting import sorted_outcomes, sorting_order
+from survgauge._tools import sorting as _sorting
+from survgauge._tools.sorting import sorted_outcomes, sorting_order
 
 ANY = st.floats(allow_nan=False, width=64)
 NEAR = st.integers(-40, 40).map(lambda k: 1.0 + k * np.finfo(float).eps)

@@ -9,8 +9,8 @@ import pytest
 from streaming_data import COLUMNS, GRID, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.streaming import external, memory
-from survgauge.streaming.memory import parse_size
+from survgauge.sources import external, memory
+from survgauge.sources.memory import parse_size
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -224,7 +224,7 @@ def test_many_subjects_have_no_bootstrap_of_km_calibration():
 @pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
 def test_tails_and_interpolations(tail, interpolation, monkeypatch):
     import survgauge.evaluation.cells as cells
-    import survgauge.streaming.call as call
+    import survgauge.sources.call as call
 
     monkeypatch.setattr(cells, "BOOTSTRAP_LIMIT", 10)
     monkeypatch.setattr(call, "BOOTSTRAP_LIMIT", 10)
@@ -467,9 +467,9 @@ def test_no_events_at_all_is_undefined_not_an_error(data):
 
 
 def test_rows_must_not_come_twice_nor_be_missing(data):
-    from survgauge.streaming.accumulator import Accumulator
-    from survgauge.streaming.call import Ask, make_plan
-    from survgauge.streaming.layout import Layout
+    from survgauge.sources.accumulator import Accumulator
+    from survgauge.sources.call import Ask, make_plan
+    from survgauge.sources.layout import Layout
 
     columns, y_train, _ = data
     ask = Ask.of(["mae_po"], 0.95, 0, 10, False, True, "", {}, y_train)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.streaming.accumulator import Accumulator
-from survgauge.streaming.batches import Batch
-from survgauge.streaming.call import Ask, make_plan, reference_of
-from survgauge.streaming.layout import Layout
+from survgauge.sources.accumulator import Accumulator
+from survgauge.sources.batches import Batch
+from survgauge.sources.call import Ask, make_plan, reference_of
+from survgauge.sources.layout import Layout
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -7,7 +7,7 @@ import json
 import pytest
 from streaming_data import GRID, cut, differences, draw, in_memory
 
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -116,7 +116,7 @@ def test_progress_on_a_terminal(monkeypatch):
     pytest.importorskip("rich")
     import sys
 
-    from survgauge.streaming.command import progress_bar
+    from survgauge.cli.stream import progress_bar
 
     with progress_bar() as silent:
         assert silent is None

@@ -13,7 +13,7 @@ import pytest
 from streaming_data import COLUMNS, GRID, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.cli import main
+from survgauge.cli.main import main
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

@@ -9,9 +9,9 @@ import pytest
 from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.cli import main
-from survgauge.streaming import external
-from survgauge.streaming.labels import MOST_GROUPS
+from survgauge.cli.main import main
+from survgauge.sources import external
+from survgauge.sources.labels import MOST_GROUPS
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -12,9 +12,9 @@ import pytest
 from streaming_data import COLUMNS, GRID, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.streaming import memory
-from survgauge.streaming.memory import Budget, Fit, parse_size
-from survgauge.streaming.resident import give_back, resident
+from survgauge.sources import memory
+from survgauge.sources.memory import Budget, Fit, parse_size
+from survgauge.sources.resident import give_back, resident
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -26,8 +26,8 @@ PROGRAM = """
 import json, re, sys
 import numpy as np
 import survgauge as sg
-from survgauge.streaming.call import reference_of
-from survgauge.streaming.resident import resident
+from survgauge.sources.call import reference_of
+from survgauge.sources.resident import resident
 
 folder, metrics, room = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
 rng = np.random.default_rng(1)
@@ -150,7 +150,7 @@ def test_what_cannot_go_to_disk_is_refused(small, data, monkeypatch):
 
 
 def test_equal_times_that_do_not_fit_are_refused(small, data, monkeypatch):
-    from survgauge.streaming import external
+    from survgauge.sources import external
 
     columns, y_train = data
     columns = {**columns, "time": np.where(np.arange(300) < 40, 3.0, 7.0)}

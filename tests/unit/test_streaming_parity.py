@@ -10,10 +10,10 @@ import pytest
 from streaming_data import GRID, cut, differences, draw
 
 import survgauge as sg
-from survgauge.cli import main
-from survgauge.streaming import assemble
-from survgauge.streaming.batches import Batch
-from survgauge.streaming.call import reference_of
+from survgauge.cli.main import main
+from survgauge.sources import assemble
+from survgauge.sources.batches import Batch
+from survgauge.sources.call import reference_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics._pairs import pair_counts
+from survgauge.metrics.ranking._pairs import pair_counts
 
 GRID = np.linspace(0, 12, 13)
 TIES = ("risk", "none", "time", "all", "strict")

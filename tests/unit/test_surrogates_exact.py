@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._g_source import WholeG
-from survgauge.reference import Reference
-from survgauge.surrogates import METHODS, make_setting, surrogate_times
+from survgauge.reference.g_source import WholeG
+from survgauge.reference.reference import Reference
+from survgauge.reference.surrogates import METHODS, make_setting, surrogate_times
 
 TRAIN = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 0, 1, 1, 0, 1])
 TIME = np.array([0.5, 2.5, 6.0, 7.0, 3.0, 1.0, 4.5])

@@ -10,9 +10,9 @@ import pytest
 from scipy.integrate import quad
 
 import survgauge as sg
-from survgauge.losses import LOSSES
-from survgauge.reference import Reference
-from survgauge.residual import ResidualLaw
+from survgauge.reference.losses import LOSSES
+from survgauge.reference.reference import Reference
+from survgauge.reference.residual import ResidualLaw
 
 
 def test_a_censored_subject_at_zero_counts_whether_or_not_others_are_lost():

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import kstwo
 
 import survgauge as sg
-from survgauge.metrics import _calibration_kernels as kernel
-from survgauge.metrics._uniform_law import _distances, drawn_tail, exact_tail
-from survgauge.nonparametric import KaplanMeier
+from survgauge.metrics.calibration import kernels as kernel
+from survgauge.metrics.calibration._uniform_law import _distances, drawn_tail, exact_tail
+from survgauge.reference.kaplan_meier import KaplanMeier
 
 LINE = sg.SurvivalCurves([0, 1], [[1.0, 0.0]])
 

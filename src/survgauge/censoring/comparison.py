@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ..data.outcomes import Outcomes
 from ..metrics.logrank import log_rank_test
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
+from ..reference.kaplan_meier import KaplanMeier
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._arrays import Floats, one_number, shown
+from .._tools.arrays import Floats, one_number, shown
 from ..errors import InputError, one_of
 
 COPULAS = ("clayton", "frank", "gaussian")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints, numbers, to_numpy
+from .._tools.arrays import Floats, Ints, numbers, to_numpy
 from ..errors import InputError, name_some
 
 #: A text column with more levels than this is taken for an identifier and refused.

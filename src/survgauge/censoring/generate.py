@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints, flag, frozen, probability, vector
-from .._random import check_seed, stream
+from .._tools.arrays import Bools, Floats, Ints, flag, frozen, probability, vector
+from .._tools.random import check_seed, stream
+from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
-from ..outcomes import Outcomes
 from .comparison import Comparison
 from .copulas import check_copula, parameter, second_given_first, survival_ranks
 from .features import as_features, refuse_leaks, take_rows

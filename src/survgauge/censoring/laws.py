@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints, look_up
-from ..cox import CoxModel
+from .._tools.arrays import Floats, Ints, look_up
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
+from ..reference.cox import CoxModel
+from ..reference.kaplan_meier import KaplanMeier
 from .features import design_matrix
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats
 from ..errors import InputError, name_some
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..outcomes import Outcomes
 from .extras import need
 from .mimic_sql import (
     ALL_CAUSE_COHORT,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..outcomes import Outcomes
+from ..data.outcomes import Outcomes
 from .extras import need
 from .record import Dataset, Dropped
 from .tables import columns_needed, tidy, zero_times

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..outcomes import Outcomes
 from .extras import need
 from .record import Counts, Dataset, Dropped
 from .remote import FileSource, PackageMember, Upstream

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
 from ..errors import InputError, MissingExtraError
 from .encoding import Encoding
 

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from .. import _writing
+from .._tools import writing as _writing
 from ..errors import InputError
 
 DATA_VARIABLE = "SURVGAUGE_DATA"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..outcomes import Outcomes
 from .encoding import kinds_of, levels_of
 from .extras import need
 from .record import Dataset, Dropped

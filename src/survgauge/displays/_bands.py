@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
 from ..inference import critical
-from ..metrics._calibration_inputs import log_log
-from ..metrics.smooth_calibration import ICIResult
-from ..nonparametric import RiskTable
-from ..outcomes import Outcomes
+from ..metrics.calibration.inputs import log_log
+from ..metrics.calibration.smooth_calibration import ICIResult
+from ..reference.kaplan_meier import RiskTable
 
 
 def log_log_band(

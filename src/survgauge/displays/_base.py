@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from .._arrays import Floats, probability
+from .._tools.arrays import Floats, probability
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
 from ..inference import critical
 from ..metrics.problem import Problem
-from ..outcomes import Outcomes
-from ..predictions import Prediction
-from ..reference import Reference
+from ..reference.reference import Reference
 from . import _style as style
 
 D = TypeVar("D", bound="Display")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tables import number
+from .._tools.text_tables import number
 from . import _style as style
 
 if TYPE_CHECKING:

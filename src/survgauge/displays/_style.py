@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from .._tools.text_tables import number, p_text
 from ..errors import InputError, MissingExtraError
-from ..tables import number, p_text
 
 # Okabe and Ito's colours, told apart by colour-blind readers, without yellow, which white swallows.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")

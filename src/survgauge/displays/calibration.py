@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, positive
-from ..metrics._calibration_kernels import group_rates
-from ..metrics.calibration import CalibrationResult, d_calibration, one_calibration
+from .._tools.arrays import Floats, positive
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
+from ..metrics.calibration.kernels import group_rates
 from ..metrics.problem import Problem
 from ..metrics.registry import _supported_time
-from ..outcomes import Outcomes
-from ..predictions import Prediction
 from . import _style as style
 from ._bands import log_log_band
 from ._base import FromPredictions, Source, measure_each, members

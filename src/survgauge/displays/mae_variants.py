@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints
+from .._tools.arrays import Bools, Floats, Ints
+from .._tools.text_tables import number
 from ..errors import InputError, UndefinedMetricError
-from ..metrics._time_error import TimeErrorDetails, predicted_times
 from ..metrics.problem import Problem
-from ..metrics.time_errors import time_error_details
-from ..tables import number
+from ..metrics.time.terms import TimeErrorDetails, predicted_times
+from ..metrics.time.time_errors import time_error_details
 from . import _style as style
 from ._base import FromPredictions, Source, first_of, members
 from .predicted_actual import surrogates_of

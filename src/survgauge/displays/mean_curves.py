@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
-from ..metrics._checks import check_times
-from ..metrics.smooth_calibration import integrated_calibration_index
-from ..outcomes import Outcomes
-from ..predictions import Prediction
-from ..tables import number
+from .._tools.arrays import Floats
+from .._tools.text_tables import number
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..metrics.calibration.smooth_calibration import integrated_calibration_index
+from ..metrics.checks import check_times
 from . import _style as style
 from ._bands import kaplan_meier_band, smooth_band
 from ._base import FromPredictions, Source, measure_each, members

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats
 from ..errors import one_of
-from ..metrics._time_error import predicted_times
 from ..metrics.problem import Problem
-from ..metrics.time_errors import CENSORED_METHODS
-from ..surrogates import METHODS, Setting, Surrogates, make_setting
+from ..metrics.time.terms import predicted_times
+from ..metrics.time.time_errors import CENSORED_METHODS
+from ..reference.surrogates import METHODS, Setting, Surrogates, make_setting
 from . import _style as style
 from ._base import FromPredictions, Source, first_of, members
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
 from ..censoring.generate import SemiSynthetic
+from ..data.outcomes import Outcomes
 from ..errors import InputError, MissingExtraError
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
+from ..reference.kaplan_meier import KaplanMeier
 
 # Okabe and Ito's colours, told apart by colour-blind readers; lines differ in style as well.
 _EVENT, _CENSORED = "#0072B2", "#E69F00"

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints, positive
-from ..curves import SurvivalCurves
+from .._tools.arrays import Bools, Floats, Ints, positive
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
-from ..metrics.calibration import CalibrationResult, d_calibration, one_calibration
-from ..metrics.densities import log_likelihood
-from ..metrics.discrimination import concordance_index
-from ..metrics.probability import integrated_brier_score
+from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
+from ..metrics.probability.densities import log_likelihood
+from ..metrics.probability.probability import integrated_brier_score
 from ..metrics.problem import Problem
-from ..outcomes import Outcomes
+from ..metrics.ranking.discrimination import concordance_index
 from . import _six_panels as panels
 from . import _style as style
 from ._base import FromPredictions, Source, members, reference_of

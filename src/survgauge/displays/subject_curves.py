@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats, Ints, numbers
+from .._tools.arrays import Bools, Floats, Ints, numbers
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import InputError, name_some
-from ..metrics._checks import check_times
-from ..outcomes import Outcomes
-from ..predictions import Prediction
+from ..metrics.checks import check_times
 from . import _style as style
 from ._base import FromPredictions, Source, members
 

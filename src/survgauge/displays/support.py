@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
-from ..metrics._checks import check_times
+from ..metrics.checks import check_times
 from ..metrics.problem import Problem
-from ..nonparametric import RiskTable
-from ..outcomes import Outcomes
+from ..reference.kaplan_meier import RiskTable
 from . import _style as style
 from ._base import Display, Given, Source, check_outcomes, reference_of
 from .predicted_actual import surrogates_of

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError, one_of
-from ..metrics._checks import check_times
+from ..metrics.checks import check_times
 from ..metrics.details import CurveResult
-from ..metrics.dynamic_auc import cumulative_dynamic_auc
-from ..metrics.probability import brier_score
+from ..metrics.probability.probability import brier_score
 from ..metrics.problem import Problem
+from ..metrics.ranking.dynamic_auc import cumulative_dynamic_auc
 from ..metrics.skill import reference_curves
-from ..predictions import Prediction
 from . import _style as style
 from ._base import FromPredictions, Source, band, check_horizon, measure_each, members, reference_of
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import InputError
-from ..metrics._time_error import TimeErrorDetails
 from ..metrics.details import standard_error
 from ..metrics.problem import Problem
-from ..metrics.time_errors import time_error_details
-from ..outcomes import Outcomes
-from ..predictions import Prediction
+from ..metrics.time.terms import TimeErrorDetails
+from ..metrics.time.time_errors import time_error_details
 from . import _style as style
 from ._base import FromPredictions, Source, band, measure_each, members
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, date_text, probability, to_numpy, vector, whole_number
-from .._random import check_seed
-from .._sampling import sampled
+from .._tools.arrays import Floats, date_text, probability, to_numpy, vector, whole_number
+from .._tools.random import check_seed
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..data.sampling import sampled
 from ..errors import InputError, name_some, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
-from ..predictions import Prediction
-from ..reference import Reference
+from ..reference.kaplan_meier import KaplanMeier
+from ..reference.reference import Reference
 from .cells import evaluate_group, present
 from .censoring_remarks import check_dependence, check_follow_up, check_weights
 from .census import Census

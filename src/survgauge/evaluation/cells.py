@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..inference import (
     FEWEST_REPLICATES,
@@ -24,9 +26,7 @@ from ..metrics.past_curve import past_remark, past_share
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..metrics.skill import reference_curves
-from ..outcomes import Outcomes
-from ..predictions import Prediction
-from ..reference import Reference
+from ..reference.reference import Reference
 from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed, contributions
 from .result import NAN, Score
 from .warnings import EvaluationWarning, check_measured, undefined

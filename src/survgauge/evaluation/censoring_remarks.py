@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import UndefinedMetricError
 from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.problem import Problem
-from ..nonparametric import KaplanMeier
+from ..reference.kaplan_meier import KaplanMeier
 from .warnings import EvaluationWarning
 
 #: Mean weights this far from 1 say that G does not describe the subjects.

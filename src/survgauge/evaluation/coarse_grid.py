@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.predictions import Prediction
 from ..metrics.problem import Problem
-from ..predictions import Prediction
 from .warnings import EvaluationWarning
 
 #: Curves at fewer times than this within the follow-up are coarse,

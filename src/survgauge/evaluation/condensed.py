@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
 from ..metrics.details import Clusters, Details, paired_error, standard_error
 from ..metrics.registry import Measured
 

@@ -10,13 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.predictions import Prediction
 from ..errors import MissingExtraError
 from ..inference import ROUNDING, Comparison, bootstrap_stderr, compare_values, holm, simultaneous
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
-from ..predictions import Prediction
 from .text import evaluation_text
 from .warnings import EvaluationWarning
 

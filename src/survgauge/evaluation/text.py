@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..tables import columns, number, p_text, relation
+from .._tools.text_tables import columns, number, p_text, relation
 from .verdict import Against, adjusted_for, best_rows, verdicts
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..curves import SurvivalCurves
+from ..data.curves import SurvivalCurves
+from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..inference import compare_values
 from ..metrics.details import Clusters, Details, below_zero, paired_error, standard_error
@@ -17,8 +18,7 @@ from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from ..metrics.skill import reference_curves
-from ..predictions import Prediction
-from ..reference import Reference
+from ..reference.reference import Reference
 from .census import Census
 from .verdict import BASELINE
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints
+from .._tools.arrays import Floats, Ints
 from ..censoring import SemiSynthetic, semisynthetic
-from ..curves import SurvivalCurves
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..datasets import Dataset, load
 from ..errors import InputError
-from ..outcomes import Outcomes
-from ..predictions import Prediction
-from ..reference import Reference
+from ..reference.reference import Reference
 from ..scorers import SurvivalKFold, predict
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
 from .plan import Cell

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, stdtr
 
-from .._arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats
 from ..errors import InputError
 from ..inference import holm
 from .meta import ranks

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .. import _dask
+from .._tools import dask_client as _dask
 from ..datasets.extras import need
 from ..errors import InputError
 from .cells import Outcome, Task, execute

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._tools.text_tables import number
 from ..errors import InputError, MissingExtraError
-from ..tables import number
 from . import meta
 from .comparisons import CriticalDifference
 from .panels import Panel

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats
-from .._random import stream
+from .._tools.arrays import Bools, Floats
+from .._tools.random import stream
 from . import meta
 
 #: Bootstrap replicates behind intervals.

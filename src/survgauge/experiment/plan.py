@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .._random import check_seed, stream
+from .._tools.random import check_seed, stream
 from ..errors import InputError, MissingExtraError
 from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
 

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from .._terminal import visible
+from .._tools.terminal import visible
 from .plan import Cell
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY
-from ..outcomes import Outcomes
-from ..predictions import Prediction
-from ..reference import Reference
+from ..reference.reference import Reference
 from .specs import HORIZON, LOSS_OF, MetricSpec, imported
 
 

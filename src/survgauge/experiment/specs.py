@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ..censoring import COPULAS, KINDS
+from ..data.tails import TAILS
 from ..datasets import available
 from ..errors import InputError, one_of
 from ..metrics.registry import REGISTRY
 from ..models import FACTS
-from ..nonparametric import AREAS
-from ..tails import TAILS
+from ..reference.kaplan_meier import AREAS
 
 #: Families of time errors and the loss that their truth is measured by.
 LOSS_OF = {"mae": "absolute", "mse": "squared", "rmse": "squared"}

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .._writing import is_same_file
+from .._tools.text_tables import columns, number, p_text
+from .._tools.writing import is_same_file
 from ..datasets.storage import write_atomically
 from ..errors import InputError, MissingExtraError
-from ..tables import columns, number, p_text
 from .figures import MOST_COLUMNS
 from .panels import Panel
 from .published import PAPER_METRICS

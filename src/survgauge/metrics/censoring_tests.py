@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from .._arrays import Floats, numbers
-from .._partial_likelihood import PartialLikelihood
+from .._tools.arrays import Floats, numbers
+from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, name_some
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
-from ..reference import Reference
+from ..reference.kaplan_meier import KaplanMeier
+from ..reference.partial_likelihood import PartialLikelihood
+from ..reference.reference import Reference
 from .logrank import log_rank_test
 
 #: Follow-ups differ where the log-rank test has a smaller p-value than the first, and the mean

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints, dot
-from .._estimated_g import Pulls
+from .._tools.arrays import Floats, Ints, dot
+from ..reference.estimated_g import Pulls
 
 
 @dataclass(frozen=True)

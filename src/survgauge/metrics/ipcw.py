@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, dot
-from .._estimated_g import EstimatedG
-from .._g_source import WholeG, ask_g, g_source
+from .._tools.arrays import Floats, dot
+from ..data.outcomes import Outcomes
 from ..errors import one_of
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
-from ..reference import Reference
+from ..reference.estimated_g import EstimatedG
+from ..reference.g_source import WholeG, ask_g, g_source
+from ..reference.kaplan_meier import KaplanMeier
+from ..reference.reference import Reference
 from .conventions import Convention
 
 POLICIES = ("truncate", "raise", "nan")

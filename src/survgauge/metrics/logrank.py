@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from .._arrays import Bools, Floats, vector
-from ..curves import SurvivalCurves
+from .._tools.arrays import Bools, Floats, vector
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, name_some
-from ..outcomes import Outcomes
-from ._checks import check_curves, read_curves
+from .checks import check_curves, read_curves
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._arrays import Floats
-from ..curves import SurvivalCurves
+from .._tools.arrays import Floats
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 from ..errors import UndefinedMetricError
-from ..outcomes import Outcomes
 
 if TYPE_CHECKING:
     from .problem import Problem

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LARGEST, Floats, Ints, one_number, positive, shown
-from .._g_source import WholeG, ask_g, g_source
-from .._sorting import sorting_order
+from .._tools.arrays import LARGEST, Floats, Ints, one_number, positive, shown
+from .._tools.sorting import sorting_order
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
-from ..reference import Reference
-from ..surrogates import Setting, make_setting
+from ..reference.g_source import WholeG, ask_g, g_source
+from ..reference.kaplan_meier import KaplanMeier
+from ..reference.reference import Reference
+from ..reference.surrogates import Setting, make_setting
 from .conventions import Convention, convention_of
 from .details import Clusters
 from .ipcw import CensoringWeights, check_policy

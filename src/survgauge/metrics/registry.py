@@ -9,26 +9,26 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._arrays import Floats
+from .._tools.arrays import Floats
+from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
-from ..losses import LOSSES
-from ..predictions import Prediction
-from ._status import STEPS
-from ._support_sum import renumbered
-from ._time_error import Point, predicted_times
-from .calibration import d_calibration, one_calibration
-from .calibration_measures import km_distance
-from .densities import crps_details, log_likelihood_details
+from ..reference.losses import LOSSES
+from .calibration.calibration import d_calibration, one_calibration
+from .calibration.calibration_measures import km_distance
+from .calibration.smooth_calibration import integrated_calibration_index
 from .details import Details
-from .discrimination import concordance_index_details, concordance_td_details
-from .dynamic_auc import cumulative_dynamic_auc_details
-from .probability import (
+from .probability._status import STEPS
+from .probability.densities import crps_details, log_likelihood_details
+from .probability.probability import (
     brier_score,
     integrated_scores,
 )
 from .problem import Problem
-from .smooth_calibration import integrated_calibration_index
-from .time_errors import CENSORED_METHODS, errors_of
+from .ranking.discrimination import concordance_index_details, concordance_td_details
+from .ranking.dynamic_auc import cumulative_dynamic_auc_details
+from .support import renumbered
+from .time.terms import Point, predicted_times
+from .time.time_errors import CENSORED_METHODS, errors_of
 
 
 class Measured(Protocol):

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, whole_number
-from ..curves import SurvivalCurves
+from .._tools.arrays import Floats, whole_number
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
+from ..data.tails import check_tail
 from ..errors import InputError, UndefinedMetricError, one_of
-from ..outcomes import Outcomes
-from ..reference import Reference
-from ..tails import check_tail
-from ._brier import by_columns
-from ._status import Status, make_status
-from ._status_losses import Squared
+from ..reference.reference import Reference
 from .conventions import Convention
-from .densities import crps_details
 from .details import CurveResult, Details, standard_error
-from .probability import (
+from .probability._brier import by_columns
+from .probability._status import Status, make_status
+from .probability._status_losses import Squared
+from .probability.densities import crps_details
+from .probability.probability import (
     integrated_binomial_log_likelihood_details,
     integrated_brier_score_details,
 )
-from .time_errors import time_error_details
+from .time.time_errors import time_error_details
 
 
 def _crps(y_true: Any, predicted: Any, *, y_train: Any = None, **options: Any) -> Details:

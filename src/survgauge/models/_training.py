@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats
+from ..data.outcomes import Outcomes
 from ..errors import InputError, MissingExtraError
-from ..outcomes import Outcomes
 from .errors import FitError
 
 try:

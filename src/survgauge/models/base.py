@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Floats, numbers
-from .._random import check_seed, stream
-from ..curves import SurvivalCurves
+from .._tools.arrays import Floats, numbers
+from .._tools.random import check_seed, stream
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 from ..errors import InputError, MissingExtraError, name_some
-from ..outcomes import Outcomes
-from ..reference import Reference
+from ..reference.reference import Reference
 from .errors import FitError, FitWarning, ModelError, PredictionError, describe
 from .facts import ModelFacts
 

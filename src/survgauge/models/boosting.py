@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
-from ..curves import SurvivalCurves
+from .._tools.arrays import Floats
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..outcomes import Outcomes
 from .base import SurvivalModel
 from .errors import FitError
 from .facts import FACTS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Floats
-from ..cox import CoxModel
-from ..curves import SurvivalCurves
+from .._tools.arrays import Floats
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..nonparametric import KaplanMeier
-from ..outcomes import Outcomes
+from ..reference.cox import CoxModel
+from ..reference.kaplan_meier import KaplanMeier
 from .base import SurvivalModel
 from .errors import FitError
 from .facts import FACTS
@@ -86,7 +86,7 @@ class KaplanMeierModel(SurvivalModel):
 class CoxPH(SurvivalModel):
     r"""Cox proportional hazards with Breslow's baseline, by Newton's method.
 
-    :math:`S(t \mid x) = \exp(-H_0(t) \exp((x - \bar x)^\top \beta))`; see `survgauge.cox`.
+    :math:`S(t \mid x) = \exp(-H_0(t) \exp((x - \bar x)^\top \beta))`; see `reference.cox`.
     Where the partial likelihood has no single finite maximum (collinear columns, separation) a
     ridge penalty takes over, with a `FitWarning`.
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats, Ints
-from ..curves import SurvivalCurves
-from ..outcomes import Outcomes
+from .._tools.arrays import Floats, Ints
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
 
 
 def step_times(y: Outcomes) -> Floats:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Floats
-from .._estimators import objective_of, ranks_only
-from ..adapters import as_curves
-from ..curves import SurvivalCurves
+from .._tools.arrays import Floats
+from ..data.adapters import as_curves
+from ..data.curves import SurvivalCurves
+from ..data.estimators import objective_of, ranks_only
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..outcomes import Outcomes
 from .base import SurvivalModel
 from .facts import ModelFacts
 from .steps import structured

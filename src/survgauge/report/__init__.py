@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._writing import write_atomically
+from .._tools.writing import write_atomically
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
 from . import charts

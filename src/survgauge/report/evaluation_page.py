@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._tools.text_tables import number
 from ..metrics.registry import REGISTRY
-from ..tables import number
 from .evaluation_tables import all_numbers, conventions, glance
 from .markup import Markup, join, tag
 from .remarks import remarks, weight_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._tools.text_tables import number, p_text
 from ..evaluation.verdict import best_rows
 from ..metrics.registry import REGISTRY
-from ..tables import number, p_text
 from .markup import Markup, join, table, tag
 from .words import GLANCE, headline
 

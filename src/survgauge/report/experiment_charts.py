@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tables import number
+from .._tools.text_tables import number
 
 Spec = dict[str, Any]
 

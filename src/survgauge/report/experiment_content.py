@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._tools.text_tables import relation
 from ..errors import InputError
-from ..tables import relation
 
 if TYPE_CHECKING:
     from ..experiment.results import Results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tables import number
+from .._tools.text_tables import number
 from .experiment_charts import cell_chart, panel_chart
 from .markup import Markup, join, table, tag
 from .shell import figure, page

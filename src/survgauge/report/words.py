@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .._tools.text_tables import number, relation
 from ..evaluation.verdict import Against, Verdict, adjusted_for, against_baseline, verdicts
 from ..metrics.registry import REGISTRY
-from ..tables import number, relation
 
 #: By what a page judges first: the error in units of time, then probabilities, then ranking.
 _HEADLINES = ("mae_po", "mae_margin", "mae_expected", "mae_ipcw_d", "ibs", "crps", "harrell", "uno")

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..._arrays import Floats
+from ..._tools.arrays import Floats
+from ...data.outcomes import Outcomes
 from ...errors import InputError
-from ...outcomes import Outcomes
 from .._training import (
     BLOCK_ROWS,
     Batch,

@@ -11,10 +11,10 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from ..._arrays import Floats
-from ...curves import SurvivalCurves
-from ...nonparametric import KaplanMeier
-from ...outcomes import Outcomes
+from ..._tools.arrays import Floats
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
+from ...reference.kaplan_meier import KaplanMeier
 from .._training import Batch
 from ._base import TorchModel
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._arrays import Floats
-from ...outcomes import Outcomes
+from ..._tools.arrays import Floats
+from ...data.outcomes import Outcomes
 
 POINTS, BEYOND = 200, 30
 #: The grid goes on to this many times the last observed time.

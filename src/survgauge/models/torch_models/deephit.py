@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ...outcomes import Outcomes
+from ...data.outcomes import Outcomes
 from .._training import Batch, linear, positive, whole
 from ..facts import FACTS
 from ._base import chain, share, sizes, through

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ...outcomes import Outcomes
+from ...data.outcomes import Outcomes
 from .._training import Batch, linear, positive, whole
 from ..facts import FACTS
 from ._bins import BinnedModel, Bins, negative_log_likelihood

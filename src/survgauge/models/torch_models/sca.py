@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..._arrays import Floats
-from ...curves import SurvivalCurves
-from ...nonparametric import KaplanMeier
-from ...outcomes import Outcomes
+from ..._tools.arrays import Floats
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
+from ...reference.kaplan_meier import KaplanMeier
 from .._training import (
     Batch,
     add_noise,

@@ -10,9 +10,9 @@ import torch
 from scipy.special import log_softmax, ndtr
 from torch import Tensor, nn
 
-from ..._arrays import Floats
-from ...curves import SurvivalCurves
-from ...outcomes import Outcomes
+from ..._tools.arrays import Floats
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
 from .._training import Batch, linear, positive, whole
 from ..facts import FACTS
 from ._base import TorchModel

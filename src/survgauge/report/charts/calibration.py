@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import displays
-from ...tables import number, p_text
+from ..._tools.text_tables import number, p_text
 from .specs import Spec, figure, listed, model_line, numbers, time_text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tables import number
+from ..._tools.text_tables import number
 
 Spec = dict[str, Any]
 #: Subjects of a scatter plot; more are summarised by a seeded sample of this size.

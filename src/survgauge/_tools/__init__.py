@@ -1,0 +1,1 @@
+"""What every room uses: arrays, sorting, threads, random numbers, writing, text."""

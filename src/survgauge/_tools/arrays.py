@@ -1,0 +1,314 @@
+"""Doors for arrays: anything array-like comes in, clean NumPy arrays go on."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, name_some
+from .sorting import sorting_order
+from .threads import run_all
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]
+
+#: Times and weights above this are refused: standard errors of squared errors take fourth powers.
+LARGEST = 1e60
+
+
+def to_numpy(values: Any, argument: str) -> NDArray[Any]:
+    """Read lists, NumPy arrays, pandas or polars columns and torch tensors, by duck typing."""
+    detach = getattr(values, "detach", None)
+    if callable(detach):  # a torch tensor, perhaps on another device
+        values = detach().cpu()
+    if isinstance(values, np.ma.MaskedArray):
+        if np.any(np.ma.getmaskarray(values)):
+            raise InputError(f"{argument} has masked entries; drop or fill them first")
+        return np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{argument} must be a rectangular array of numbers; {error}") from error
+    return array
+
+
+def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
+    """Return a real-valued array with that many dimensions; text and objects are refused."""
+    array = to_numpy(values, argument)
+    if array.dtype == object:
+        odd = next((item for item in array.flat if not _is_numeric(item)), None)
+        if odd is not None:
+            raise InputError(f"{argument} must be numbers; got {type(odd).__name__} {odd!r}")
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{argument} must be numbers; got dtype {array.dtype}")
+    if array.ndim != ndim:
+        plural = "s" if ndim > 1 else ""
+        raise InputError(f"{argument} must have {ndim} dimension{plural}; got shape {array.shape}")
+    return array
+
+
+def _is_numeric(item: Any) -> bool:
+    """Whether an object is a number; None passes as NaN, text that looks like a number fails."""
+    # NumPy's dates turn into their nanoseconds if asked for a number.
+    if isinstance(item, str | bytes | np.datetime64 | np.timedelta64):
+        return False
+    try:
+        float(np.nan if item is None else item)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def positive(value: Any, argument: str) -> float:
+    """Return one finite number above zero."""
+    number = one_number(value)
+    if not (np.isfinite(number) and number > 0):
+        raise InputError(f"{argument} must be finite and positive; got {shown(value)}")
+    return number
+
+
+def one_number(value: Any) -> float:
+    """Return what can only be meant as one number; NaN for text, flags, dates and anything else.
+
+    >>> one_number(3), one_number("3"), one_number(True)
+    (3.0, nan, nan)
+    """
+    if isinstance(value, str | bytes | bool | np.bool_ | np.datetime64 | np.timedelta64):
+        return float("nan")
+    try:
+        if np.ndim(value) > 0:  # a vector of one would pass as a number
+            return float("nan")
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, cut where it is long.
+
+    >>> shown([1] * 100)
+    '[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...'
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python prints
+        text = f"{type(value).__name__} of very many digits"
+    return text if len(text) <= 60 else f"{text[:40]}..."
+
+
+def flag(value: Any, argument: str) -> bool:
+    """Return one True or False; 1 and 0 are taken for them.
+
+    >>> flag(np.True_, "weighted"), flag(0, "weighted")
+    (True, False)
+    """
+    # Missing values of pandas are neither equal nor unequal to anything.
+    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
+        return bool(value)
+    raise InputError(f"{argument} must be True or False; got {shown(value)}")
+
+
+#: More bins, groups or replicates than this are a mistake.
+MOST = 10**9
+
+
+def whole_number(value: Any, argument: str, minimum: int, what: str = "a whole number") -> int:
+    """Return a count of at least `minimum`; flags and fractions are refused.
+
+    >>> whole_number(np.int64(7), "bins", 1)
+    7
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and minimum <= value <= MOST):
+        raise InputError(
+            f"{argument} must be {what}, at least {minimum} and at most {MOST:,}; "
+            f"got {shown(value)}"
+        )
+    return int(value)
+
+
+def probability(value: Any, argument: str) -> float:
+    """Return one number strictly between 0 and 1."""
+    number = one_number(value)
+    if not 0 < number < 1:
+        raise InputError(f"{argument} must lie strictly between 0 and 1; got {shown(value)}")
+    return number
+
+
+def vector(
+    values: Any,
+    argument: str,
+    *,
+    length: int | None = None,
+    like: str = "the outcomes",
+    minimum: float | None = None,
+    largest: float | None = None,
+    finite: bool = True,
+) -> Floats:
+    """Return a float64 vector, checked for length, NaN, infinity, sign and size."""
+    with np.errstate(over="ignore"):
+        array = numbers(values, argument).astype(np.float64, copy=False)
+    if length is not None and array.size != length:
+        raise InputError(
+            f"{argument} must have one entry per subject: {like} have {length}, "
+            f"{argument} has {array.size}"
+        )
+    if finite and not all_finite(array):
+        bad = np.flatnonzero(~np.isfinite(array))
+        raise InputError(
+            f"{argument} must be finite; got {array[bad[0]]} for subject(s) {name_some(bad)}"
+        )
+    if minimum is not None and array.size and not array.min() >= minimum:
+        bad = np.flatnonzero(~(array >= minimum))
+        raise InputError(
+            f"{argument} must be at least {minimum:g}; "
+            f"got {array[bad[0]]:g} for subject(s) {name_some(bad)}"
+        )
+    if largest is not None and array.size and max(array.max(), -array.min()) > largest:
+        bad = np.flatnonzero(np.abs(array) > largest)
+        raise InputError(
+            f"{argument} must be at most {largest:g}, or squares overflow; got {array[bad[0]]:g} "
+            f"for subject(s) {name_some(bad)}; change the unit"
+        )
+    return array
+
+
+def all_finite(array: NDArray[Any]) -> bool:
+    """Whether there is neither NaN nor infinity, in one pass where the answer is yes."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        # A sum is finite only if every entry is; a sum that overflows says nothing.
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+
+
+def flags(values: Any, argument: str) -> Bools:
+    """Return a boolean vector from booleans or from numbers that are all 0 or 1."""
+    array = to_numpy(values, argument)
+    if array.ndim != 1:
+        raise InputError(f"{argument} must have 1 dimension; got shape {array.shape}")
+    if array.dtype == np.bool_:
+        return array
+    array = numbers(array, argument)
+    result = array != 0
+    if not (result == array).all():
+        bad = np.flatnonzero(result != array)
+        raise InputError(
+            f"{argument} must be 0/1 or booleans (1: event observed, 0: censored); "
+            f"got {array[bad[0]]} for subject(s) {name_some(bad)}"
+        )
+    return result
+
+
+def date_text(value: Any) -> str | None:
+    """Write a date as a label, the same from every kind of column; None: it is no date.
+
+    >>> date_text(date(2020, 1, 31)), date_text(np.datetime64("2020-01-31T00:00", "ns"))
+    ('2020-01-31', '2020-01-31')
+    >>> date_text(datetime(2020, 1, 31, 12, 30)), date_text("2020")
+    ('2020-01-31T12:30', None)
+    """
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.isoformat()
+    if not isinstance(value, date | np.datetime64):
+        return None
+    exact = value if isinstance(value, np.datetime64) else np.datetime64(value.isoformat())
+    return str(np.datetime_as_string(exact.astype("M8[ns]"), unit="auto"))
+
+
+def subject_index(rows: Any) -> Any:
+    """Return what selects subjects: a slice, or a vector of row numbers or of booleans."""
+    if isinstance(rows, slice):
+        return rows
+    index = np.atleast_1d(rows)
+    if index.size == 0:
+        index = index.astype(np.intp)
+    if index.ndim != 1:
+        raise InputError(f"a selection of subjects must have 1 dimension; got shape {index.shape}")
+    return index
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only array that nobody else can write to through another name."""
+    copy = np.array(array, copy=True)
+    copy.setflags(write=False)
+    return copy
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same memory, not to be written to under this name."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+_CHUNK = 32_768
+#: Look-ups made together: neighbours then find each other's memory in the cache.
+QUERIES = 131_072
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Sum of a * b, in pieces that stay in the cache; BLAS would start threads for it.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    starts = range(0, a.size, _CHUNK)
+    return float(sum((a[k : k + _CHUNK] * b[k : k + _CHUNK]).sum() for k in starts))
+
+
+def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
+    """`numpy.searchsorted` whose cost stays flat when the table outgrows the cache.
+
+    Queries are sorted in chunks first, so that neighbouring look-ups touch neighbouring memory.
+    """
+    if values.size < 2048 or table.size < 2048:
+        return table.searchsorted(values, side)  # type: ignore[call-overload]
+    if values[0] == values[-1] and (values == values[0]).all():  # one prediction for everybody
+        one: Ints = table.searchsorted(values[:1], side)  # type: ignore[call-overload]
+        return np.repeat(one, values.size)
+    found = np.empty(values.size, dtype=np.intp)
+
+    def fill(start: int) -> None:
+        chunk = values[start : start + QUERIES]
+        order = sorting_order(chunk)
+        places: Ints = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
+        found[start : start + QUERIES][order] = places
+
+    run_all(fill, range(0, values.size, QUERIES))
+    return found
+
+
+def look_up_sorted(table: Floats, values: Floats, side: str = "right") -> Ints:
+    """`numpy.searchsorted` for sorted values: two sorted runs are merged in one pass.
+
+    >>> look_up_sorted(np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.0, 3.0]))
+    array([0, 2, 2])
+    """
+    ends: Ints = table.searchsorted(values[[0, -1]], side)  # type: ignore[call-overload]
+    near = table[ends[0] : ends[1]]
+    if near.size > 4 * values.size:
+        return table.searchsorted(values, side)  # type: ignore[call-overload]
+    # Of equals those come first that stand first.
+    if side == "right":
+        mine = np.concatenate((near, values)).argsort(kind="stable") >= near.size
+    else:
+        mine = np.concatenate((values, near)).argsort(kind="stable") < values.size
+    places = np.flatnonzero(mine)
+    places -= np.arange(values.size) - ends[0]
+    return places
+
+
+@cache
+def keep_pages() -> None:
+    """Free one large array, after which the C library keeps the pages of smaller ones.
+
+    glibc gives memory back to the system when more of it is free than twice the largest block that
+    was ever freed. Without this every large array would ask for its pages anew, which costs more
+    than most of what is computed with it.
+    """
+    np.empty(3_900_000)

@@ -1,0 +1,160 @@
+"""`survgauge censor`: a file of real data in, the same events under drawn censoring out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._tools.writing import check_outputs, write_atomically
+from ..data.files import PARQUET, read_outcomes
+from ..errors import InputError, MissingExtraError
+
+_ADDED = ("time", "event", "true_time")
+
+
+def add_commands(commands: Any) -> None:
+    """Register the command of this module."""
+    from ..censoring import COPULAS, KINDS
+
+    command = commands.add_parser(
+        "censor",
+        help="censor the events of a data set anew, keeping the truth",
+        description="Make a semi-synthetic data set: real events, drawn censoring times. Rows "
+        "censored in the file shape the censoring and are left out.",
+        epilog="The output has all other columns of the file and time, event, true_time. Train on "
+        "time and event only; true_time is the answer.",
+    )
+    command.add_argument("--data", required=True, metavar="FILE", help="CSV or Parquet")
+    command.add_argument("--type", required=True, choices=KINDS, help="how censoring is drawn")
+    command.add_argument("--out", required=True, metavar="FILE", help="CSV or Parquet to write")
+    command.add_argument("--seed", type=int, default=0, help="the same seed, the same data")
+    command.add_argument("--external", metavar="FILE", help="outcomes to draw from (external)")
+    command.add_argument("--rate", type=float, help="target share of censored subjects")
+    command.add_argument(
+        "--kendall-tau", type=float, default=0.0, help="dependence of event and censoring time"
+    )
+    command.add_argument("--copula", choices=COPULAS, default="clayton", help="kind of dependence")
+    command.add_argument("--time-column", default="time", help="in the files (default: time)")
+    command.add_argument("--event-column", default="event", help="in the files (default: event)")
+    command.add_argument(
+        "--plot", metavar="FILE", help="also draw before and after (PNG, SVG, PDF)"
+    )
+    command.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw, write, and say in one line what came out."""
+    from ..censoring import semisynthetic
+
+    inputs = [path for path in (args.data, args.external) if path is not None]
+    check_outputs({"--out": args.out, "--plot": args.plot}, inputs)
+    _check_formats(args)
+    columns = {"time": args.time_column, "event": args.event_column}
+    y = read_outcomes(args.data, **columns)
+    external = None if args.external is None else read_outcomes(args.external, **columns)
+    typed, verbatim = _read(args.data)
+    if len(typed) != len(y):
+        raise InputError(f"{args.data}: {len(typed)} rows of features, {len(y)} of outcomes")
+    features = typed.drop(columns=list(columns.values()))
+    taken = [name for name in _ADDED if name in features.columns]
+    if taken:
+        raise InputError(
+            f"{args.data}: column(s) {', '.join(taken)} would be overwritten; rename or drop them"
+        )
+    data = semisynthetic(
+        features,
+        y,
+        args.type,
+        args.seed,
+        external,
+        rate=args.rate,
+        kendall_tau=args.kendall_tau,
+        copula=args.copula,
+    )
+    table = features if _is_parquet(args.out) else verbatim[list(features.columns)]
+    _write(table.iloc[data.rows], data, args.out)
+    if args.plot:
+        _draw(data, args.plot)
+    print(
+        f"{args.out}: {len(data)} subjects, {int((~data.y.event).sum())} censored "
+        f"({data.censoring_rate:.1%}), {data.dropped} dropped (censored at time 0); {args.type}, "
+        f"seed {data.random_state}"
+    )
+    return 0
+
+
+def _is_parquet(path: str) -> bool:
+    return Path(path).suffix.lower() in PARQUET
+
+
+def _check_formats(args: argparse.Namespace) -> None:
+    """Refuse, before anything is written, a format that cannot be written."""
+    if _is_parquet(args.out):
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("writing Parquet", "parquet") from error
+    if args.plot:
+        try:
+            from matplotlib.backend_bases import FigureCanvasBase
+        except ImportError as error:
+            raise MissingExtraError("survgauge censor --plot", "plot") from error
+        known = FigureCanvasBase.get_supported_filetypes()
+        ending = Path(args.plot).suffix.lower().lstrip(".")
+        if ending not in known:
+            raise InputError(
+                f"--plot {args.plot}: the name must end in a format of matplotlib "
+                f"({', '.join(sorted(known))}); got {ending or 'no ending'}"
+            )
+
+
+def _read(path: str) -> tuple[Any, Any]:
+    """Read a file twice over: typed for the models, and as text so that CSV stays as it was."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("survgauge censor", "pandas") from error
+    try:
+        if _is_parquet(path):
+            typed = pd.read_parquet(path)
+            named = [name for name in typed.index.names if name is not None]
+            if named:  # columns that pandas kept as its index
+                typed = typed.reset_index(named)
+            return typed, typed
+        options = {"encoding": "utf-8-sig", "skipinitialspace": True}
+        text = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
+        typed = pd.read_csv(path, **options)
+    except ImportError as error:
+        raise MissingExtraError("reading Parquet", "parquet") from error
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    for frame in (text, typed):
+        frame.columns = [str(name).strip() for name in frame.columns]
+    return typed, text
+
+
+def _write(features: Any, data: Any, path: str) -> None:
+    """Write features and outcomes; whole times are written as whole numbers."""
+    table = features.reset_index(drop=True)
+    for name, values in (("time", data.y.time), ("true_time", data.true_time)):
+        whole = bool((values == np.floor(values)).all())
+        table[name] = values.astype(np.int64) if whole else values
+    table.insert(table.columns.get_loc("true_time"), "event", data.y.event.astype(np.int64))
+    if _is_parquet(path):
+        options = {"index": False, "engine": "pyarrow", "write_page_checksum": True}
+        write_atomically(path, lambda place: table.to_parquet(place, **options))
+    else:
+        write_atomically(path, lambda place: table.to_csv(place, index=False))
+
+
+def _draw(data: Any, path: str) -> None:
+    from ..displays.semisynthetic import SemiSyntheticDisplay
+
+    figure = SemiSyntheticDisplay(data).plot()
+    try:
+        write_atomically(path, lambda place: figure.savefig(place, dpi=150))
+    except ValueError as error:  # matplotlib names the formats that it knows
+        raise InputError(f"--plot {path}: {error}") from error

@@ -1,0 +1,258 @@
+"""`survgauge evaluate` and `survgauge metrics`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .._tools.writing import check_outputs, write_atomically
+from ..data.files import (
+    PARQUET,
+    Table,
+    interpolations,
+    is_column,
+    read_features,
+    read_outcomes,
+    read_predictions,
+)
+from ..errors import InputError
+
+
+class _Once(argparse.Action):
+    """Keep one value: who gives two wants both, and the second would take the first one's place."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
+    ) -> None:
+        if self.option_strings and getattr(namespace, self.dest) is not self.default:
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest, values)
+
+
+def add_commands(commands: Any) -> None:
+    """Register the commands of this module."""
+    command = commands.add_parser(
+        "evaluate",
+        help="evaluate predictions against outcomes",
+        description="Evaluate one or more models' predictions on the same test subjects.",
+        epilog="Outcome files are CSV or Parquet with columns time and event (1: event, 0:"
+        " censored). Prediction files have one column 'time' or 'risk' (higher: sooner), or"
+        " curves: header = times, a row per subject.",
+    )
+    command.add_argument("--test", required=True, metavar="FILE", help="test outcomes (or folder)")
+    command.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
+    command.add_argument(
+        "--pred",
+        action="append",
+        required=True,
+        metavar="NAME=FILE",
+        help="repeat for each model (a stream: NAME=COLUMN or folder)",
+    )
+    command.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
+    command.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
+    command.add_argument("--no-intervals", action="store_true", help="values only")
+    command.add_argument("--tau", type=float, help="horizon of the time errors")
+    command.add_argument("--time", type=float, help="time of Brier, AUC, 1-calibration and ICI")
+    command.add_argument(
+        "--by", metavar="COLUMN", action=_Once, help="column of --test: evaluate its groups"
+    )
+    command.add_argument(
+        "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
+    )
+    command.add_argument(
+        "--cluster", metavar="COLUMN", help="column of --test: hospital or patient of a row"
+    )
+    command.add_argument(
+        "--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)"
+    )
+    command.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
+    command.add_argument("--tail", default="linear", help="tail of Kaplan-Meier and of the curves")
+    command.add_argument(
+        "--interpolation",
+        action="append",
+        default=[],
+        metavar="[NAME=]RULE",
+        help="of curves: linear (default), step, pchip; NAME=step for one model",
+    )
+    command.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
+    command.add_argument("--convention", metavar="NAME", help="another package's conventions")
+    command.add_argument(
+        "--censoring",
+        choices=("test", "train"),
+        help="whose censoring the weights 1/G describe (default: the convention's, test)",
+    )
+    command.add_argument(
+        "--features",
+        metavar="FILE",
+        help="features of the test subjects: says whether censoring depends on them",
+    )
+    command.add_argument("--time-column", default="time", help="of the outcome files")
+    command.add_argument("--event-column", default="event", help="of the outcome files")
+    command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    command.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
+    command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
+    command.add_argument("--title", help="heading of the report")
+    command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
+    _add_stream_arguments(command)
+    command.set_defaults(run=run)
+    listing = commands.add_parser("metrics", help="list the metrics")
+    listing.set_defaults(run=list_metrics)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, print a table, write JSON."""
+    check_outputs({"--html": args.html, "--json": args.json}, _inputs(args))
+    result = _evaluate_stream(args) if _wants_stream(args) else _evaluate_files(args)
+    if args.html:
+        options = {} if args.title is None else {"title": args.title}
+        result.to_html(args.html, **options)
+    text = json.dumps(result.to_dict(), indent=2)
+    if args.json == "-":
+        print(text)
+        return 0
+    if args.json:
+        write_atomically(args.json, text + "\n")
+    print(result)
+    if args.html:
+        print(f"\nReport: {args.html}")
+    return 0
+
+
+def _add_stream_arguments(command: Any) -> None:
+    """Register what only streams take."""
+    group = command.add_argument_group(
+        "more data than memory",
+        "With a folder of Parquet files as --test, evaluation streams: --pred names a column of "
+        "the same files (times or lists; prefix* for wide columns; risk:COLUMN for scores) or "
+        "another folder with the same rows, and --train is required.",
+    )
+    group.add_argument("--engine", choices=("local", "dask"), help="where the work is done")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster")
+    group.add_argument("--memory", metavar="LIMIT", help="such as 2GB")
+    group.add_argument("--workers", type=int, metavar="N", help="threads (default: one a core)")
+    group.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=TIMES",
+        help="times of curves in lists: 0,10,20 or a CSV file with a column time",
+    )
+    group.add_argument("--weight-column", help="frequencies of the subjects")
+
+
+def _wants_stream(args: argparse.Namespace) -> bool:
+    """Whether the arguments ask for a stream: otherwise files are read whole, as ever."""
+    if args.engine or args.memory or args.workers or args.grid:
+        return True
+    if not Path(args.test).is_file():
+        return Path(args.test).is_dir() or any(mark in args.test for mark in "*?[")
+    parquet = Path(args.test).suffix.lower() in PARQUET
+    targets = [target for target in map(_target, args.pred) if target]
+    return any(Path(t).is_dir() or (parquet and is_column(t)) for t in targets)
+
+
+def _target(item: str) -> str:
+    return item.partition("=")[2]
+
+
+def _evaluate_stream(args: argparse.Namespace) -> Any:
+    from .stream import run_stream
+
+    return run_stream(args)
+
+
+def _evaluate_files(args: argparse.Namespace) -> Any:
+    """Read all files whole."""
+    from ..evaluation import evaluate
+
+    columns = {"time": args.time_column, "event": args.event_column}
+    test = read_outcomes(args.test, **columns, weight=args.weight_column)
+    train = None
+    if args.train is not None:
+        weighted = args.weight_column in Table(args.train).names
+        weight = args.weight_column if weighted else None
+        train = read_outcomes(args.train, **columns, weight=weight)
+    predictions = {}
+    rules = interpolations(args.pred, args.interpolation)
+    for item in args.pred:
+        name, separator, path = item.partition("=")
+        if not (name and separator and path):
+            raise InputError(f"--pred must be NAME=FILE; got {item!r}")
+        if name in predictions:
+            raise InputError(f"--pred: the name {name!r} is given twice")
+        predictions[name] = read_predictions(path, interpolation=rules[name], tail=args.tail)
+    return evaluate(
+        predictions,
+        test,
+        y_train=train,
+        metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
+        confidence=None if args.no_intervals else args.confidence,
+        random_state=args.seed,
+        unit=args.unit,
+        X_test=None if args.features is None else read_features(args.features),
+        by=None if args.by is None else _groups(args.test, args.by),
+        sample_weight=None if args.sample_weight is None else _numbers(args),
+        cluster=None if args.cluster is None else _groups(args.test, args.cluster),
+        time=args.time,
+        tau=args.tau,
+        convention=args.convention,
+        censoring=args.censoring,
+        weighted=not args.unweighted,
+        area=args.area,
+        tail=args.tail,
+        normalize=args.normalize,
+    )
+
+
+def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
+    """Yield every file that the command reads, those of folders one by one."""
+    named = [
+        args.test,
+        args.train,
+        args.features,
+        *map(_target, args.pred),
+        *map(_target, args.grid),
+    ]
+    for name in filter(None, named):
+        yield name
+        with suppress(OSError, ValueError):  # reading says what is wrong with it
+            if not Path(name).is_file():
+                from ..sources.parquet import parquet_files
+
+                yield from parquet_files(name)
+
+
+def _groups(path: str, column: str) -> Any:
+    return Table(path).labels(column)
+
+
+def _numbers(args: argparse.Namespace) -> Any:
+    from ..data.files import Table
+
+    return Table(args.test).numbers(args.sample_weight)
+
+
+def list_metrics(args: argparse.Namespace) -> int:
+    """Print the registry."""
+    from .._tools.text_tables import columns
+    from ..metrics.registry import DEFAULT_METRICS, available_metrics
+
+    rows = [
+        [
+            m["name"],
+            "yes" if m["name"] in DEFAULT_METRICS else "",
+            m["direction"],
+            m["needs"],
+            m["inference"].partition("-")[0],
+            m["interval"],
+            m["title"],
+        ]
+        for m in available_metrics()
+    ]
+    header = ["metric", "default", "better", "needs", "stderr", "interval", "what it is"]
+    print(columns(header, rows, left=7))
+    return 0

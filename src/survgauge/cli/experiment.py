@@ -1,0 +1,100 @@
+"""The command line: ``survgauge bench``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from typing import Any
+
+from ..errors import InputError
+
+
+def add_commands(subparsers: Any) -> None:
+    """Add ``bench`` to the sub-commands of an `argparse` parser."""
+    command: argparse.ArgumentParser = subparsers.add_parser(
+        "bench",
+        help="run an experiment: which metric tells the truth?",
+        description="Run a plan: data sets x censoring x models x folds, with every true event "
+        "time known. Finished cells are kept in a store; a run that was stopped goes on with "
+        "--resume.",
+        epilog="Shipped plans: demo (minutes), paper (hours), wide (more hours).",
+    )
+    command.add_argument("plan", metavar="PLAN", help="TOML file, or demo, paper, wide")
+    command.add_argument("--store", metavar="DIR", help="folder of the run (default: bench-NAME)")
+    command.add_argument(
+        "--engine", choices=("local", "dask"), default="local", help="where to run"
+    )
+    command.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, e.g. tcp://HOST:8786")
+    command.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
+    command.add_argument("--resume", action="store_true", help="go on with the run in the store")
+    command.add_argument(
+        "--retry-failed", action="store_true", help="resume, and run failed cells again"
+    )
+    command.add_argument(
+        "--metrics-only", action="store_true", help="fit nothing: measure stored predictions"
+    )
+    command.add_argument(
+        "--keep-predictions", action="store_true", help="store predictions for later metrics"
+    )
+    for axis in ("datasets", "censoring", "models"):
+        command.add_argument(f"--{axis}", metavar="A,B,...", help=f"only these {axis} of the plan")
+    command.add_argument(
+        "--out", metavar="DIR", help="also write tables (Markdown, CSV) and figures"
+    )
+    command.add_argument("--list", action="store_true", help="show the cells, run nothing")
+    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.set_defaults(run=run_command)
+
+
+def run_command(args: argparse.Namespace) -> int:
+    """Run a plan, print what follows from it; status 1 if cells failed."""
+    from ..experiment.plan import Plan
+
+    plan = Plan.of(args.plan).only(
+        **{axis: _names(getattr(args, axis)) for axis in ("datasets", "censoring", "models")}
+    )
+    if args.keep_predictions:
+        plan = replace(plan, keep_predictions=True)
+    if args.list:
+        return _list(plan)
+    from ..experiment.runner import run
+    from ..experiment.writing import check_folder, text, write_all
+
+    if args.out:
+        check_folder(args.out, [args.plan, *(spec.path for spec in plan.datasets if spec.path)])
+
+    results = run(
+        plan,
+        args.store,
+        args.engine,
+        scheduler=args.scheduler,
+        jobs=args.jobs,
+        resume=args.resume,
+        retry_failed=args.retry_failed,
+        metrics_only=args.metrics_only,
+        progress=False if args.quiet else None,
+    )
+    sys.stdout.write(f"{text(results)}\n")
+    if args.out:
+        written = write_all(results, args.out)
+        sys.stdout.write(f"\n{len(written)} files written to {args.out}\n")
+    return 1 if results.failures else 0
+
+
+def _names(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("a list of names is empty")
+    return names
+
+
+def _list(plan: Any) -> int:
+    present, absent = plan.present()
+    for cell in present.cells():
+        sys.stdout.write(f"{cell}\n")
+    for name in absent:
+        sys.stdout.write(f"not on this machine: {name}\n")
+    return 0

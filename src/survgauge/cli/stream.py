@@ -1,0 +1,195 @@
+"""`survgauge evaluate` on more data than memory: folders of Parquet, limits, a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from .._tools import dask_client as _dask
+from ..data.files import PARQUET, Table, interpolations, is_column, read_outcomes
+from ..data.outcomes import Outcomes
+from ..errors import InputError
+from ..evaluation import Evaluation
+from ..sources.call import Progress, evaluate_stream
+from ..sources.cluster import evaluate_dask
+from ..sources.labels import LabelColumn
+from ..sources.layout import CurveColumns, RiskColumn, TimeColumn
+from ..sources.parquet import SEPARATOR, Rows
+
+_RISK = "risk:"
+
+
+def run_stream(args: argparse.Namespace) -> Evaluation:
+    """Evaluate as a stream."""
+    if args.train is None:
+        raise InputError(
+            "--train must be given where --test is a folder or --pred names a column of it: a "
+            "stream needs its reference set"
+        )
+    refused = ("--sample-weight", args.sample_weight), ("--cluster", args.cluster)
+    for flag, given in (*refused, ("--features", args.features)):
+        if given is not None:
+            raise InputError(
+                f"{flag} is not available in a stream; evaluate files that are read whole, "
+                "without folders, --engine, --memory, --workers, --grid and --weight-column"
+            )
+    predictions, apart = _predictions(args)
+    names = None if args.metrics is None else [m.strip() for m in args.metrics.split(",")]
+    options: dict[str, Any] = {
+        "y_train": _reference(args),
+        "predictions": predictions,
+        "apart": apart,
+        "metrics": names,
+        "confidence": None if args.no_intervals else args.confidence,
+        "random_state": args.seed,
+        "unit": args.unit,
+        "time_column": args.time_column,
+        "event_column": args.event_column,
+        "weight_column": args.weight_column,
+        # As text, like the labels of files that are read whole.
+        "by": None if args.by is None else LabelColumn(args.by, text=True),
+        "time": args.time,
+        "tau": args.tau,
+        "convention": args.convention,
+        "censoring": args.censoring,
+        "weighted": not args.unweighted,
+        "area": args.area,
+        "tail": args.tail,
+        "normalize": args.normalize,
+    }
+    if args.engine == "dask":
+        return _on_cluster(args, options)
+    if args.scheduler:
+        raise InputError("--scheduler belongs to --engine dask")
+    with progress_bar() as progress:
+        return evaluate_stream(
+            args.test, workers=args.workers, memory=args.memory, progress=progress, **options
+        )
+
+
+def _on_cluster(args: argparse.Namespace, options: dict[str, Any]) -> Evaluation:
+    if args.memory or args.workers:
+        raise InputError("--memory and --workers belong to --engine local; workers have their own")
+    client = _dask.connect(args.scheduler, "dask worker ADDRESS")
+    with client:
+        return evaluate_dask(str(Path(args.test).resolve()), client=client, **options)
+
+
+def _reference(args: argparse.Namespace) -> Any:
+    path = Path(args.train)
+    if not path.is_file() or path.suffix.lower() in PARQUET:
+        return args.train
+    y = read_outcomes(args.train, time=args.time_column, event=args.event_column)
+    table = Table(args.train)
+    if args.weight_column in table.names:
+        return Outcomes(y.time, y.event, table.numbers(args.weight_column))
+    return y
+
+
+def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read --pred: columns of the test files, or files of their own."""
+    grids = dict(_pairs(args.grid, "--grid"))
+    rule_of = interpolations(args.pred, args.interpolation)
+    specs: dict[str, Any] = {}
+    apart: dict[str, str] = {}
+    for name, target in _pairs(args.pred, "--pred"):
+        if name in specs:
+            raise InputError(f"--pred: the name {name!r} is given twice")
+        grid = _grid(grids.pop(name)) if name in grids else None
+        rules = {"interpolation": rule_of[name], "tail": args.tail}
+        if is_column(target):
+            specs[name] = _column(target, grid, rules, args.test)
+        else:
+            if Path(target).suffix.lower() == ".csv":
+                raise InputError(
+                    f"{target}: predictions of a stream must be Parquet, or columns of {args.test}"
+                )
+            apart[name] = target
+            specs[name] = _own_files(name, target, grid, rules)
+    if grids:
+        raise InputError(f"--grid: there is no --pred named {next(iter(grids))!r}")
+    return specs, apart
+
+
+def _pairs(items: list[str], flag: str) -> Iterator[tuple[str, str]]:
+    for item in items:
+        name, separator, rest = item.partition("=")
+        if not (name and separator and rest):
+            raise InputError(f"{flag} must be NAME=...; got {item!r}")
+        yield name, rest
+
+
+def _grid(text: str) -> Any:
+    with suppress(ValueError):
+        return tuple(float(part) for part in text.split(","))
+    if "," not in text and Path(text).is_file():
+        table = Table(text)
+        if "time" not in table.names:
+            raise InputError(
+                f"--grid: {text} must have a column time with the times of the curves; columns "
+                f"are {', '.join(table.names[:5])}"
+            )
+        return tuple(table.numbers("time").tolist())
+    raise InputError(
+        "--grid must be times such as 0,10,20 or a CSV file that exists, with a column time; got "
+        f"{text[:60]!r}"
+    )
+
+
+def _column(target: str, grid: Any, rules: dict[str, Any], test: str) -> Any:
+    if target.startswith(_RISK):
+        return RiskColumn(target[len(_RISK) :])
+    if grid is not None or target.endswith("*"):
+        return CurveColumns(target, grid, **rules)
+    _, batch = Rows(test).schema_batch()
+    # A column that is missing or there twice is refused, with its file, where it is read.
+    kind = batch.schema.field(target).type if batch.schema.names.count(target) == 1 else ""
+    return CurveColumns(target, None, **rules) if "list" in str(kind) else TimeColumn(target)
+
+
+def _own_files(name: str, target: str, grid: Any, rules: dict[str, Any]) -> Any:
+    """Files with predictions only: one column time, risk or of lists, or times as headers."""
+    path, batch = Rows(target).schema_batch()
+    columns = list(batch.schema.names)
+    own = f"{name}{SEPARATOR}"
+    if len(columns) == 1 and "list" in str(batch.schema.field(0).type):
+        return CurveColumns(own + columns[0], grid, **rules)
+    if columns == ["time"]:
+        return TimeColumn(own + "time")
+    if columns == ["risk"]:
+        return RiskColumn(own + "risk")
+    try:
+        times = [float(column) for column in columns]
+    except ValueError:
+        raise InputError(
+            f"{path}: predictions must have one column 'time', 'risk' or of lists, or curves with "
+            f"times as column names; got {', '.join(map(repr, columns[:5]))}"
+        ) from None
+    return CurveColumns(tuple(own + column for column in columns), grid or tuple(times), **rules)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress | None]:
+    """Show a bar on standard error, if that is a terminal and rich is installed."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+    except ImportError:
+        yield None
+        return
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(done: int, rows: int | None, name: str) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=rows)
+            bar.update(tasks[name], completed=done)
+
+        yield tell

@@ -1,0 +1,1 @@
+"""What comes in: outcomes, curves, predictions and files, validated once."""

@@ -1,0 +1,138 @@
+"""Checks at the door of `SurvivalCurves`: grids, order, monotone rows within [0, 1]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import LARGEST, Floats, numbers, to_numpy
+from .._tools.threads import in_order
+from ..errors import InputError, name_some
+from .interpolation import Curves
+
+# Survival values may leave [0, 1] or rise by this much before it counts as a mistake.
+ROUNDING = 1e-6
+#: Values looked at in one go: they fit the cache.
+BLOCK_VALUES = 40_000
+#: Blocks that one thread works on before it takes the next ones.
+SPAN_BLOCKS = 16
+
+
+def grid_of(times: Any, shape: tuple[int, ...]) -> Floats:
+    """Check the grid of times against the shape of the survival matrix."""
+    array = to_numpy(times, "times")
+    grid = numbers(array, "times", ndim=2 if array.ndim == 2 else 1).astype(np.float64)
+    n, m = shape
+    if n == 0 or m == 0:
+        raise InputError(f"survival must have at least one subject and one time; got shape {shape}")
+    if grid.shape not in ((m,), (n, m)):
+        hint = ""
+        if grid.shape in ((n,), (m, n)):
+            hint = "; it looks transposed: rows must be subjects, columns times"
+        raise InputError(
+            f"times must have shape ({m},) or ({n}, {m}) to match survival of shape {shape}; "
+            f"got {grid.shape}{hint}"
+        )
+    if not np.isfinite(grid).all() or grid.min() < 0:
+        bad = grid[~(np.isfinite(grid) & (grid >= 0))]
+        raise InputError(f"times must be finite and not negative; got {bad[0]:g}")
+    if grid.max() > LARGEST:
+        raise InputError(f"times must be at most {LARGEST:g}; got {grid.max():g}; change the unit")
+    return grid
+
+
+def sorted_together(grid: Floats, values: Curves) -> tuple[Floats, Curves]:
+    """Sort times and their columns together; a time may appear only once."""
+    gaps = np.diff(grid, axis=-1)
+    if (gaps < 0).any():
+        order = np.argsort(grid, axis=-1, kind="stable")
+        grid = np.take_along_axis(grid, order, axis=-1)
+        shared = order.ndim == 1
+        values = values[:, order] if shared else np.take_along_axis(values, order, axis=1)
+        gaps = np.diff(grid, axis=-1)
+    if (gaps == 0).any():
+        where = np.argwhere(gaps == 0)[0]
+        whose = f" for subject {where[0]}" if grid.ndim == 2 else ""
+        raise InputError(f"times must be distinct; {grid[tuple(where)]:g} appears twice{whose}")
+    return grid, values
+
+
+def checked(values: Curves, repair: str | None) -> Curves:
+    """Refuse or repair curves that are not survival functions; smooth out rounding errors.
+
+    Values that are survival functions already are not copied.
+    """
+    size = max(1, BLOCK_VALUES // values.shape[1])
+    starts = range(0, values.shape[0], size * SPAN_BLOCKS)
+
+    def look(start: int) -> tuple[list[int], bool]:
+        wrong: list[int] = []
+        rounded = False
+        stop = min(start + size * SPAN_BLOCKS, values.shape[0])
+        for begin in range(start, stop, size):
+            bad, mended = _mistakes(values[begin : min(begin + size, stop)], begin)
+            wrong.extend(bad)
+            rounded = rounded or mended
+        return wrong, rounded
+
+    found = list(in_order(look, starts))
+    wrong = [row for rows, _ in found for row in rows]
+    if wrong and repair is None:
+        _explain_refusal(values, wrong)
+    if wrong and repair == "isotonic":
+        values = _isotonic(values, wrong)
+    if wrong or any(rounded for _, rounded in found):
+        mended = np.empty_like(values, order="C")
+        for begin in range(0, values.shape[0], size):
+            part = mended[begin : begin + size]
+            np.minimum.accumulate(values[begin : begin + size], axis=1, out=part)
+            np.clip(part, 0.0, 1.0, out=part)
+        return mended
+    return values
+
+
+def _mistakes(block: Curves, start: int) -> tuple[list[int], bool]:
+    """Rows of a block that are no survival curves, and whether others are off by rounding."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = block[:, 1:] - block[:, :-1]
+    # Where nothing rises the ends are the extremes; NaN fails every comparison.
+    falling = not steps.size or steps.max() <= 0
+    if falling and block[:, 0].max() <= 1 and block[:, -1].min() >= 0:
+        return [], False
+    if not np.isfinite(block).all():
+        bad = start + np.flatnonzero(~np.isfinite(block).all(axis=1))
+        raise InputError(f"survival has NaN or infinite values for subject(s) {name_some(bad)}")
+    rise = steps.max(axis=1, initial=0.0)
+    excess = np.maximum(block.max(axis=1) - 1.0, -block.min(axis=1))
+    bad = start + np.flatnonzero((rise > ROUNDING) | (excess > ROUNDING))
+    return bad.tolist(), bool((rise > 0).any() or (excess > 0).any())
+
+
+def _explain_refusal(values: Curves, wrong: list[int]) -> None:
+    row = values[wrong[0]]
+    if row.max() > 1 + ROUNDING or row.min() < -ROUNDING:
+        problem = f"leaves [0, 1] (from {row.min():g} to {row.max():g})"
+    else:
+        k = int(np.argmax(np.diff(row)))
+        problem = f"rises from {row[k]:g} to {row[k + 1]:g}"
+    hint = "pass repair='running_minimum' or 'isotonic' to mend it"
+    columns = values[: min(len(values), 2000)]
+    if (np.diff(row) >= -ROUNDING).all():
+        hint = "if these are probabilities of the event, pass 1 - probability"
+    elif values.shape[0] > 1 and (np.diff(columns, axis=0) <= ROUNDING).all():
+        hint = "columns fall instead: the matrix looks transposed (rows must be subjects)"
+    raise InputError(
+        f"survival must fall from 1 towards 0 along each row; that of subject {wrong[0]} {problem} "
+        f"(subjects concerned: {name_some(wrong)}); {hint}"
+    )
+
+
+def _isotonic(values: Curves, rows: list[int]) -> Curves:
+    """Replace the rows named by their closest falling curve in squared distance."""
+    from scipy.optimize import isotonic_regression
+
+    values = values.copy()
+    for row in rows:  # only the curves that need it
+        values[row] = isotonic_regression(values[row], increasing=False).x
+    return values

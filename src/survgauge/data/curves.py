@@ -1,0 +1,400 @@
+"""Predicted survival curves: one row a subject, validated once, turned into times on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._tools.arrays import (
+    Bools,
+    Floats,
+    numbers,
+    positive,
+    probability,
+    subject_index,
+    to_numpy,
+    vector,
+)
+from .._tools.threads import in_order, run_all
+from ..errors import InputError, one_of
+from . import interpolation as kernel
+from .curve_checks import BLOCK_VALUES, SPAN_BLOCKS, checked, grid_of, sorted_together
+from .curve_reader import Columns, Scratch
+from .interpolation import Curves
+from .tails import check_tail, tail_area, tail_survival, tail_time
+
+Result = TypeVar("Result")
+
+#: Subjects whose own numbers are read off together.
+PART_ROWS = 16_384
+
+INTERPOLATIONS = ("linear", "step", "pchip")
+REPAIRS = ("running_minimum", "isotonic")
+
+
+class SurvivalCurves:
+    """Individual survival distributions of n subjects.
+
+    Parameters
+    ----------
+    times : array-like of shape (m,) or (n, m)
+        A grid shared by all subjects, or one grid a subject. A grid that does not start at 0 is
+        preceded by the point (0, 1). Unsorted times are sorted together with their columns.
+    survival : array-like of shape (n, m)
+        Probability of being event-free at `times`; rows are subjects. A float32 or float64 matrix
+        (also one mapped from a file) is neither copied nor widened, unless columns have to be
+        sorted or rows mended: do not change it afterwards.
+    interpolation : {"linear", "step", "pchip"}
+        Between grid points: lines, right-continuous steps, or a monotone cubic.
+    tail : {"linear", "exponential", "hold", "nan"}
+        Past the last grid point; see `survgauge.data.tails`.
+    repair : {None, "running_minimum", "isotonic"}
+        What to do with curves that rise or leave [0, 1]: by default, refuse them.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 10, 20], [[1.0, 0.6, 0.2], [1.0, 0.9, 0.8]])
+    >>> curves.median()
+    array([12.5, 50. ])
+    >>> curves.at(5)
+    array([0.8 , 0.95])
+    """
+
+    def __init__(
+        self,
+        times: Any,
+        survival: Any,
+        interpolation: str = "linear",
+        tail: str = "linear",
+        repair: str | None = None,
+    ) -> None:
+        one_of("interpolation", interpolation, INTERPOLATIONS)
+        check_tail(tail)
+        if repair is not None:
+            one_of("repair", repair, REPAIRS)
+        values = numbers(survival, "survival", ndim=2)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        grid = grid_of(times, values.shape)
+        grid, values = sorted_together(grid, values)
+        self.times: Floats = grid
+        self.survival: Curves = checked(values, repair).view()
+        self.survival.setflags(write=False)  # it may be the caller's memory
+        self.interpolation = interpolation
+        self.tail = tail
+
+    _median: Floats | None = None
+
+    @classmethod
+    def _trusted(
+        cls, times: Floats, survival: Curves, interpolation: str, tail: str
+    ) -> SurvivalCurves:
+        curves = cls.__new__(cls)
+        curves.times, curves.survival = times, survival
+        curves.interpolation, curves.tail = interpolation, tail
+        return curves
+
+    def __len__(self) -> int:
+        return int(self.survival.shape[0])
+
+    def __getitem__(self, rows: Any) -> SurvivalCurves:
+        index = subject_index(rows)
+        times = self.times if self.shared_grid else self.times[index]
+        return self._trusted(times, self.survival[index], self.interpolation, self.tail)
+
+    def __repr__(self) -> str:
+        n, m = self.survival.shape
+        grid = "shared grid" if self.shared_grid else "own grids"
+        how = f"{self.interpolation}, tail {self.tail}"
+        return f"SurvivalCurves({n} subjects x {m} times, {grid}, {how})"
+
+    @property
+    def shared_grid(self) -> bool:
+        """Whether all subjects have the same grid."""
+        return self.times.ndim == 1
+
+    @property
+    def one_curve(self) -> bool:
+        """Whether all subjects have the same curve, stored once (as `reference_curves` does)."""
+        return self.shared_grid and self.survival.strides[0] == 0
+
+    @property
+    def last_time(self) -> Floats:
+        """Last grid time, (n,)."""
+        return np.broadcast_to(self.times[..., -1], len(self))
+
+    @property
+    def last_survival(self) -> Floats:
+        """Value at the last grid time, (n,)."""
+        return self.survival[:, -1].astype(np.float64)
+
+    def blocks(self, width: int | None = None, span: slice | None = None) -> Iterator[slice]:
+        """Row slices whose values fit the cache; every pass over all curves goes by these."""
+        size = max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1))
+        start, stop = (0, len(self)) if span is None else (span.start, span.stop)
+        for begin in range(start, stop, size):
+            yield slice(begin, min(begin + size, stop))
+
+    def by_span(
+        self, work: Callable[[Iterator[slice]], Result], width: int | None = None
+    ) -> Iterator[Result]:
+        """Results of `work` on the blocks of one span of rows after the other, by threads.
+
+        Spans do not depend on the number of threads, nor does anything that is summed over them.
+        """
+        size = max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1)) * SPAN_BLOCKS
+        spans = (slice(k, min(k + size, len(self))) for k in range(0, len(self), size))
+        return in_order(lambda span: work(self.blocks(width, span)), spans)
+
+    # -- probabilities ---------------------------------------------------------------------
+
+    def at(self, t: Any) -> Floats:
+        """Survival probability at `t`: (n,) for a scalar, (n, k) for k times."""
+        points = to_numpy(t, "t")
+        if points.ndim == 0:
+            if self.shared_grid and self.interpolation != "pchip":
+                return self.at(points.reshape(1)).ravel()
+            return self.at_own(np.full(len(self), float(_times(points.reshape(1), "t")[0])))
+        points = _times(numbers(points, "t"), "t")
+        out, read = np.empty((len(self), points.size)), self.reader(points)
+
+        def fill(blocks: Iterator[slice]) -> None:
+            scratch = Scratch()
+            for rows in blocks:
+                out[rows] = read(rows, scratch)
+
+        for _ in self.by_span(fill, points.size + self.survival.shape[1]):
+            pass
+        return out
+
+    def at_block(self, rows: slice, t: Floats) -> Floats:
+        """Survival of a block of rows at common times `t`: (rows, k), the caller's to overwrite."""
+        block = self[rows]
+        if self.one_curve and len(block) > 1:
+            return np.repeat(self.at_block(slice(0, 1), t), len(block), axis=0)
+        if self.interpolation == "pchip" and t.size:
+            return block._pchip_columns(t)
+        if not self.shared_grid or not t.size:
+            columns = [block.at_own(np.full(len(block), time)) for time in t]
+            return np.stack(columns, axis=1) if columns else np.empty((len(block), 0))
+        return Columns(self.times, t, self.interpolation, self.tail).read(block.survival)
+
+    def reader(self, t: Floats) -> Callable[[slice, Scratch], Floats]:
+        """`at_block` for many blocks at the same times; what it returns is the scratch's."""
+        if not self.shared_grid or self.interpolation == "pchip" or self.one_curve or not t.size:
+            return lambda rows, scratch: self.at_block(rows, t)
+        columns = Columns(self.times, t, self.interpolation, self.tail)
+        return lambda rows, scratch: columns.read(self.survival[rows], scratch)
+
+    def _pchip_columns(self, t: Floats) -> Floats:
+        """Monotone cubics at common times, their slopes computed once: (n, k)."""
+        out = np.empty((len(self), t.size))
+
+        def fill(block: _PchipBlock) -> Floats:
+            for column, time in enumerate(t):
+                out[block.rows, column] = block.value(np.full(block.s.shape[0], time))
+            return out[block.rows, 0]
+
+        self._pchip(fill)
+        return out
+
+    def at_own(self, t: Any) -> Floats:
+        """Survival probability of subject i at its own time t[i]: (n,)."""
+        points = _times(vector(t, "t", length=len(self), like="the curves", finite=False), "t")
+        return self._by_rows(lambda part, rows: part._at_own(points[rows]))
+
+    def _by_rows(self, read: Callable[[SurvivalCurves, slice], Floats]) -> Floats:
+        """One number a subject, from a part of the curves at a time."""
+        if len(self) <= PART_ROWS:
+            return read(self, slice(0, len(self)))
+        out = np.empty(len(self))
+
+        def fill(start: int) -> None:
+            rows = slice(start, min(start + PART_ROWS, len(self)))
+            out[rows] = read(self[rows], rows)
+
+        run_all(fill, range(0, len(self), PART_ROWS))
+        return out
+
+    def _at_own(self, points: Floats) -> Floats:
+        if self.interpolation == "pchip":
+            return self._pchip(lambda block: block.value(points[block.rows]))
+        rows = np.arange(len(self))
+        k = kernel.left_index(self.times, points)
+        t0, s0 = kernel.node(self.times, self.survival, rows, k)
+        last = self.survival.shape[1] - 1
+        if self.interpolation == "linear":
+            t1, s1 = kernel.node(self.times, self.survival, rows, np.minimum(k + 1, last))
+            inside = (k < last) & (points > t0)
+            gap = np.where(inside, t1 - t0, 1.0)
+            share = np.where(inside, (points - t0) / gap, 0.0)
+            s0 = s0 + (s1 - s0) * share
+        past = points > self.last_time
+        if past.any():
+            ends = self.last_survival[past]
+            s0[past] = tail_survival(points[past], self.last_time[past], ends, self.tail)
+        return s0
+
+    # -- times -----------------------------------------------------------------------------
+
+    def quantile(self, q: float) -> Floats:
+        """First time with S(t) <= 1 - q; read off the tail where the grid ends above that.
+
+        Step curves are products of many factors: a value that is above 1 - q by no more than
+        rounding (one part in a billion) has reached it.
+        """
+        p = 1.0 - probability(q, "q")
+        if self.one_curve and len(self) > 1:
+            return np.full(len(self), self[:1].quantile(q)[0])
+        return self._by_rows(lambda part, rows: part._quantile(p))
+
+    def _quantile(self, p: float) -> Floats:
+        k = kernel.first_at_or_below(self.survival, self._level(p))
+        m = self.survival.shape[1]
+        found = k < m
+        if self.interpolation == "pchip":
+            time = self._pchip(lambda block: block.crossing(p))
+        else:
+            rows = np.arange(len(self))
+            time, s1 = kernel.node(self.times, self.survival, rows, np.minimum(k, m - 1))
+            if self.interpolation == "linear":
+                t0, s0 = kernel.node(self.times, self.survival, rows, np.minimum(k, m - 1) - 1)
+                # A curve that starts at or below p has no left neighbour above it.
+                between = (time > t0) & (s0 > p) & found
+                drop = np.where(between, s0 - s1, 1.0)
+                time = np.where(between, t0 + (time - t0) * ((s0 - p) / drop), time)
+        if not found.all():
+            ends = self.last_survival[~found]
+            time[~found] = tail_time(p, self.last_time[~found], ends, self.tail)
+        return time
+
+    def median(self) -> Floats:
+        """Median survival time: `quantile` at one half."""
+        return self.kept_median().copy()
+
+    def kept_median(self) -> Floats:
+        """`median`, computed once and read-only: many metrics ask for it."""
+        if self._median is None:
+            self._median = self.quantile(0.5)
+            if self.one_curve:  # one number serves all
+                self._median = np.broadcast_to(self._median[0], len(self))
+            self._median.setflags(write=False)
+        return self._median
+
+    def held(self) -> SurvivalCurves:
+        """Return the same curves with tail "hold": nothing is read past the last grid time."""
+        held = self._trusted(self.times, self.survival, self.interpolation, "hold")
+        if self._median is not None:
+            rows = slice(0, 1) if self.one_curve else slice(None)
+            reached = self.reaches(0.5)[rows]
+            median = np.where(reached, self._median[rows], self.last_time[rows])
+            held._median = np.broadcast_to(median, len(self))
+        return held
+
+    def forget_median(self) -> None:
+        """Drop the medians; they are computed again when asked for."""
+        self._median = None
+
+    def mean(self) -> Floats:
+        """Mean survival time: the area under the curve and its tail."""
+        return self._area(np.inf)
+
+    def rmst(self, tau: float) -> Floats:
+        """Restricted mean survival time: the area up to `tau`."""
+        return self._area(positive(tau, "tau"))
+
+    def reaches(self, q: float) -> Bools:
+        """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
+        return self.survival[:, -1] <= self._level(1.0 - q)
+
+    def _level(self, p: float) -> float:
+        """Level at or below which a curve has reached p."""
+        return kernel.reached_by_steps(p) if self.interpolation == "step" else p
+
+    def _area(self, stop: float) -> Floats:
+        if self.one_curve and len(self) > 1:
+            return np.full(len(self), self[:1]._area(stop)[0])
+        if self.interpolation == "pchip":
+            area = self._pchip(lambda block: block.area(stop))
+        elif self.shared_grid:
+            constant, weights = kernel.area_weights(self.times, stop, self.interpolation)
+            area = np.empty(len(self))
+            for rows in self.blocks():
+                area[rows] = constant + self.survival[rows] @ weights
+        else:
+            area = np.empty(len(self))
+            for rows in self.blocks():
+                block = self.times[rows], self.survival[rows]
+                area[rows] = kernel.area_by_row(*block, stop, self.interpolation)
+        return area + tail_area(self.last_time, self.last_survival, self.tail, stop)
+
+    def _pchip(self, evaluate: Callable[[_PchipBlock], Floats]) -> Floats:
+        """Apply `evaluate` to blocks of rows with their cubic's slopes at hand."""
+        out = np.empty(len(self))
+        if self.shared_grid:
+            groups = [(self.times[0] > 0, np.arange(len(self)))]
+        else:
+            late = self.times[:, 0] > 0
+            groups = [(True, np.flatnonzero(late)), (False, np.flatnonzero(~late))]
+        for missing, members in groups:
+            step = max(1, BLOCK_VALUES // self.survival.shape[1])
+            for start in range(0, members.size, step):
+                rows = members[start : start + step]
+                grid = self.times if self.shared_grid else self.times[rows]
+                t, s = kernel.with_origin(grid, self.survival[rows], bool(missing))
+                out[rows] = evaluate(_PchipBlock(rows, t, s, self.tail))
+        return out
+
+
+class _PchipBlock:
+    """Rows of monotone cubics, complete with their first point."""
+
+    def __init__(self, rows: Any, t: Floats, s: Floats, tail: str) -> None:
+        self.rows, self.t, self.s, self.tail = rows, np.broadcast_to(t, s.shape), s, tail
+        self.slopes = kernel.pchip_slopes(t, s) if s.shape[1] > 1 else np.zeros_like(s)
+
+    def _interval(self, k: Any) -> tuple[Floats, ...]:
+        rows = np.arange(self.s.shape[0])
+        t0, t1 = self.t[rows, k], self.t[rows, k + 1]
+        ends = self.s[rows, k], self.s[rows, k + 1]
+        return t0, t1 - t0, *ends, self.slopes[rows, k], self.slopes[rows, k + 1]
+
+    def value(self, t: Floats) -> Floats:
+        past = t >= self.t[:, -1]
+        if self.s.shape[1] > 1:
+            k = np.clip(kernel.left_index(self.t, t), 0, self.s.shape[1] - 2)
+            t0, gap, *rest = self._interval(k)
+            out = kernel.hermite(np.clip((t - t0) / gap, 0, 1), gap, *rest)
+        else:
+            out = self.s[:, 0].copy()
+        if past.any():
+            last, ends = self.t[past, -1], self.s[past, -1]
+            tail = tail_survival(t[past], last, ends, self.tail)
+            out[past] = np.where(t[past] > last, tail, ends)
+        return out
+
+    def crossing(self, p: float) -> Floats:
+        k = kernel.first_at_or_below(self.s, p)
+        if self.s.shape[1] == 1:
+            return self.t[:, 0].copy()
+        t0, gap, *rest = self._interval(np.clip(k - 1, 0, self.s.shape[1] - 2))
+        inside = t0 + gap * kernel.hermite_crossing(p, gap, *rest)
+        return np.where(k == 0, self.t[:, 0], inside)
+
+    def area(self, stop: float) -> Floats:
+        gap = np.diff(self.t, axis=1)
+        x = np.clip((stop - self.t[:, :-1]) / gap, 0.0, 1.0)
+        s, slopes = self.s, self.slopes
+        pieces = kernel.hermite_area(x, gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:])
+        return np.sum(pieces, axis=1)
+
+
+def _times(values: Any, argument: str) -> Any:
+    """Refuse NaN and negative points of time."""
+    points = numbers(values, argument).astype(np.float64, copy=False)
+    bad = points[~(points >= 0)]
+    if bad.size:
+        raise InputError(f"{argument} must be times, not negative and not NaN; got {bad[0]:g}")
+    return points

@@ -1,0 +1,135 @@
+"""What a model said, and what can be read off it: curves, times or risk scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats, Ints, vector
+from ..errors import InputError, UndefinedMetricError
+from .adapters import as_curves, is_flat
+from .curves import SurvivalCurves
+
+
+class RiskScores:
+    """Scores without a unit, higher meaning an earlier event: they can only be ranked.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        One score per subject; infinite scores are ranked like others, NaN is refused.
+
+    Examples
+    --------
+    >>> RiskScores([0.3, 1.2]).values
+    array([0.3, 1.2])
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values: Floats = vector(values, "risk", finite=False)
+        if np.isnan(self.values).any():
+            raise InputError("risk must not be NaN")
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+
+class Prediction:
+    """One model's predictions for n subjects; `has` says what can be read off them."""
+
+    def __init__(self, curves: SurvivalCurves | None, times: Floats | None, risk: Floats | None):
+        self.curves, self._times, self._risk = curves, times, risk
+        self._cache: dict[Any, Any] = {}
+
+    def cached(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Read off once what several metrics ask for."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+    def forget(self) -> None:
+        """Drop what was kept for other metrics."""
+        self._cache.clear()
+        if self.curves is not None:
+            self.curves.forget_median()
+
+    def forget_times(self) -> None:
+        """Drop what was kept for others than those that rank subjects."""
+        known = {}
+        if self.curves is not None:
+            with suppress(UndefinedMetricError):
+                known = {"risk": self.risk}
+        self.forget()
+        self._cache |= known
+
+    @classmethod
+    def of(cls, obj: Any, n: int, name: str) -> Prediction:
+        """Read curves, times (one number a subject) or `RiskScores`."""
+        try:
+            if isinstance(obj, Prediction):
+                prediction = obj
+            elif isinstance(obj, RiskScores):
+                prediction = cls(None, None, obj.values)
+            elif isinstance(obj, SurvivalCurves) or not is_flat(obj):
+                prediction = cls(as_curves(obj), None, None)
+            else:
+                prediction = cls(None, vector(obj, "predicted times"), None)
+        except InputError as error:
+            raise InputError(f"predictions of {name!r}: {error}") from error
+        if len(prediction) != n:
+            raise InputError(
+                f"predictions of {name!r} must have one entry per subject: y_test has {n}, "
+                f"they have {len(prediction)}"
+            )
+        return prediction
+
+    def __len__(self) -> int:
+        for part in (self.curves, self._times, self._risk):
+            if part is not None:
+                return len(part)
+        return 0
+
+    def __getitem__(self, rows: Ints) -> Prediction:
+        return Prediction(
+            None if self.curves is None else self.curves[rows],
+            None if self._times is None else self._times[rows],
+            None if self._risk is None else self._risk[rows],
+        )
+
+    @property
+    def kind(self) -> str:
+        """curves, times or risk."""
+        return "curves" if self.curves is not None else "times" if self._risk is None else "risk"
+
+    def has(self, what: str) -> bool:
+        """Whether `what` (curves, times, risk) can be read off."""
+        return {"curves": ("curves",), "times": ("curves", "times")}.get(
+            what, ("curves", "times", "risk")
+        ).__contains__(self.kind)
+
+    @property
+    def times(self) -> Any:
+        """What the time errors take: curves (they choose the point) or times."""
+        return self.curves if self.curves is not None else self._times
+
+    @property
+    def risk(self) -> Floats:
+        """Higher means earlier: the score itself, or minus the (median) time."""
+        if self._risk is not None:
+            return self._risk
+        if self.curves is None:
+            return -self._times  # type: ignore[operator]
+        risk: Floats = self.cached("risk", self._negative_median)
+        return risk
+
+    def _negative_median(self) -> Floats:
+        times = self.curves.kept_median()  # type: ignore[union-attr]
+        if np.isnan(times).any():
+            raise UndefinedMetricError(
+                "the curves' tail 'nan' gives no median, so subjects cannot be ranked by it; "
+                "choose another tail for the curves"
+            )
+        return -times

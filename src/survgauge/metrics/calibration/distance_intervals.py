@@ -1,0 +1,218 @@
+"""Intervals of calibration distances, which cannot be negative and are biased upwards near zero.
+
+A distance between an estimated and a predicted curve is positive even for a perfect model, by about
+what the estimate varies. So the interval is made of the distances under which one as observed is
+likely: the law of the estimate is known for any true gap in the direction that was found, and the
+limits are the true gaps at which the observed distance would be too large or too small. The lower
+limit is 0 where a perfect model may give such a distance. The upper one divides by what a perfect
+model does (CLs, as of bounds on small signals), so that a distance smaller than chance does not
+make an interval of no width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammainc, ndtri, stdtrit
+
+from ..._tools.arrays import Floats
+from ..._tools.random import stream
+
+_QUADRATURE = ndtri((np.arange(400) + 0.5) / 400)
+_HALVINGS = 20
+_DRAWS = 1_000
+
+
+def inverted(
+    above: Callable[[float], float], below: Callable[[float], float], start: float, alpha: float
+) -> tuple[float, float]:
+    """Smallest and largest size of the gap that the observed distance does not refute.
+
+    `above` and `below` are the probabilities, given the size, of distances not smaller and not
+    larger than the observed one; `start` is a size to look from.
+    """
+    half = alpha / 2
+    low = 0.0 if above(0.0) >= half else _crossing(lambda size: above(size) >= half, start)
+    least = half * below(0.0)
+    high = _crossing(lambda size: below(size) <= least, max(start, low))
+    return low, high
+
+
+def _crossing(true_above: Callable[[float], bool], start: float) -> float:
+    """Where a condition that holds for large sizes begins to hold."""
+    low, high = 0.0, start
+    for _ in range(60):
+        if true_above(high):
+            break
+        low, high = high, 2.0 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if true_above(middle) else (middle, high)
+    return high
+
+
+def _widening(confidence: float, freedom: float) -> float:
+    """What a variance is multiplied with so that normal quantiles become those of Student's t."""
+    upper = (1 + confidence) / 2
+    return float((stdtrit(freedom, upper) / ndtri(upper)) ** 2)
+
+
+@dataclass(frozen=True)
+class SquaredGap:
+    """Law of the mean squared gap of two curves whose difference is estimated.
+
+    The estimate is |D + e|^2 / m at m points, e normal with covariance V. Along D it is a square of
+    a normal number, and the rest is about a gamma number; mean and variance are exact.
+    """
+
+    value: float
+    #: Variance of the gap along its own direction, over m; mean and variance of all the rest.
+    along: float
+    rest_mean: float
+    rest_variance: float
+    #: Degrees of freedom of the covariance.
+    freedom: float = float("inf")
+
+    @classmethod
+    def of(
+        cls, value: float, gap: Floats, covariance: Floats, freedom: float = float("inf")
+    ) -> SquaredGap:
+        """Take the law from the gap at m points and its covariance."""
+        m = gap.size
+        total, square = float(np.trace(covariance)), float(np.sum(covariance**2))
+        length = float(gap @ gap)
+        along = float(gap @ covariance @ gap) / length if length > 0 else 0.0
+        if not along > 0:
+            along = square / total if total > 0 else 0.0
+        along = min(along, total)
+        rest = max(square - along**2, 0.0)
+        return cls(value, along / m, (total - along) / m, 2.0 * rest / m**2, freedom)
+
+    @property
+    def expected_if_calibrated(self) -> float:
+        """Mean of the estimate where there is no gap."""
+        return self.along + self.rest_mean
+
+    def limits(self, confidence: float) -> tuple[float, float]:
+        """Confidence limits of the mean squared gap, within 0 and 1."""
+        if np.isfinite(self.freedom):
+            return self._widened(_widening(confidence, self.freedom)).limits(confidence)
+        # Without events nothing varies but rounding errors, from which no width can be told.
+        if not (self.along > 1e-12 * self.value and np.isfinite(self.value)):
+            return float("nan"), float("nan")
+        scale = np.sqrt(self.along)
+        start = float(np.sqrt(self.value) + scale)
+        low, high = inverted(
+            lambda size: 1.0 - self._below(size), self._below, start, 1.0 - confidence
+        )
+        low, high = min(low * low, self.value), max(high * high, self.value)
+        return low, min(high, 1.0)
+
+    def _widened(self, factor: float) -> SquaredGap:
+        return SquaredGap(
+            self.value, self.along * factor, self.rest_mean * factor,
+            self.rest_variance * factor**2,
+        )  # fmt: skip
+
+    def _below(self, size: float) -> float:
+        """Probability of at most the observed value if the root mean squared gap is `size`."""
+        left = self.value - (size + np.sqrt(self.along) * _QUADRATURE) ** 2
+        if not self.rest_variance > 0 or not self.rest_mean > 0:
+            return float(np.mean(left >= self.rest_mean))
+        shape = self.rest_mean**2 / self.rest_variance
+        part = gammainc(shape, np.maximum(left, 0.0) * (self.rest_mean / self.rest_variance))
+        return float(np.mean(part))
+
+
+@dataclass(frozen=True)
+class SmoothGap:
+    """Law of the mean distance of a smooth calibration curve from the diagonal.
+
+    On the scale log(-log S) the curve is the prediction x plus a gap that is estimated with normal
+    errors, `change` times numbers of covariance V. True gaps are taken as multiples of the one
+    found. The laws are those of the same 1,000 drawn errors for every size.
+    """
+
+    value: float
+    x: Floats
+    gap: Floats
+    weight: Floats
+    #: Errors of the gap at the points are `basis` (points, q) times standard normal numbers.
+    basis: Floats
+    #: Standard error of the mean over the subjects, were the gaps known.
+    spread: float
+    #: Degrees of freedom of the covariance.
+    freedom: float = float("inf")
+
+    @classmethod
+    def of(
+        cls, value: float, x: Floats, gap: Floats, weight: Floats, change: Floats,
+        covariance: Floats, spread: float, freedom: float = float("inf"),
+    ) -> SmoothGap:  # fmt: skip
+        """Errors are `change` (points, q) times numbers of the covariance (q, q)."""
+        if np.isfinite(covariance).all():
+            values, vectors = np.linalg.eigh(covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+        else:  # a fit of so few subjects that it ran away says nothing about its errors
+            root = np.full_like(covariance, np.nan)
+        basis = np.einsum("pk,kq->pq", change, root)
+        return cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
+
+    def _hazards(self) -> tuple[Floats, Floats]:
+        """Hazards with drawn errors at the points, (draws, points); errors of the mean."""
+        size = self.basis.shape[1] + 1
+        numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
+        errors = np.einsum("dq,pq->dp", numbers[:, :-1], self.basis)
+        errors += self.x
+        with np.errstate(over="ignore"):
+            return np.exp(errors, out=errors), self.spread * numbers[:, -1]
+
+    def distance(self, size: float, errors: Floats | float = 0.0) -> Floats:
+        """Mean distance of a curve with `size` times the gap, and with errors."""
+        with np.errstate(over="ignore"):
+            return self._from_hazards(size, np.exp(self.x + errors))
+
+    def _from_hazards(self, size: float, hazard: Floats) -> Floats:
+        """The same from the hazards of the errors, which every size shares."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            survival = hazard * -np.exp(size * self.gap)
+            np.exp(survival, out=survival)
+        survival -= np.exp(-np.exp(self.x))
+        np.abs(survival, out=survival)
+        mean: Floats = np.einsum("...p,p->...", survival, self.weight)
+        return mean
+
+    @property
+    def expected_if_calibrated(self) -> float:
+        """Mean of the estimate for a perfect model."""
+        return float(self._from_hazards(0.0, self._hazards()[0]).mean())
+
+    @property
+    def stderr(self) -> float:
+        """Spread of the estimate, were the curve found the true one."""
+        return float(np.std(self._drawn(1.0, *self._hazards()), ddof=1))
+
+    def _drawn(self, size: float, hazards: Floats, mean: Floats) -> Floats:
+        return np.maximum(self._from_hazards(size, hazards) + min(size, 1.0) * mean, 0.0)
+
+    def limits(self, confidence: float) -> tuple[float, float]:
+        """Confidence limits of the mean distance, within 0 and 1."""
+        if not (np.isfinite(self.basis).all() and np.any(self.basis)):
+            return float("nan"), float("nan")
+        if np.isfinite(self.freedom):
+            root = float(np.sqrt(_widening(confidence, self.freedom)))
+            wide = replace(self, basis=self.basis * root, spread=self.spread * root)
+            return replace(wide, freedom=float("inf")).limits(confidence)
+        drawn = self._hazards()
+
+        def above(size: float) -> float:
+            return float(np.mean(self._drawn(size, *drawn) >= self.value))
+
+        def below(size: float) -> float:
+            return float(np.mean(self._drawn(size, *drawn) <= self.value))
+
+        low, high = inverted(above, below, 1.0, 1.0 - confidence)
+        low, high = float(self.distance(low)), float(self.distance(high))
+        return min(low, self.value), min(max(high, self.value), 1.0)

@@ -1,0 +1,1 @@
+"""Scores of predicted probabilities: Brier, log-likelihood, CRPS."""

@@ -1,0 +1,241 @@
+"""Kernels on whole curves: integrals of squares and densities. Clean arrays in, no checks.
+
+Between nodes S is a line, a step or a cubic, so (1 - S)^2 and S^2 are polynomials and every
+integral is exact: closed forms for lines and steps, four Gauss-Legendre points for cubics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import Bools, Floats, Ints, look_up
+from ...data import interpolation as kernel
+from ...data.curve_reader import Scratch
+from ...data.curves import PART_ROWS, SurvivalCurves
+from ...data.tails import tail_survival
+
+# Nodes and weights of Gauss-Legendre quadrature on [0, 1].
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+_POINTS, _WEIGHTS = (_POINTS + 1) / 2, _WEIGHTS / 2
+
+
+def node_blocks(
+    curves: SurvivalCurves, blocks: Iterator[slice]
+) -> Iterator[tuple[Any, Floats, Floats]]:
+    """Rows with their nodes, the point (0, 1) included: (rows, times, survival).
+
+    Times are (m,) or (rows, m).
+    """
+    times, survival = curves.times, curves.survival
+    for block in blocks:
+        if curves.shared_grid:
+            yield block, *kernel.with_origin(times, survival[block], bool(times[0] > 0))
+            continue
+        late = times[block, 0] > 0
+        for missing in (True, False):
+            picked = block.start + np.flatnonzero(late == missing)
+            if picked.size:
+                yield picked, *kernel.with_origin(times[picked], survival[picked], missing)
+
+
+def by_subject(curves: SurvivalCurves, score: Callable[[Pieces, Any], Floats]) -> Floats:
+    """Scores of all subjects from `score(pieces, rows)`; a curve that all share is read once."""
+    out = np.empty(len(curves))
+    if curves.one_curve:
+        nodes = kernel.with_origin(curves.times, curves.survival[:1], bool(curves.times[0] > 0))
+        pieces = Pieces(*nodes, curves.interpolation)
+        for start in range(0, len(curves), PART_ROWS):
+            rows = slice(start, min(start + PART_ROWS, len(curves)))
+            out[rows] = score(pieces, rows)
+        return out
+
+    def fill(blocks: Iterator[slice]) -> None:
+        scratch = Scratch()
+        for rows, t, s in node_blocks(curves, blocks):
+            out[rows] = score(Pieces(t, s, curves.interpolation, scratch), rows)
+
+    for _ in curves.by_span(fill):
+        pass
+    return out
+
+
+class Pieces:
+    """The intervals between the nodes of a block of curves."""
+
+    def __init__(
+        self, t: Floats, s: Floats, interpolation: str, scratch: Scratch | None = None
+    ) -> None:
+        self.t, self.s, self.interpolation = t, s, interpolation
+        self._scratch = Scratch() if scratch is None else scratch
+        self.gap = np.diff(t, axis=-1)
+        self.slopes = np.broadcast_to(0.0, s.shape)
+        if interpolation == "pchip" and s.shape[1] > 1:
+            self.slopes = kernel.pchip_slopes(t, s)
+
+    def _rows(self, k: Ints) -> Ints:
+        """Row of each subject: its own, or the only one."""
+        return np.arange(k.size) if self.s.shape[0] > 1 else np.zeros(k.size, dtype=np.intp)
+
+    def _nodes(self, k: Ints) -> tuple[Floats, ...]:
+        """Start, length, values and slopes of interval k[i] of each subject i."""
+        row, s, slopes = self._rows(k), self.s, self.slopes
+        where = k if self.t.ndim == 1 else (row, k)
+        t, gap = self.t[where], self.gap[where]
+        return t, gap, s[row, k], s[row, k + 1], slopes[row, k], slopes[row, k + 1]
+
+    def _squares(self, x0: Any, x1: Any, nodes: tuple[Any, ...]) -> tuple[Floats, Floats]:
+        """Integrals of (1 - S)^2 and of S^2 over the parts from fraction x0 to x1 of intervals."""
+        gap, s0, s1, m0, m1 = nodes
+        width = gap * (x1 - x0)
+        if self.interpolation == "step":
+            return width * (1 - s0) ** 2, width * s0**2
+        if self.interpolation == "linear":
+            a, b = s0 + (s1 - s0) * x0, s0 + (s1 - s0) * x1
+            return _square(width, 1 - a, 1 - b), _square(width, a, b)
+        before, after = np.zeros(1), np.zeros(1)
+        for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
+            value = kernel.hermite(x0 + (x1 - x0) * point, gap, s0, s1, m0, m1)
+            before = before + weight * (1 - value) ** 2
+            after = after + weight * value**2
+        return width * before, width * after
+
+    def crps(self, time: Floats, event: Bools) -> Floats:
+        """CRPS of each subject up to the last node."""
+        last_piece = self.s.shape[1] - 2
+        if last_piece < 0:
+            return np.zeros(time.size)
+        k = kernel.left_index(self.t, time)
+        inside = k <= last_piece
+        k = np.minimum(k, last_piece)
+        start, gap, *values = self._nodes(k)
+        x = np.clip((time - start) / gap, 0.0, 1.0)
+        part = gap, *values
+        first, _ = self._squares(0.0, x, part)
+        _, last = self._squares(x, 1.0, part)
+        if self.interpolation == "pchip" or self.s.shape[0] == 1:
+            before, after = self._around(k)
+            return before + first + np.where(event & inside, last + after, 0.0)
+        return self._elsewhere(k, event) + first + np.where(event & inside, last, 0.0)
+
+    def _elsewhere(self, k: Ints, event: Bools) -> Floats:
+        """CRPS over all intervals but interval k[i] of subject i (lines and steps)."""
+        s = self.s if self.interpolation == "linear" else self.s[:, :-1]
+        # S - 1 up to node k and S after it; nothing after it for the censored.
+        new, (n, m) = self._scratch, s.shape
+        nodes, k32 = np.arange(m, dtype=np.int32), k[:, None].astype(np.int32)
+        error: Floats = new("error", s.shape)
+        np.subtract(s, np.less_equal(nodes, k32, out=new("seen", s.shape, np.bool_)), out=error)
+        np.minimum(error, np.where(event, np.inf, 0.0)[:, None], out=error)
+        piece, gap = np.multiply(error, error, out=new("square", s.shape)), self.gap
+        if self.interpolation == "linear":
+            # Of a line from a to b the square has the mean (a^2 + ab + b^2)/3.
+            both: Floats = new("both", (n, m - 1))
+            np.multiply(error[:, 1:], error[:, :-1], out=both)
+            both += piece[:, 1:]
+            both += piece[:, :-1]
+            piece, gap = both, gap / 3
+        piece[np.arange(k.size), k] = 0.0
+        return np.einsum("ij,j->i" if gap.ndim == 1 else "ij,ij->i", piece, gap)
+
+    def _around(self, k: Ints) -> tuple[Floats, Floats]:
+        """Integrals of (1 - S)^2 over the intervals before k, and of S^2 over those after it."""
+        row = self._rows(k)
+        earlier, later = self._sums
+        before = np.where(k > 0, earlier[row, np.maximum(k - 1, 0)], 0.0)
+        final = later.shape[1] - 1
+        return before, np.where(k < final, later[row, np.minimum(k + 1, final)], 0.0)
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Integrals of (1 - S)^2 up to the end, and of S^2 from the start, of each interval."""
+        s, slopes = self.s, self.slopes
+        whole = self.gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:]
+        failed, alive = self._squares(np.float64(0.0), np.float64(1.0), whole)
+        np.cumsum(failed, axis=1, out=failed)
+        return failed, np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
+
+    def density(self, time: Floats) -> Floats:
+        """Minus the slope at each subject's time, on the interval that ends there; not the tail."""
+        if self.s.shape[1] == 1:
+            return np.zeros(time.size)
+        if self.t.ndim == 1:
+            k = look_up(self.t, time, "left") - 1
+        else:
+            k = np.sum(self.t < time[:, None], axis=1) - 1
+        start, gap, s0, s1, m0, m1 = self._nodes(np.clip(k, 0, self.s.shape[1] - 2))
+        if self.interpolation == "linear":
+            return (s0 - s1) / gap
+        x = np.clip((time - start) / gap, 0.0, 1.0)
+        slope = 6 * x * (1 - x) * (s1 - s0) / gap
+        slope += (1 - x) * (1 - 3 * x) * m0 + x * (3 * x - 2) * m1
+        return np.maximum(-slope, 0.0)
+
+
+def _square(width: Any, a: Any, b: Any) -> Floats:
+    """Integral of the square of a line from `a` to `b`."""
+    total: Floats = width * (a * a + a * b + b * b) / 3
+    return total
+
+
+def tail_squares(x: Floats, last: Floats, s: Floats, tail: str) -> tuple[Floats, Floats]:
+    """Integrals past the last node: (1 - S)^2 from `last` to `x`, S^2 from `x` on (x >= last).
+
+    `hold` has no time past the last node, so both are zero; "nan" is refused by the caller unless
+    the curve has reached zero.
+    """
+    zero = np.zeros(x.shape)
+    if tail == "hold":
+        return zero, zero
+    width = x - last
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = tail_survival(x, last, s, tail)
+        if tail == "exponential":
+            rate = -np.log(s) / last
+            before = (1 - s) ** 2 * width + _rising(rate * width, s) / rate
+            after = value**2 / (2 * rate)
+        else:
+            end = last / (1 - s)
+            reached = np.minimum(x, end)
+            before = _square(reached - last, 1 - s, 1 - value) + np.maximum(x - end, 0.0)
+            after = value**3 * end / 3
+    down = (s <= 0) | (last <= 0)
+    before, after = np.where(down, width, before), np.where(down, 0.0, after)
+    return np.where(s >= 1, 0.0, before), np.where(s >= 1, np.inf, after)
+
+
+def _rising(z: Floats, s: Floats) -> Floats:
+    """2 (1 - s) s (z - 1 + e^-z) + s^2 (z - 2 (1 - e^-z) + (1 - e^-2z)/2), without cancellation."""
+    first = np.where(z < 0.2, _series(z, 2, lambda n, f: 1 / f), z + np.expm1(-z))
+    second = np.where(
+        z < 0.2,
+        _series(z, 3, lambda n, f: (2 - 2.0 ** (n - 1)) / f),
+        z + 2 * np.expm1(-z) - np.expm1(-2 * z) / 2,
+    )
+    return 2 * (1 - s) * s * first + s * s * second
+
+
+def _series(z: Floats, start: int, coefficient: Callable[[int, float], float]) -> Floats:
+    """Sum over n >= start of (-z)^n coefficient(n, n!), for small z."""
+    total, power, factorial = np.zeros_like(z), np.ones_like(z), 1.0
+    for n in range(1, 16):
+        power, factorial = power * -np.minimum(z, 0.2), factorial * n
+        if n >= start:
+            total = total + power * coefficient(n, factorial)
+    return total
+
+
+def log_tail(time: Floats, last: Floats, s: Floats, tail: str) -> tuple[Floats, Floats]:
+    """Logarithms of density and survival at times past the last node (tail not "nan")."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if tail == "exponential":
+            falls = (s > 0) & (s < 1) & (last > 0)
+            # Not the logarithm of S, which underflows long before its logarithm does.
+            survival = np.where(falls, time / last * np.log(s), np.where(s >= 1, 0.0, -np.inf))
+            return np.where(falls, np.log(-np.log(s) / last) + survival, -np.inf), survival
+        value = tail_survival(time, last, s, tail)
+        slope = np.where((value > 0) & (tail == "linear"), (1 - s) / last, 0.0)
+        return np.log(slope), np.log(value)

@@ -1,0 +1,302 @@
+"""From arguments to a scheme: whose status is known when, with which weight, up to which time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import LARGEST, Bools, Floats, Ints, look_up, one_number, shown, vector
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
+from ...data.sampling import sampled
+from ...errors import InputError, UndefinedMetricError, name_some, one_of
+from ..checks import check_curves, check_times
+from ..conventions import Convention, convention_of
+from ..ipcw import CensoringWeights, check_policy
+from ..past_curve import share_of_times
+from ._brier import Scheme
+from ._g_influence import ThroughG
+from ._grid_rules import grid_weights, snapped
+
+METHODS = ("ipcw", "unweighted", "administrative")
+#: Equal steps of the default grid.
+STEPS = 100
+
+
+@dataclass(frozen=True)
+class Status:
+    """One question about the status at given times, validated; curves may come and go."""
+
+    y: Outcomes
+    mass: Floats
+    method: str
+    convention: Convention
+    weights: CensoringWeights
+    #: Administrative censoring times, for that method.
+    limit: Floats | None
+    #: Last time at which the score is identified.
+    horizon: float
+    #: Times that are scored, and those that are not.
+    times: Floats
+    left_out: Floats
+    on_unsupported: str
+    grid: str
+
+    @property
+    def ipcw(self) -> bool:
+        """Whether subjects are weighted by 1/G."""
+        return self.method == "ipcw"
+
+    @property
+    def common_g(self) -> bool:
+        """Whether one G serves all subjects."""
+        return not self.ipcw or self.weights.km is not None
+
+    @property
+    def undefined(self) -> bool:
+        """Whether the integral over all times asked for is undefined, by the caller's policy."""
+        return self.on_unsupported == "nan" and self.left_out.size > 0
+
+    @cached_property
+    def share(self) -> Floats:
+        """Weights of the mean over the scored times."""
+        return grid_weights(self.times, self.convention.integration)
+
+    @cached_property
+    def scheme(self) -> Scheme:
+        """Who counts at each time, and how much."""
+        y, times = self.y, self.times
+        change = look_up(times, y.time, "left").astype(np.int32)
+        known_at_own = self.method == "administrative"
+        if known_at_own or self.convention.censored_at_t == "event_free":
+            change[~y.event] = look_up(times, y.time[~y.event], "right")
+        leave: Ints | None = None if self.limit is None else look_up(times, self.limit, "right")
+        if not self.mass.all():  # absent subjects, whose losses may be infinite
+            leave = np.full(len(y), times.size) if leave is None else leave
+            leave = np.where(self.mass > 0, leave, 0)
+        event_weight = self.weights.event_weight if self.ipcw else y.event.astype(np.float64)
+        by_weight = self.convention.divisor == "weights"
+        if not self.ipcw:
+            by_weight = self.method != "unweighted" or self.convention.unweighted_divisor == "known"
+        common = self._inverse if self.common_g else np.empty(0)
+        own = None if self.common_g else self._own_inverse
+        return Scheme(times, change, leave, event_weight, common, self.mass, by_weight, own)
+
+    @cached_property
+    def _common(self) -> Floats:
+        """G for survivors at the scored times, (K,)."""
+        return np.array([float(self.weights.survivors(t)) for t in self.times])
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        return 1.0 / self._common if self.ipcw else np.ones(self.times.size)
+
+    def _own_inverse(self, k: int) -> Floats:
+        g = self.weights.survivors(self.times[k])
+        return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
+
+    @property
+    def _own_g(self) -> bool:
+        """Whether G is that of the test subjects."""
+        return self.ipcw and self.weights.source == "test"
+
+    @cached_property
+    def through_g(self) -> ThroughG | None:
+        """What G of the test subjects adds to the contributions; None where G is another's."""
+        if not self._own_g or not self.weights.contributions:
+            return None
+        floor = self.convention.g_floor
+        moves = None if floor <= 0 else self.weights.at_own_time > floor
+        return ThroughG(self.times, moves, self._common > floor, self.weights.estimated)
+
+    def describe(self, curves: SurvivalCurves) -> dict[str, Any]:
+        """Say which definitions a number of these curves follows."""
+        convention: dict[str, Any] = {"method": self.method}
+        if self.ipcw:
+            convention |= self.weights.describe()
+            convention["stderr"] = "G estimated in sample" if self._own_g else "G fixed"
+        else:
+            fields = self.convention.as_dict()
+            for name in ("convention", "censored_at_t", "integration", "clip"):
+                convention[name] = fields[name]
+            convention["divisor"] = "known" if self.scheme.by_weight else "n"
+        convention["grid"] = self.grid
+        convention["horizon"] = float(self.times[-1])
+        return convention | {"interpolation": curves.interpolation, "curve_tail": curves.tail}
+
+    def support(self, curves: SurvivalCurves) -> dict[str, Any]:
+        """Count what the data do and do not cover."""
+        y, last = self.y, float(self.times[-1])
+        past = (y.time > self.horizon) & (y.weight > 0)
+        support: dict[str, Any] = {
+            "subjects": y.count,
+            "events": y.event_count,
+            "censored": y.count - y.event_count,
+            "identified_until": self.horizon,
+            "times": int(self.times.size),
+            "times_left_out": int(self.left_out.size),
+            "subjects_past_horizon": int(past.sum()),
+            "events_past_horizon": int((past & y.event).sum()),
+            "times_past_curves": int((self.times > curves.last_time.min()).sum()),
+            "past_curve": share_of_times(curves, self.times, self.mass),
+        }
+        if self.ipcw:
+            used = self.scheme.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
+            largest = float(used.max()) if used.size else 0.0
+            if self.common_g:
+                largest = max(largest, float(self._inverse.max()))
+            reference = self.weights.reference
+            support |= {
+                "lost_events": self.weights.lost_events,
+                "largest_weight": largest,
+                "mean_weight": self.weights.mean_weight(last, self.mass),
+                "reference_subjects": reference.subjects,
+                "last_reference_time": reference.last_time,
+            }
+        return support
+
+
+def _anybody_weighs(weights: CensoringWeights, times: Floats) -> bool:
+    """Whether G of some subject is above 0, at its event or at the first of the times."""
+    return bool(weights.event_weight.any() or weights.survivors(float(times[0])).any())
+
+
+def make_status(
+    y_true: Any,
+    curves: Any,
+    times: Any,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    censoring_times: Any = None,
+    on_unsupported: str = "truncate",
+    sample_weight: Any = None,
+    follow_up: float | None = None,
+    snap: bool = False,
+) -> tuple[Status, SurvivalCurves]:
+    """Check all arguments and resolve the times that can be scored.
+
+    `snap` says that `times` are equal steps, which follow observed times as those of None do.
+    """
+    one_of("method", method, METHODS)
+    check_policy(on_unsupported)
+    preset = convention_of(convention)
+    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    checked = check_curves(curves, y)
+    mass = y.weight if sampling is None else sampling
+    if follow_up is not None and not 0 <= one_number(follow_up) <= LARGEST:
+        raise InputError(f"follow_up must be one time, not negative; got {shown(follow_up)}")
+    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up, sampling)
+    limit = _administrative(y, censoring_times) if method == "administrative" else None
+    horizon = _identified_until(y, mass, method, weights, limit, follow_up)
+    horizon = min(horizon, _curves_until(checked))
+    if times is None:
+        if not horizon > 0:
+            raise UndefinedMetricError(
+                "no time after 0 can be scored: neither y_true nor its reference reaches one"
+            )
+        scored, left_out = np.linspace(0.0, horizon, STEPS + 1), np.empty(0)
+        grid = f"{STEPS} equal steps"
+    else:
+        grid, asked = "given", check_times(times)
+        scored, left_out = asked[asked <= horizon], asked[asked > horizon]
+    if left_out.size and (on_unsupported == "raise" or scored.size == 0):
+        error = InputError if on_unsupported == "raise" else UndefinedMetricError
+        raise error(
+            f"times must not pass {horizon:g}, the last time at which the score is identified "
+            f"(follow-up, G > 0, curves); got {left_out.size} later, up to "
+            f"{left_out[-1]:g}; drop them or pass on_unsupported='truncate'"
+        )
+    if snap or times is None:
+        scored = _on_known_times(scored, y, mass, weights, checked)
+    if weights.by_subject and method == "ipcw" and not _anybody_weighs(weights, scored):
+        raise UndefinedMetricError(
+            "censoring(t, side) is 0 for every subject, so that nobody can be weighted by 1/G"
+        )
+    status = Status(
+        y=y,
+        mass=mass,
+        method=method,
+        convention=preset,
+        weights=weights,
+        limit=limit,
+        horizon=horizon,
+        times=scored,
+        left_out=left_out,
+        on_unsupported=on_unsupported,
+        grid=grid,
+    )
+    return status, checked
+
+
+def _on_known_times(
+    times: Floats, y: Outcomes, mass: Floats, weights: CensoringWeights, curves: SurvivalCurves
+) -> Floats:
+    """Equal steps, moved onto times of the subjects, of G and of the curves that they meet.
+
+    A part of the subjects finds the same as all of them: a time that no subject of the part, no
+    step of G and no step of the curves has changes nothing in it.
+    """
+    known = [y.time if mass.all() else y.time[mass > 0]]
+    if weights.km is not None:
+        known.append(weights.km.times)
+    if curves.shared_grid:
+        known.append(curves.times)
+    return snapped(times, known)
+
+
+def _administrative(y: Outcomes, censoring_times: Any) -> Floats:
+    """Check that all censoring is administrative."""
+    if censoring_times is None:
+        raise InputError(
+            "method='administrative' needs censoring_times: when each subject's follow-up was "
+            "bound to end, events included"
+        )
+    name = "censoring_times"
+    limit = vector(censoring_times, name, length=len(y), like="y_true", minimum=0.0)
+    wrong = np.where(y.event, y.time > limit, y.time != limit)
+    if wrong.any():
+        raise InputError(
+            "censoring_times must be at or after the time of events and equal to the time of "
+            f"censored subjects; not so for subject(s) {name_some(np.flatnonzero(wrong))}; "
+            "censoring for other reasons needs method='ipcw'"
+        )
+    return limit
+
+
+def _identified_until(
+    y: Outcomes,
+    mass: Floats,
+    method: str,
+    weights: CensoringWeights,
+    limit: Floats | None,
+    follow_up: float | None,
+) -> float:
+    """Last time with somebody of known status and, where it is used, G > 0."""
+    present: Bools = mass > 0
+    if limit is not None:
+        return float(limit[present].max())
+    end = float(y.time[present].max()) if follow_up is None else follow_up
+    if method == "ipcw":
+        end = min(end, weights.identified_until)
+        if weights.km is not None and not weights.survivors(end) > 0:
+            end = float(np.nextafter(end, -np.inf))  # everybody in the reference is censored at 0
+    ratio = method == "unweighted" or weights.convention.divisor == "weights"
+    nobody = weights.convention.censored_at_t != "event_free"
+    if ratio and nobody and not (y.event & present).any():
+        # At the last time nobody's status is known, and there is nothing to divide by.
+        end = min(end, float(np.nextafter(y.time[present].max(), -np.inf)))
+    return end
+
+
+def _curves_until(curves: SurvivalCurves) -> float:
+    """Where the first curve stops to say anything (`tail="nan"`)."""
+    if curves.tail != "nan":
+        return float("inf")
+    open_end = curves.last_survival > 0
+    return float(curves.last_time[open_end].min()) if open_end.any() else float("inf")

@@ -1,0 +1,217 @@
+"""Scores of whole predicted distributions: survival-CRPS and log-likelihood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import Bools, Floats
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
+from ...data.sampling import sampled
+from ...errors import UndefinedMetricError, name_some
+from ..checks import check_curves
+from ..details import Details
+from ..past_curve import share_past
+from ._crps import Pieces, by_subject, log_tail, tail_squares
+
+
+def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
+    """Survival-CRPS: squared distance between the predicted curve and what was seen, in time units.
+
+        CRPS_i = integral_0^{t_i} (1 - S_i)^2 dt + [event] integral_{t_i}^inf S_i^2 dt
+
+    A loss, averaged over subjects. A censored subject counts up to its censoring time only. The
+    integrals are exact for the curves' interpolation and include their tail; under ``tail="hold"``
+    they stop at the last grid time. A curve that never falls has an infinite loss on an event; such
+    losses are counted in the details.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    curves : SurvivalCurves
+        One curve per subject.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the average; multiplied with the outcomes' frequencies.
+
+    Returns
+    -------
+    float
+        `crps_details` gives the same with contributions, convention and support.
+
+    References
+    ----------
+    Avati et al. (2020), Countdown regression: sharp and calibrated survival predictions, UAI.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 6], [[1, 0], [1, 0]])
+    >>> crps(([3, 3], [1, 1]), curves), crps(([3, 3], [0, 0]), curves)
+    (0.5, 0.25)
+    """
+    return crps_details(y_true, curves, sample_weight=sample_weight).value
+
+
+def crps_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Details:
+    """`crps` with what lies behind it.
+
+    Parameters
+    ----------
+    y_true, curves, sample_weight
+        As for `crps`.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 6], [[1, 0], [1, 0]])
+    >>> details = crps_details(([3, 6], [1, 1]), curves)
+    >>> details.value, round(details.stderr, 3), details.support["infinite_losses"]
+    (1.25, 0.75, 0)
+    """
+    y, checked, mass = _inputs(y_true, curves, sample_weight)
+    if checked.tail == "nan":
+        _refuse_nan_tail(checked, (mass > 0) & (y.event | (y.time > checked.last_time)))
+
+    def score(pieces: Pieces, rows: Any) -> Floats:
+        time, event = y.time[rows], y.event[rows]
+        loss = pieces.crps(time, event)
+        last, ends = checked.last_time[rows], pieces.s[:, -1]
+        ends = np.broadcast_to(ends, time.shape)
+        before, after = tail_squares(np.maximum(time, last), last, ends, checked.tail)
+        loss += np.where(time > last, before, 0.0)
+        loss += np.where(event, after, 0.0)
+        return loss
+
+    loss = by_subject(checked, score)
+    return _mean(y, mass, loss, checked, {"score": "crps", "direction": "lower"})
+
+
+def log_likelihood(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
+    """Mean log-likelihood: log density at an event, log survival at a censoring. Higher is better.
+
+        l_i = [event] log f_i(t_i) + [censored] log S_i(t_i),  f = -dS/dt
+
+    The density is the slope of the interpolated curve (at a grid time, of the interval that ends
+    there) or of its tail. An event on a flat stretch has density zero, and the mean is -inf:
+    nothing is clipped; the details count such subjects. Step curves have no density: NaN.
+    Values are comparable between models only where all are continuous, on the same outcomes.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    curves : SurvivalCurves
+        One curve per subject.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the average; multiplied with the outcomes' frequencies.
+
+    Returns
+    -------
+    float
+        `log_likelihood_details` gives the same with contributions, convention and support.
+
+    References
+    ----------
+    Rindt et al. (2022), Survival regression with proper scoring rules and monotonic neural
+    networks, AISTATS.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 10], [[1, 0.5], [1, 0.5]])
+    >>> round(log_likelihood(([4, 10], [1, 0]), curves), 4)  # (log 0.05 + log 0.5) / 2
+    -1.8444
+    """
+    return log_likelihood_details(y_true, curves, sample_weight=sample_weight).value
+
+
+def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Details:
+    """`log_likelihood` with what lies behind it.
+
+    Parameters
+    ----------
+    y_true, curves, sample_weight
+        As for `log_likelihood`.
+
+    Examples
+    --------
+    >>> curves = SurvivalCurves([0, 5, 10], [[1, 1, 0.5], [1, 0.5, 0.5]])
+    >>> details = log_likelihood_details(([4, 10], [1, 0]), curves)
+    >>> details.value, details.support["infinite_losses"]  # an event where the curve is flat
+    (-inf, 1)
+    """
+    y, checked, mass = _inputs(y_true, curves, sample_weight)
+    past = y.time > checked.last_time
+    _refuse_nan_tail(checked, (mass > 0) & past)
+    score = _log_scores(y, checked, past)
+    if checked.interpolation == "step":
+        score[y.event] = np.nan
+    convention = {"score": "log_likelihood", "direction": "higher"}
+    details = _mean(y, mass, score, checked, convention)
+    if np.isnan(details.value):
+        details.support["note"] = (
+            "step curves have no density at events; use interpolation='linear' or 'pchip'"
+        )
+    return details
+
+
+def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
+    """Log density of events and log survival of censored subjects, (n,)."""
+    density = np.zeros(len(y))
+    if curves.interpolation != "step":
+        density = by_subject(curves, lambda pieces, rows: pieces.density(y.time[rows]))
+    with np.errstate(divide="ignore"):
+        score = np.log(np.where(y.event, density, curves.at_own(y.time)))
+    if past.any():
+        last, ends = curves.last_time[past], curves.last_survival[past]
+        # A "nan" tail gets here only where the curve has reached zero, or for absent subjects.
+        tail = "linear" if curves.tail == "nan" else curves.tail
+        of_event, of_censored = log_tail(y.time[past], last, ends, tail)
+        score[past] = np.where(y.event[past], of_event, of_censored)
+    return score
+
+
+def _inputs(
+    y_true: Any, curves: Any, sample_weight: Any
+) -> tuple[Outcomes, SurvivalCurves, Floats]:
+    y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    return y, check_curves(curves, y), y.weight if mass is None else mass
+
+
+def _refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
+    """Curves that refuse to go on past their grid cannot be scored where that matters."""
+    if curves.tail != "nan":
+        return
+    bad = np.flatnonzero(needed & (curves.last_survival > 0))
+    if bad.size:
+        raise UndefinedMetricError(
+            "curves: this score needs them past their last grid time, where tail='nan' says "
+            f"nothing, for subject(s) {name_some(bad)}; choose another tail for the curves"
+        )
+
+
+def _mean(
+    y: Outcomes, mass: Floats, score: Floats, curves: SurvivalCurves, convention: dict[str, Any]
+) -> Details:
+    """Average over subjects, with contributions and counts."""
+    score = np.where(mass > 0, score, 0.0)  # absent subjects, whose score may be infinite
+    total = float(mass.sum())
+    value = float((mass * score).sum()) / total
+    infinite = np.flatnonzero(np.isinf(score))
+    support: dict[str, Any] = {
+        "subjects": y.count,
+        "events": y.event_count,
+        "censored": y.count - y.event_count,
+        "times_past_curves": int(((y.time > curves.last_time) & (y.weight > 0)).sum()),
+        "past_curve": share_past(curves, y.time, mass),
+        "infinite_losses": int(infinite.size),
+    }
+    if infinite.size:
+        support["infinite_for"] = name_some(infinite)
+    psi = None
+    if np.isfinite(value):
+        psi = score - value
+        psi *= mass
+        psi /= total
+    convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
+    return Details(value, convention, support, psi, y.weight if y.weighted else None)

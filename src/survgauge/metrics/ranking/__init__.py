@@ -1,0 +1,1 @@
+"""Whether subjects are ranked in the right order: C-indices and AUC."""

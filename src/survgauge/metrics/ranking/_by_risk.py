@@ -1,0 +1,137 @@
+"""Subjects in order of risk, named by their position in time, without a look-up of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._tools.sorting import ordered_bits
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+
+#: Subjects worked on together, in the cache.
+PIECE = 32_768
+
+
+class ByRisk(NamedTuple):
+    """Subjects in rising order of risk."""
+
+    position: IntArray  #: where they stand in time order
+    new: BoolArray | None  #: whether the risk differs from that before; None: always
+
+    def pieces(self) -> Iterator[slice]:
+        """Cut into parts that share no risk."""
+        n, start = self.position.size, 0
+        while start < n:
+            stop = min(start + PIECE, n)
+            if self.new is not None and stop < n:
+                step = int(np.argmax(self.new[stop:]))
+                stop = stop + step if self.new[stop + step] else n
+            yield slice(start, stop)
+            start = stop
+
+
+class RiskSorter:
+    """Sort columns of risks; exact, ties included.
+
+    A float64 keeps its order when its bits are read as an integer. The leading ones are put above
+    the subject's position in one 64-bit key, and the keys are sorted in place: that costs half of
+    an argsort, and the positions come out in order of risk. Where bits that differ had to be left
+    out, subjects with equal keys are sorted again by their risks.
+
+    Parameters
+    ----------
+    order : (n,) array
+        Subject at each position.
+    always : (n,) array, optional
+        Whether a subject is sorted wherever it stands, by position.
+
+    Examples
+    --------
+    >>> sort = RiskSorter(np.array([2, 0, 1]), np.array([True, False, True]))
+    >>> sort(np.array([0.5, -1.0, 0.5]))
+    ByRisk(position=array([2, 0, 1]), new=array([ True,  True, False]))
+    >>> sort(np.array([0.5, -1.0, 0.5]), first=2)
+    ByRisk(position=array([2, 0]), new=None)
+    """
+
+    def __init__(self, order: IntArray, always: BoolArray | None = None) -> None:
+        n = order.size
+        self._order = order
+        self._bits = max(1, (n - 1).bit_length())
+        self._position = np.empty(n, dtype=np.int32)
+        self._position[order] = np.arange(n, dtype=np.int32)
+        self._always: BoolArray | None = None
+        if always is not None:
+            self._always = np.empty(n, dtype=np.bool_)
+            self._always[order] = always
+        self._key = np.empty(n, dtype=np.uint64)
+        self._new = np.empty(n, dtype=np.bool_)
+
+    def __call__(self, risk: FloatArray, first: int = 0) -> ByRisk:
+        """Those at positions from `first` on, and always some; valid until the next call."""
+        size, exact = self._fill(risk, first)
+        key, new = self._key[:size], self._new[:size]
+        key.sort()
+        last = None
+        for start in range(0, size, PIECE):
+            piece = key[start : start + PIECE]
+            leading = piece >> np.uint64(self._bits)
+            new[start] = last is None or leading[0] != last
+            np.not_equal(leading[1:], leading[:-1], out=new[start + 1 : start + PIECE])
+            last = leading[-1]
+            piece &= np.uint64((1 << self._bits) - 1)
+        position, distinct = key.view(np.int64).astype(np.intp, copy=False), bool(new.all())
+        if not exact and not distinct:
+            self._sort_equal_keys(risk, position, new)
+            distinct = bool(new.all())
+        return ByRisk(position, None if distinct else new)
+
+    def _fill(self, risk: FloatArray, first: int) -> tuple[int, bool]:
+        """Make the keys: how many, and whether equal keys mean equal risks."""
+        if not risk.size:
+            return 0, True
+        low, high = ordered_bits(np.array([risk.min(), risk.max()])).tolist()
+        lost = max((high - low).bit_length() + self._bits - 64, 0)
+        size, exact = 0, True
+        for start in range(0, risk.size, PIECE):
+            key = ordered_bits(risk[start : start + PIECE])
+            key -= low  # may wrap round, to what is right without a sign
+            piece = key.view(np.uint64)
+            if lost:
+                exact = exact and not int(np.bitwise_or.reduce(piece)) & ((1 << lost) - 1)
+                piece >>= np.uint64(lost)
+            piece <<= np.uint64(self._bits)
+            position = self._position[start : start + PIECE]
+            piece |= position.view(np.uint32)
+            if first > 0:
+                member = position >= first
+                if self._always is not None:
+                    member |= self._always[start : start + PIECE]
+                # A mask would be followed bit by bit, with a branch at each.
+                piece = piece.take(member.nonzero()[0])
+            self._key[size : size + piece.size] = piece
+            size += piece.size
+        return size, exact
+
+    def _sort_equal_keys(self, risk: FloatArray, position: IntArray, new: BoolArray) -> None:
+        """Put those right who share a key but not the risk, in place."""
+        shared = ~new
+        shared[:-1] |= ~new[1:]
+        place = np.flatnonzero(shared)
+        found, group = risk[self._order[position[place]]], np.cumsum(new[place])
+        differ = np.flatnonzero((found[1:] != found[:-1]) & (group[1:] == group[:-1]))
+        if differ.size == 0:  # as a rule, those who share a key share the risk
+            return
+        mixed = np.zeros(group[-1] + 1, dtype=np.bool_)
+        mixed[group[differ]] = True
+        some = np.flatnonzero(mixed[group])
+        place, found, group = place[some], found[some], group[some]
+        by_risk = np.lexsort((found, group))
+        position[place], found = position[place[by_risk]], found[by_risk]
+        new[place[1:]] |= found[1:] != found[:-1]

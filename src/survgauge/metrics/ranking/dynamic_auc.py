@@ -1,0 +1,262 @@
+"""Cumulative/dynamic AUC: those who had the event by t against those still free of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import Bools, Floats, Ints, numbers, to_numpy
+from ...data.curve_reader import Scratch
+from ...data.curves import SurvivalCurves
+from ...errors import InputError, name_some
+from ..checks import check_curves, read_curves
+from ..conventions import Convention
+from ..details import CurveResult, Details, standard_error
+from ..past_curve import share_of_times
+from ._auc import auc_influence, auc_parts, mean_auc
+from ._auc_setting import Setting, make_setting
+from ._concordance import as_close_as, below_half
+
+_COLUMNS = 8  # times read at once: one cache line of a row of curves
+
+
+def _as_close_as(convention: Convention, risk: Floats) -> Floats:
+    # SurvivalEVAL ties close risks in its C-indices but not here.
+    return risk if convention.name == "survivaleval" else as_close_as(convention, risk)
+
+
+class _Columns:
+    """Risks at one time after the other, read a few columns at a time."""
+
+    def __init__(
+        self, source: Any, times: Floats, column: Ints | None, convention: Convention
+    ) -> None:
+        self._source, self._times, self._column = source, times, column
+        self._convention = convention
+        self._block, self._start = np.empty((0, 0)), 0
+
+    def __call__(self, k: int) -> Floats:
+        """Risks at times[k]; for curves minus S: the order of 1 - S without its rounding."""
+        if not 0 <= k - self._start < len(self._block):
+            self._read(slice(k, min(k + _COLUMNS, self._times.size)))
+        column: Floats = self._block[k - self._start]
+        return column
+
+    def _read(self, part: slice) -> None:
+        """Put some columns one after the other, as rows of the block."""
+        source, shape = self._source, (part.stop - part.start, len(self._source))
+        block = self._block if self._block.shape == shape else np.empty(shape)
+        if self._column is not None:
+            block[...] = source[:, self._column[part]].T
+        else:
+            read = source.reader(self._times[part])
+
+            def fill(blocks: Iterator[slice]) -> None:
+                scratch = Scratch()
+                for rows in blocks:
+                    np.negative(read(rows, scratch).T, out=block[:, rows])
+
+            for _ in source.by_span(fill, shape[0] + source.survival.shape[1]):
+                pass
+        self._block, self._start = _as_close_as(self._convention, block), part.start
+
+
+def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
+    """One risk a subject, or a reader of one column a time."""
+    n, k, keep = len(setting.y), setting.asked.size, setting.supported
+    if isinstance(predicted, SurvivalCurves):
+        curves = check_curves(predicted, setting.y)
+        return _Columns(curves, setting.asked[keep], None, setting.convention)
+    predicted = to_numpy(predicted, "risk_or_curves")
+    ndim = 2 if predicted.ndim == 2 else 1
+    risk = numbers(predicted, "risk_or_curves", ndim=ndim)
+    if risk.shape not in ((n,), (n, k)):
+        raise InputError(
+            f"risk_or_curves must be curves, or risks of shape ({n},) or ({n}, {k}) for {n} "
+            f"subjects and {k} times; got {risk.shape}"
+        )
+    if np.isnan(risk.min()):
+        unknown = np.flatnonzero(np.isnan(risk).reshape(n, -1).any(axis=1))
+        raise InputError(
+            f"risk_or_curves must not be NaN; it is for subject(s) {name_some(unknown)}"
+        )
+    if risk.ndim == 1:
+        return _as_close_as(setting.convention, risk.astype(np.float64))
+    # Columns follow the times as given; the times have been sorted.
+    order = np.argsort(np.atleast_1d(np.asarray(times, dtype=np.float64)), kind="stable")
+    return _Columns(risk, setting.asked[keep], order[keep], setting.convention)
+
+
+def _spread(setting: Setting, risk: Any) -> tuple[Floats, Floats, Floats]:
+    """AUC, its standard errors, and the contributions to the mean."""
+    design, drop, total = setting.scored, setting.drop, setting.design.total
+    share = 1.0 / total if setting.mass is None else setting.mass / total
+    if not setting.own_weights:
+        parts = auc_parts(design, risk, stderr=True, km_drop=drop)
+        variance, influence = np.asarray(parts.variance), np.asarray(parts.mean_influence)
+        influence *= share
+        return parts.values, np.sqrt(variance), influence
+    # The kernel takes all weights for frequencies; here only part of them are.
+    frequency = setting.y.weight if setting.y.weighted else None
+    values, spread, psi = np.empty(len(design)), np.empty(len(design)), np.zeros(len(setting.y))
+    for point in auc_influence(design, risk):
+        part = point.influence * share
+        values[point.k], spread[point.k] = point.value, standard_error(part, frequency)
+        psi += drop[point.k] * part
+    return values, spread, psi / drop.sum()
+
+
+def cumulative_dynamic_auc(
+    y_true: Any,
+    risk_or_curves: Any,
+    times: Any,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    on_unsupported: str = "truncate",
+    stderr: str | None = None,
+    sample_weight: Any = None,
+) -> CurveResult:
+    r"""How well a risk tells those with the event by t from those without it, at each t.
+
+    .. math::
+        AUC(t) = \frac{\sum_{i: e_i, t_i \le t} \sum_{j: t_j > t} G(t_i-)^{-1}
+        [1(r_i > r_j) + \tfrac12 1(r_i = r_j)]}
+        {\sum_{i: e_i, t_i \le t} G(t_i-)^{-1} \sum_{j: t_j > t} 1}
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    risk_or_curves : array-like of shape (n,) or (n, k), or SurvivalCurves
+        One risk a subject (higher means earlier), one at each of `times`, or curves, whose risk at
+        t is 1 - S(t). Only equal values are tied; under the presets of packages that tie values
+        closer than 1e-8 (scikit-survival, torchsurv) they are rounded to that.
+    times : array-like of shape (k,)
+        Distinct times, in any order; they are returned sorted.
+    y_train : outcomes, optional
+        Training outcomes: where G comes from under ``censoring="train"``.
+    method : {"ipcw", "unweighted"}
+        With or without the weights 1/G.
+    convention : str or Convention, optional
+        Another package's limits of G and controls: sksurv, torchsurv, survivaleval (somebody
+        censored at t is a control), riskregression.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G comes from: by default the test subjects; "train": `y_train`; a function G(t, side)
+        of one time per subject, in which case controls weigh 1/G(t | x).
+    on_unsupported : {"truncate", "raise", "nan"}
+        What to do with times past the identified range, without cases or without controls: leave
+        them out, refuse them, or return NaN there and for a mean that would need them.
+    stderr : {None, "fixed", "estimated", "auto"}
+        Standard errors that take G as given, or as estimated from these subjects; "auto": the
+        latter wherever it is.
+    sample_weight : array-like of shape (n,), optional
+        A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
+        the test subjects is estimated with them. 0 means absent.
+
+    Returns
+    -------
+    CurveResult
+        `times`, `values`, `mean` (weighted by how far the test set's Kaplan-Meier falls from one
+        time to the next), `stderr`, `convention`, `support`.
+
+    References
+    ----------
+    Hung and Chiang (2010), Canadian Journal of Statistics 38. Blanche, Dartigues and
+    Jacqmin-Gadda (2013), Statistics in Medicine 32.
+
+    Examples
+    --------
+    >>> y = ([1, 2, 4, 5, 7], [1, 1, 1, 0, 1])
+    >>> result = cumulative_dynamic_auc(y, [9, 4, 5, 1, 2], [0, 1.5, 3, 7])
+    >>> result.times, result.values
+    (array([1.5, 3. ]), array([1.        , 0.83333333]))
+    >>> round(result.mean, 4), result.support["notes"]
+    (0.9167, {'times left out: no cases': 1, 'times left out: no controls': 1})
+    """
+    risk_or_curves = read_curves(risk_or_curves)
+    setting = make_setting(
+        y_true,
+        risk_or_curves,
+        times,
+        y_train=y_train,
+        method=method,
+        convention=convention,
+        censoring=censoring,
+        on_unsupported=on_unsupported,
+        stderr=stderr,
+        sample_weight=sample_weight,
+    )
+    risk = _risks(risk_or_curves, setting, times)
+    spread: Floats | None = None
+    psi: Floats | None = None
+    if stderr is None:
+        values = auc_parts(setting.scored, risk).values
+    else:
+        values, spread, psi = _spread(setting, risk)
+    mean = mean_auc(values, setting.drop) if setting.mean_defined else float("nan")
+    frequency = setting.y.weight if setting.y.weighted else None
+    support = setting.support()
+    if isinstance(risk_or_curves, SurvivalCurves):
+        scored = setting.asked[setting.supported]
+        support["past_curve"] = share_of_times(risk_or_curves, scored, setting.mass)
+    if np.isnan(mean):
+        psi = None
+    if psi is not None:
+        support["sign_may_be_wrong"] = below_half(mean, psi, frequency, support["events"])
+    details = Details(mean, setting.describe(risk_or_curves), support, psi, frequency)
+    if on_unsupported == "nan":
+        values, spread = (_with_gaps(part, setting.supported) for part in (values, spread))
+        return CurveResult(setting.asked, np.asarray(values), mean, spread, details)
+    return CurveResult(setting.asked[setting.supported], values, mean, spread, details)
+
+
+def _with_gaps(values: Any, supported: Bools) -> Any:
+    """Put NaN where the times are not supported."""
+    if values is None:
+        return None
+    full = np.full(supported.size, np.nan)
+    full[supported] = values
+    return full
+
+
+def cumulative_dynamic_auc_details(
+    y_true: Any,
+    risk_or_curves: Any,
+    times: Any,
+    *,
+    y_train: Any = None,
+    method: str = "ipcw",
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    on_unsupported: str = "truncate",
+    stderr: str = "auto",
+    sample_weight: Any = None,
+) -> Details:
+    """Mean of `cumulative_dynamic_auc` (at one time: that AUC) with its standard error.
+
+    Parameters
+    ----------
+    y_true, risk_or_curves, times
+        As for `cumulative_dynamic_auc`.
+    stderr : {"fixed", "estimated"}
+        Standard error that takes G as given, or (in sample) as estimated.
+    y_train, method, convention, censoring, on_unsupported, sample_weight
+        As for `cumulative_dynamic_auc`.
+
+    Examples
+    --------
+    >>> y = ([1, 2, 4, 5, 7], [1, 1, 1, 0, 1])
+    >>> d = cumulative_dynamic_auc_details(y, [9, 4, 5, 1, 2], 3)
+    >>> round(d.value, 4), round(d.stderr, 4), d.convention["stderr"]
+    (0.8333, 0.2013, 'G estimated in sample')
+    """
+    return cumulative_dynamic_auc(
+        y_true, risk_or_curves, times, y_train=y_train, method=method, convention=convention,
+        censoring=censoring, on_unsupported=on_unsupported, stderr=stderr,
+        sample_weight=sample_weight,
+    ).details  # fmt: skip

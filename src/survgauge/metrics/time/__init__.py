@@ -1,0 +1,1 @@
+"""Errors in the unit of time."""

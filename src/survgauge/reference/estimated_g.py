@@ -1,0 +1,144 @@
+"""What a subject contributes through a G that was estimated from the same subjects.
+
+Subject i moves -log G(s) by the integral up to s of dM_i(u) / (Y(u) - c(u)): M_i its censoring
+martingale, Y(u) the number at risk of censoring, c(u) the number censored at u. A weight 1/G(s)
+that pulls a score by h then moves it by h times that. So everything needed is H(u), the sum of the
+pulls of all weights that G's factor at u enters, and what a subject contributes depends on nothing
+but its time and whether it was censored: one number for events and one for censorings at each
+distinct time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._tools.arrays import Floats, Ints, look_up
+from ..data.outcomes import Outcomes
+
+
+@dataclass(frozen=True)
+class Pulls:
+    """How a score changes with the logarithm of its weights 1/G.
+
+    Attributes
+    ----------
+    event : ndarray of shape (n,)
+        By subject, of the weight after its event; 0 where it has none.
+    survivors, times : ndarray of shape (K,)
+        Of the weights of everybody event-free past each of the times.
+    """
+
+    event: Floats
+    survivors: Floats
+    times: Floats
+
+    @classmethod
+    def of_events(cls, event: Floats) -> Pulls:
+        """Pulls of a score that weights nobody but events."""
+        return cls(event, np.empty(0), np.empty(0))
+
+
+class CensoringCounts:
+    """Events and censorings at distinct times, and what they move through G.
+
+    Parameters
+    ----------
+    times, events, censored : ndarray of shape (m,)
+        Increasing times with the number of events and censorings.
+    ties : {"events_first", "flipped"}
+        Whether tied events have left when G's factor is taken.
+    kind : {"estimated", "hazard"}
+        The exact derivative; or 1/Y for 1/(Y - c) with tied events at risk (riskRegression).
+    event_limit, survivor_limit : {"left", "right"}
+        Limits at which G is read.
+    """
+
+    def __init__(
+        self,
+        times: Floats,
+        events: Floats,
+        censored: Floats,
+        *,
+        ties: str = "events_first",
+        kind: str = "estimated",
+        event_limit: str = "left",
+        survivor_limit: str = "right",
+    ) -> None:
+        self.times, self.events, self.censored = times, events, censored
+        self._limits = event_limit, survivor_limit
+        at_risk = np.cumsum((events + censored)[::-1])[::-1]
+        after = np.append(at_risk[1:], 0.0)
+        self._events_first = ties == "events_first" and kind != "hazard"
+        exposed = censored + after if self._events_first else at_risk
+        left = exposed if kind == "hazard" else after if self._events_first else after + events
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Nobody left means no weight after u: H(u) = 0, and so is its product with zero.
+            self._jump = np.where(left > 0, 1.0 / left, 0.0)
+            self._hazard = np.where(exposed > 0, censored / exposed, 0.0)
+
+    def moves(
+        self, events: Floats, survivors: Floats | None = None, at: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Contributions through G of an event, and of a censoring, at each time.
+
+        Parameters
+        ----------
+        events : ndarray of shape (m,)
+            Sum of the pulls of the events at each time.
+        survivors, at : ndarray of shape (K,), optional
+            Pulls of the survivors at the times `at`.
+        """
+        event_limit, survivor_limit = self._limits
+        later = np.append(np.cumsum(events[::-1])[::-1], 0.0)
+        total = later[1:].copy() if event_limit == "left" else later[:-1].copy()  # H(u)
+        if survivors is not None and at is not None and survivors.size:
+            factors = look_up(self.times, at, survivor_limit)
+            ends = np.bincount(factors, survivors, self.times.size + 1)
+            total += np.cumsum(ends[::-1])[::-1][1:]
+        moved = total * self._jump
+        compensator = np.cumsum(moved * self._hazard)
+        gone = np.append(0.0, compensator[:-1]) if self._events_first else compensator
+        return -gone, moved - compensator
+
+
+class EstimatedG:
+    """In-sample G of all subjects of a score, differentiated.
+
+    Parameters
+    ----------
+    y : Outcomes
+        The subjects that G was estimated from, who are also those scored.
+    **rules : str
+        Ties, limits and kind; see `CensoringCounts`.
+    """
+
+    def __init__(self, y: Outcomes, **rules: str) -> None:
+        self._y = y
+        order = y.order()
+        time = y.time[order]
+        new = np.concatenate(([True], time[1:] != time[:-1]))
+        place = np.cumsum(new, dtype=np.int32)
+        place -= 1
+        self._place = np.empty_like(place)
+        self._place[order] = place
+        size = int(place[-1]) + 1
+        total = _sums(self._place, y.weight, size)
+        events = _sums(self._place, y.weight * y.event, size)
+        self.counts = CensoringCounts(time[new], events, total - events, **rules)
+
+    def influence(self, pulls: Pulls) -> Floats:
+        """Contribution of each subject through G: (n,)."""
+        y, place = self._y, self._place
+        by_time = _sums(place, pulls.event, self.counts.times.size)
+        event, censored = self.counts.moves(by_time, pulls.survivors, pulls.times)
+        found: Floats = np.where(y.event, event[place], censored[place])
+        if y.weighted:
+            found *= y.weight
+        return found
+
+
+def _sums(place: Ints | NDArray[np.int32], values: Floats, size: int) -> Floats:
+    return np.bincount(place, values, size).astype(np.float64, copy=False)

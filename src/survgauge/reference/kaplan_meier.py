@@ -1,0 +1,265 @@
+"""Kaplan-Meier for events and for censoring, and areas under their steps."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._tools.arrays import (
+    QUERIES,
+    Bools,
+    Floats,
+    Ints,
+    look_up,
+    look_up_sorted,
+    numbers,
+    positive,
+    probability,
+    to_numpy,
+)
+from .._tools.sorting import sorted_outcomes
+from .._tools.threads import run_all
+from ..data.interpolation import reached_by_steps
+from ..data.outcomes import Outcomes
+from ..data.tails import check_tail, tail_area, tail_time
+from ..errors import InputError, one_of
+
+AREAS = ("step", "trapezoid")
+
+
+#: Times worked on together: at a million subjects fresh memory costs more than arithmetic.
+PIECE = 32_768
+
+
+class RiskTable:
+    """Distinct observed times with the number of events, censorings and subjects at risk.
+
+    Where every time is one subject's, `events` are flags, and nothing else is kept; without
+    frequencies counts are whole numbers of half the size.
+    """
+
+    def __init__(self, times: Floats, events: NDArray[Any], total: NDArray[Any] | None) -> None:
+        self.times, self._events = times, events
+        #: Subjects observed at each time; None: one each.
+        self._total = total
+
+    @classmethod
+    def of(cls, y: Outcomes) -> RiskTable:
+        """Count in one sort; frequencies count as that many subjects."""
+        y = y.present()
+        if y.weighted:
+            order = y.order()
+            time, weight = y.time[order], y.weight[order]
+            died = np.where(y.event[order], weight, 0.0)
+            first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
+            return cls(time[first], np.add.reduceat(died, first), np.add.reduceat(weight, first))
+        time, event = sorted_outcomes(y.time, y.event)
+        new = time[1:] != time[:-1]
+        if new.all():  # nobody tied: each row counts itself
+            return cls(time, event, None)
+        first = np.flatnonzero(np.concatenate(([True], new)))
+        events = np.add.reduceat(event, first, dtype=np.int32)
+        return cls(time[first], events, np.diff(first, append=time.size).astype(np.int32))
+
+    @property
+    def events(self) -> Floats:
+        """Number of events at each time."""
+        counts: Floats = self._events.astype(np.float64, copy=False)
+        return counts
+
+    @property
+    def censored(self) -> Floats:
+        """Number of censorings at each time."""
+        return (1.0 if self._total is None else self._total) - self.events
+
+    @property
+    def at_risk(self) -> Floats:
+        """Number of subjects observed at each time or later."""
+        if self._total is None:
+            return np.arange(self.times.size, 0, -1, dtype=np.float64)
+        # From the end, so that the last group is exactly its own size.
+        return self._later
+
+    @cached_property
+    def _later(self) -> Floats:
+        return np.cumsum(np.asarray(self._total)[::-1], dtype=np.float64)[::-1]
+
+    @property
+    def event_rows(self) -> NDArray[np.int32]:
+        """Rows at which somebody had the event."""
+        return np.flatnonzero(self._events).astype(np.int32)  # counts: none is negative
+
+    def counts_in(self, rows: slice | NDArray[Any]) -> tuple[Floats, Floats]:
+        """Numbers at risk and of events at some of the times."""
+        events = self._events[rows].astype(np.float64, copy=False)
+        if self._total is not None:
+            return self.at_risk[rows], events
+        places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        return self.times.size - places.astype(np.float64), events
+
+    def jumps(self, censoring: bool) -> Bools:
+        """Where the estimate falls: at events, or where somebody was censored."""
+        if self._total is None:
+            return self._events != censoring
+        return self._events < self._total if censoring else self._events > 0
+
+    def survival(self, censoring: bool = False) -> Floats:
+        """1, then Kaplan-Meier at each time: the product of 1 - d/n.
+
+        With `censoring` that of the censoring time: events leave the risk set first, 1 - c/(n - d).
+        """
+        padded = np.ones(self.times.size + 1)
+        for start in range(0, self.times.size, PIECE):
+            part = slice(start, min(start + PIECE, self.times.size))
+            n, jumps = self.counts_in(part)
+            if censoring:
+                n = n - jumps
+                jumps = (1.0 if self._total is None else self._total[part]) - jumps
+            values = padded[start + 1 : part.stop + 1]
+            values.fill(0.0)
+            np.divide(jumps, n, out=values, where=jumps > 0)
+            np.subtract(1.0, values, out=values)
+            values[0] *= padded[start]
+            np.multiply.accumulate(values, out=values)
+        return padded
+
+
+class KaplanMeier:
+    """Kaplan-Meier estimate: a right-continuous step function that starts at 1.
+
+    Build it with `fit` (events) or `fit_censoring` (the censoring distribution G).
+
+    Attributes
+    ----------
+    times : ndarray
+        Distinct observed times, event and censoring times alike.
+    survival : ndarray
+        Estimate at `times`; between them it keeps its value.
+
+    Examples
+    --------
+    >>> km = KaplanMeier.fit(([1, 2, 3, 4], [1, 0, 1, 1]))
+    >>> km.survival
+    array([0.75 , 0.75 , 0.375, 0.   ])
+    >>> float(km.at(3, side="left")), float(km.at(3))
+    (0.75, 0.375)
+    >>> km.mean()
+    2.875
+    """
+
+    def __init__(self, times: Floats, padded: Floats, jumps: Bools) -> None:
+        self.times = times
+        self._padded = padded  # 1 before the first time
+        self.survival: Floats = padded[1:]
+        self._jumps = jumps
+
+    @classmethod
+    def fit(cls, y: Any, estimator: str = "kaplan_meier") -> KaplanMeier:
+        """Survival function of the event time: the product of 1 - d/n over event times.
+
+        With ``estimator="nelson_aalen"`` it is exp(-sum of d/n) instead.
+        """
+        one_of("estimator", estimator, ("kaplan_meier", "nelson_aalen"))
+        table = RiskTable.of(Outcomes.of(y))
+        if estimator == "kaplan_meier":
+            return cls.from_table(table)
+        with np.errstate(invalid="ignore"):
+            falling = np.exp(-np.add.accumulate(table.events / table.at_risk))
+        return cls(table.times, np.concatenate(([1.0], falling)), table.jumps(censoring=False))
+
+    @classmethod
+    def fit_censoring(cls, y: Any) -> KaplanMeier:
+        """G, the survival function of the censoring time (reverse Kaplan-Meier).
+
+        Events come before censorings at equal times, so events leave the risk set first: the
+        factor is 1 - c/(n - d). This is not Kaplan-Meier on flipped flags where times are tied.
+        """
+        return cls.from_table(RiskTable.of(Outcomes.of(y)), censoring=True)
+
+    @classmethod
+    def from_table(cls, table: RiskTable, censoring: bool = False) -> KaplanMeier:
+        """Build from the counts at each distinct time, for events or for censoring."""
+        return cls(table.times, table.survival(censoring), table.jumps(censoring))
+
+    def at(self, t: Any, side: str = "right") -> Floats:
+        """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""
+        one_of("side", side, ("right", "left"))
+        points = to_numpy(t, "t")
+        points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
+        if np.isnan(points).any():
+            raise InputError("t must be times; got NaN")
+        asked, values = points.ravel(), np.empty(points.size)
+
+        def fill(start: int) -> None:
+            part = slice(start, start + QUERIES)
+            found = look_up(self.times, asked[part], side)
+            self._padded.take(found, out=values[part], mode="clip")
+
+        run_all(fill, range(0, asked.size, QUERIES))
+        return values.reshape(points.shape)
+
+    def at_sorted(self, t: Floats, order: Ints, side: str) -> Floats:
+        """`at` where the order of the times is known, which takes half of the time."""
+        values = np.empty(t.size)
+
+        def fill(start: int) -> None:
+            rows = order[start : start + PIECE]
+            found = look_up_sorted(self.times, t.take(rows), side)
+            values[rows] = self._padded.take(found)
+
+        run_all(fill, range(0, t.size, PIECE))
+        return values
+
+    @property
+    def last_time(self) -> float:
+        """Last observed time."""
+        return float(self.times[-1])
+
+    @property
+    def last_survival(self) -> float:
+        """Estimate at the last observed time."""
+        return float(self.survival[-1])
+
+    def mean(self, area: str = "step", tail: str = "linear", tau: float | None = None) -> float:
+        """Mean time: area under the curve, with its tail, up to `tau` if given.
+
+        ``area="trapezoid"`` joins the values at 0, the jump times and the last time by lines.
+        """
+        one_of("area", area, AREAS)
+        check_tail(tail)
+        stop = np.inf if tau is None else positive(tau, "tau")
+        known = self.times < stop
+        nodes = self.times[known] if area == "step" else self.times[known & self._jumps]
+        end = min(self.last_time, stop)
+        grid = np.concatenate(([0.0], nodes, [end]))
+        # S(0) differs from 1 only where somebody had the event at time zero.
+        values = self.at(grid)
+        if area == "step":
+            total = float(np.dot(values[:-1], np.diff(grid)))
+        else:
+            total = float(np.dot(values[:-1] + values[1:], np.diff(grid)) / 2)
+        if stop > self.last_time:
+            total += float(tail_area(np.float64(end), self.survival[-1], tail, stop))
+        return total
+
+    def median(self, tail: str = "linear") -> float:
+        """First time with S <= 1/2, read off the tail where the steps stay above."""
+        return self.quantile(0.5, tail)
+
+    def quantile(self, q: float, tail: str = "linear") -> float:
+        """First time with S <= 1 - q; a step that is above by rounding only has reached it."""
+        check_tail(tail)
+        p = 1 - probability(q, "q")
+        reached = np.flatnonzero(self.survival <= reached_by_steps(p))
+        if reached.size:
+            return float(self.times[reached[0]])
+        return float(tail_time(p, np.float64(self.last_time), self.survival[-1], tail))
+
+    def __repr__(self) -> str:
+        return (
+            f"KaplanMeier({self.times.size} times, ends at ({self.last_time:g}, "
+            f"{self.last_survival:.4g}))"
+        )

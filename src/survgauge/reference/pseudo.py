@@ -1,0 +1,138 @@
+"""Pseudo-observations of everybody, events included, for the mean of Kaplan-Meier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats, look_up
+from ..data.tails import tail_area
+from ..errors import InputError
+from .reference import Reference
+from .surrogates import make_setting
+
+
+def pseudo_observations(
+    y_true: Any, *, y_train: Any = None, tail: str = "linear", tau: float | None = None
+) -> Floats:
+    """Pseudo-observations of the (restricted) mean, for censored subjects and events alike.
+
+    In sample N theta(D) - (N-1) theta(D without i); against a reference set D of N subjects
+    (N+1) theta(D + i) - N theta(D). `surrogate_times` uses those of the censored subjects only;
+    regression on pseudo-observations needs them all. They may be negative or lie past `tau`.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Subjects to describe.
+    y_train : outcomes, optional
+        Reference set; without it leave-one-out among `y_true`.
+    tail : {"linear", "exponential", "hold", "nan"}
+        How Kaplan-Meier goes on where it does not reach zero.
+    tau : float, optional
+        Horizon of the restricted mean.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Their mean in sample is close to theta; equal to it without censoring.
+
+    Examples
+    --------
+    >>> pseudo_observations(([1, 2, 4], [1, 1, 1]))
+    array([1., 2., 4.])
+    """
+    setting = make_setting(y_true, y_train, tail=tail, tau=tau)
+    y, ref = setting.y, setting.reference
+    table = (ref.pseudo_means_in_sample if setting.in_sample else ref.pseudo_means)("step", tail)
+    values = np.empty(len(y))
+    values[setting.censored] = table.at(setting.c, setting.j, ref.last_time)
+    events = np.flatnonzero(y.event)
+    if events.size:
+        of_events = _leaving if setting.in_sample else _joining
+        values[events] = of_events(ref, y.time[events], tail)
+    return values
+
+
+def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats, Floats]:
+    """Number j of event times < t, and number at risk and events of the reference at t."""
+    j = look_up(ref.event_times, t, "left")
+    row = look_up(ref.table.times, t, "left")
+    at_risk = np.append(ref.table.at_risk, 0.0)[row]
+    same = np.append(ref.table.times, np.inf)[row] == t
+    return j, at_risk, np.where(same, np.append(ref.table.events, 0.0)[row], 0.0)
+
+
+def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
+    """Somebody with the event at t joins: from there on S' = (Q/P)(t-) n/(n+1) P."""
+    j, n, _ = _steps_before(ref, t)
+    P, at_risk, died = ref.survival, *ref.at_events()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.append(0.0, np.cumsum(np.log1p(died / ((at_risk + 1) * (at_risk - died)))))
+        gain = P * np.expm1(growth)
+    if P[-1] == 0:
+        gain[-1] = (P[-2] + gain[-2]) / (at_risk[-1] + 1)
+    area = np.append(0.0, np.cumsum(gain * np.diff(ref.nodes)))
+    end = np.minimum(t, ref.last_time)
+    before = area[j] + gain[j] * (end - ref.nodes[j])
+    past = np.maximum(t - ref.last_time, 0.0) * (P[j] + gain[j])
+    with np.errstate(invalid="ignore", over="ignore"):
+        ratio = np.where(P[j] > 0, np.exp(growth[j]) * n / (n + 1), 0.0)
+    return _assemble(ref, t, j, before + past, ratio, tail, ref.size + 1)
+
+
+def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
+    """Somebody with the event at t leaves: from there on S' = (Q/P)(t-) n/(n-1) P."""
+    if ref.y.weighted and ref.y.weight.min() < 1:
+        raise InputError(
+            "weight must be at least 1 for pseudo-observations in sample (one unit is left out); "
+            f"got {ref.y.weight.min():g}; pass y_train instead"
+        )
+    if ref.table.events.sum() <= 1 + 1e-9:
+        return np.full(t.size, _without_the_only_event(ref, tail))
+    j, n, _ = _steps_before(ref, t)
+    P, at_risk, died = ref.survival, *ref.at_events()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.maximum(at_risk - 1 - died, 0.0)
+        loss = -np.expm1(-np.append(0.0, np.cumsum(np.log1p(died / (at_risk * room)))))
+        area = np.append(0.0, np.cumsum(-P * loss * np.diff(ref.nodes)))
+        ratio = (1 - loss[j]) * n / (n - 1)
+    before = area[j] - P[j] * loss[j] * (t - ref.nodes[j])
+    alone = n <= 1 + 1e-9
+    values = _assemble(ref, t, j, before, np.where(alone, 0.0, ratio), tail, 1 - ref.size)
+    if alone.any():  # the last subject of all: without it the follow-up ends at the time before
+        values[alone] = _without_the_last(ref, float(P[-2] * (1 - loss[-2])), float(area[-3]), tail)
+    return values
+
+
+def _without_the_only_event(ref: Reference, tail: str) -> float:
+    """Without its only event Kaplan-Meier stays at 1: most tails make the mean infinite."""
+    theta, others, times = ref.theta("step", tail), ref.size - 1, ref.table.times
+    if others <= 0:
+        return theta
+    alone = ref.table.events[-1] > 0 and ref.table.at_risk[-1] <= 1 + 1e-9
+    last = np.float64(times[-2] if alone else times[-1])
+    mean = float(last + tail_area(last, np.float64(1.0), tail, ref.stop))
+    return ref.size * theta - others * mean
+
+
+def _without_the_last(ref: Reference, kept: float, change: float, tail: str) -> float:
+    theta, others = ref.theta("step", tail), ref.size - 1
+    if others <= 0:
+        return theta
+    previous, start = float(ref.table.times[-2]), float(ref.nodes[-3])
+    change += (kept - float(ref.survival[-2])) * (previous - start)
+    change -= float(ref.survival[-2]) * (ref.last_time - previous)
+    change += float(tail_area(np.float64(previous), np.float64(kept), tail, ref.stop))
+    return theta - others * change
+
+
+def _assemble(
+    ref: Reference, t: Floats, j: Any, before: Floats, ratio: Floats, tail: str, factor: float
+) -> Floats:
+    """theta + factor * [theta' - theta], where S' = ratio * S from t on."""
+    P, last = ref.survival, np.float64(ref.last_time)
+    rest = ref.rest("step")[j] - P[j] * (np.minimum(t, last) - ref.nodes[j])
+    new_tail = tail_area(last, ratio * P[-1], tail, ref.stop) - ref.tail(tail)
+    return ref.theta("step", tail) + factor * (before + (ratio - 1) * rest + new_tail)

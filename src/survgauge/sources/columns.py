@@ -1,0 +1,157 @@
+"""What needs all subjects at once, but only a number or two of each: kept as columns.
+
+C-indices need (time, event, risk), AUC and ICI the probability at one time, and 1-calibration those
+at a few times before it. At the end the metrics' own functions are called on these columns, as
+`evaluate` would call them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import UndefinedMetricError
+from ..metrics.calibration.groups import curve_nodes
+from ..metrics.problem import Problem
+from .chunks import Chunk, joined
+
+#: Metrics that rank subjects by one risk each.
+RANKED = ("harrell", "uno")
+#: Metrics that read curves at the time of interest.
+AT_TIME = ("auc", "one_calibration", "ici")
+
+
+class KeptPrediction(Prediction):
+    """A model's risks and probabilities at one time, in place of its curves."""
+
+    def __init__(self, curves: SurvivalCurves | None, risk: Floats | None, why: str | None) -> None:
+        super().__init__(curves, None, None if curves is not None else risk)
+        self._ranks, self._why = risk, why
+
+    @property
+    def risk(self) -> Floats:
+        """The risk that was kept."""
+        if self._why is not None or self._ranks is None:
+            raise UndefinedMetricError(self._why or "no risk was kept")
+        return self._ranks
+
+    def __getitem__(self, rows: Any) -> KeptPrediction:
+        return KeptPrediction(
+            None if self.curves is None else self.curves[rows],
+            None if self._ranks is None else self._ranks[rows],
+            self._why,
+        )
+
+
+class Columns:
+    """Numbers of each subject that some metrics need in the end.
+
+    Parameters
+    ----------
+    models : names
+        Whose numbers to keep.
+    metrics : names
+        Which metrics there are: some need risks, some probabilities at the time of interest.
+    """
+
+    def __init__(self, models: tuple[str, ...], metrics: tuple[str, ...]) -> None:
+        self.models = models
+        self.ranks = any(name in RANKED for name in metrics)
+        self.at_time = any(name in AT_TIME for name in metrics)
+        #: Whether the way to the time of interest is needed too.
+        self.paths = "one_calibration" in metrics
+        self._kept: list[tuple[int, Outcomes, dict[str, dict[str, Any]]]] = []
+        self.undefined: dict[str, str] = {}
+        self.rows = 0
+
+    def update(self, chunk: Chunk, time: float) -> None:
+        """Keep the numbers of a chunk; `time` is the time of interest."""
+        kept = {m: self._numbers(m, chunk.predictions[m], time) for m in self.models}
+        # A copy: a view would keep all that was read with it in memory.
+        weight = chunk.y.weight.copy() if chunk.y.weighted else None
+        y = Outcomes._trusted(chunk.y.time.copy(), chunk.y.event.copy(), weight)
+        self._kept.append((chunk.start, y, kept))
+        self.rows += len(y)
+
+    def _numbers(self, model: str, prediction: Prediction, time: float) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        curves = prediction.curves
+        if self.ranks or curves is None:
+            try:
+                found["risk"] = np.array(prediction.risk)
+            except UndefinedMetricError as error:
+                self.undefined.setdefault(model, str(error))
+                found["risk"] = np.full(len(prediction), np.nan)
+        if curves is not None:
+            found["like"] = (curves.interpolation, curves.tail)
+            if self.at_time and np.isfinite(time):
+                found["times"] = self._times(curves, time)
+                found["survival"] = curves.at(found["times"])
+        return found
+
+    def _times(self, curves: SurvivalCurves, time: float) -> Floats:
+        """Where curves are read: at one time, and for 1-calibration on the way there."""
+        last = float(curves.times[-1])
+        times = curve_nodes(curves, time) if self.paths else np.array([time])
+        # Where curves end matters: past it their tail is read, as from the whole curve. If that is
+        # unknown it matters to AUC also if it lies later.
+        ends = [last] if time > last or curves.tail == "nan" else []
+        return np.union1d(times[times <= last], ends)
+
+    def merge(self, other: Columns) -> None:
+        """Add the subjects of another part."""
+        self._kept += other._kept
+        self.rows += other.rows
+        for model, why in other.undefined.items():
+            self.undefined.setdefault(model, why)
+
+    def outcomes(self) -> Outcomes:
+        """Return all outcomes, in order of their rows."""
+        return joined(y for _, y, _ in self._ordered())
+
+    def _ordered(self) -> list[tuple[int, Outcomes, dict[str, dict[str, Any]]]]:
+        return sorted(self._kept, key=lambda part: part[0])
+
+    def first_row(self) -> int:
+        """Return the number of the first row."""
+        return min(start for start, _, _ in self._kept)
+
+    def risks(self) -> dict[str, Floats]:
+        """Return all models' risks, in order of the rows."""
+        ordered = self._ordered()
+        return {
+            model: np.concatenate([kept[model]["risk"] for _, _, kept in ordered])
+            for model in self.models
+        }
+
+    def predictions(self) -> dict[str, Prediction]:
+        """Return all models' numbers as predictions that the metrics can read."""
+        ordered = self._ordered()
+        return {model: self._prediction(model, ordered) for model in self.models}
+
+    def _prediction(self, model: str, ordered: list[Any]) -> Prediction:
+        parts = [kept[model] for _, _, kept in ordered]
+        risk = np.concatenate([p["risk"] for p in parts]) if "risk" in parts[0] else None
+        curves = None
+        if "like" in parts[0]:
+            rows = sum(len(y) for _, y, _ in ordered)
+            times, values = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
+            if "survival" in parts[0]:
+                times = parts[0]["times"]
+                values = np.concatenate([p["survival"] for p in parts])
+            curves = SurvivalCurves._trusted(times, values, *parts[0]["like"])
+        return KeptPrediction(curves, risk, self.undefined.get(model))
+
+
+def time_of_interest(problem: Problem) -> float:
+    """Time at which AUC, 1-calibration and ICI read the curves; NaN where they are undefined."""
+    if not np.isfinite(problem.time):
+        return float("nan")
+    if problem.time > problem.horizon and problem.on_unsupported == "truncate":
+        return problem.horizon if problem.horizon > 0 else float("nan")
+    return problem.time

@@ -1,0 +1,139 @@
+"""Standard errors of a stream whose weights 1/G come from its own subjects.
+
+A subject's contribution is A_i + B_i. A_i takes G as known and is summed while the stream is read.
+B_i, what comes through G, is known only in the end, but depends on nothing except when a subject
+was observed and whether it was censored. So the sums of A_i by time and status, and the pulls of
+the weights by time, are enough. Times are told apart up to `MOST_BINS` of them, which is exact;
+beyond, they are grouped into `BINS` of about equal size (standard errors to about 1e-4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Bools, Floats, Ints
+from ..metrics.conventions import Convention
+from ..metrics.ipcw import g_rules
+from ..reference.estimated_g import CensoringCounts, Pulls
+from .counts import OutcomeCounts
+
+#: Distinct times that are told apart, and groups of them where there are more.
+MOST_BINS, BINS = 16_384, 4_096
+
+
+class GBins:
+    """Times, or groups of them, with events and censorings: where sums go.
+
+    Parameters
+    ----------
+    counts : OutcomeCounts
+        Of all test subjects.
+    tau : float, optional
+        Horizon of the time errors, at which a group has to begin.
+    """
+
+    def __init__(self, counts: OutcomeCounts, tau: float | None = None) -> None:
+        table = counts.table()
+        self.edges: Floats = table.times
+        if self.edges.size > MOST_BINS:
+            reached = np.cumsum(table.events + table.censored)
+            wanted = np.arange(1, BINS) * (reached[-1] / BINS)
+            first = np.unique(np.append(0, reached.searchsorted(wanted, "right")))
+            self.edges = table.times[np.minimum(first, table.times.size - 1)]
+        if tau is not None:
+            self.edges = np.union1d(self.edges, [tau])
+        self.edges = np.unique(self.edges)
+        where = self.place(table.times)
+        self.events, self.censored = (
+            np.bincount(where, counted, self.edges.size).astype(np.float64, copy=False)
+            for counted in (table.events, table.censored)
+        )
+
+    def __len__(self) -> int:
+        return int(self.edges.size)
+
+    def place(self, time: Floats) -> Ints:
+        """Number of the group of each time."""
+        found: Ints = np.maximum(self.edges.searchsorted(time, "right") - 1, 0)
+        return found
+
+    def counts(self, **rules: str) -> CensoringCounts:
+        """Return what the subjects move through G."""
+        return CensoringCounts(self.edges, self.events, self.censored, **rules)
+
+
+class GSums:
+    """Sums by time and status of d numbers a subject, and of what moves with its weight.
+
+    Parameters
+    ----------
+    size : int
+        How many numbers a subject has.
+    bins : GBins
+        Groups of times.
+    """
+
+    def __init__(self, size: int, bins: GBins) -> None:
+        #: Of events and of censored subjects.
+        self.events, self.censored = np.zeros((2, size, len(bins)))
+        self.moving: Floats = np.zeros((size, len(bins)))
+        #: By number: times, and what moves with the weights of those event-free past them.
+        self.survivors: dict[int, tuple[Floats, Floats]] = {}
+        #: The last number, where it is the same for everybody and not summed.
+        self.alike: float | None = None
+
+    def update(self, k: int, place: Ints, event: Bools, values: Floats, moving: Any) -> None:
+        """Add number k of some subjects.
+
+        `moving` is what of it moves with the weights: `Pulls`, True for all of it, or None.
+        """
+        size = self.moving.shape[1]
+        both = np.bincount(place + size * ~event, values, 2 * size)
+        self.events[k] += both[:size]
+        self.censored[k] += both[size:]
+        if moving is True:
+            self.moving[k] += both[:size]
+        elif isinstance(moving, Pulls):
+            self.moving[k] += np.bincount(place, moving.event, size)
+            self._add_survivors(k, moving.times, moving.survivors)
+
+    def _add_survivors(self, k: int, times: Floats, sums: Floats) -> None:
+        known = self.survivors[k][1] if k in self.survivors else 0.0
+        self.survivors[k] = times, known + sums
+
+    def merge(self, other: GSums) -> None:
+        """Add the subjects of another part."""
+        self.events += other.events
+        self.censored += other.censored
+        self.moving += other.moving
+        for k, (times, sums) in other.survivors.items():
+            self._add_survivors(k, times, sums)
+        self.alike = other.alike if self.alike is None else self.alike
+
+    def more_variance(self, pull: Floats, bins: GBins, rules: dict[str, str]) -> float:
+        """Return what G adds to the sum of squares of the contributions pull @ numbers."""
+        used = np.flatnonzero(pull != 0)  # numbers of other models may be undefined
+        own, counts = pull[used], bins.counts(**rules)
+        free = {k: part for k, part in self.survivors.items() if k in used}
+        times = np.concatenate([np.empty(0), *(t for t, _ in free.values())])
+        survivors = np.concatenate([np.empty(0), *(pull[k] * s for k, (_, s) in free.items())])
+        moved = counts.moves(own @ self.moving[used], survivors, times)
+        sums = own @ self.events[used], own @ self.censored[used]
+        numbers = counts.events, counts.censored
+        if self.alike is not None:
+            sums = tuple(a + pull[-1] * self.alike * n for a, n in zip(sums, numbers, strict=True))
+        return float(
+            sum((2 * a * b + n * b * b).sum() for a, b, n in zip(sums, moved, numbers, strict=True))
+        )
+
+
+def rules_of(name: str, convention: Convention) -> dict[str, str]:
+    """Ties and limits of G in a metric: time errors have ours under every convention."""
+    return {} if name.endswith("ipcw_d") else g_rules(convention)
+
+
+def moves_with_g(name: str) -> bool:
+    """Whether a metric that is a sum weights by 1/G."""
+    return name in ("brier", "ibs", "ibll") or name.endswith("_ipcw_d")

@@ -1,0 +1,128 @@
+"""Labels of groups: read from a column of any kind, and the rows of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Ints, date_text
+from ..errors import InputError, name_some
+from .batches import Batch
+
+#: More groups than this are a mistake (a column of identifiers), and take an accumulator each.
+MOST_GROUPS = 1000
+_KINDS = {bool: "flags", int: "whole numbers", float: "numbers", str: "text"}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Which group each subject of a chunk belongs to: `names[codes[i]]`."""
+
+    names: list[Any]
+    codes: Ints
+
+    def rows(self) -> Iterator[tuple[Any, Ints]]:
+        """Yield each group that has subjects here, with their rows in order.
+
+        >>> [(name, rows.tolist()) for name, rows in Labels(["a", "b"], np.array([1, 0, 1])).rows()]
+        [('a', [1]), ('b', [0, 2])]
+        """
+        order = self.codes.argsort(kind="stable")
+        bounds = self.codes[order].searchsorted(np.arange(len(self.names) + 1))
+        for k, name in enumerate(self.names):
+            if bounds[k] < bounds[k + 1]:
+                yield name, order[bounds[k] : bounds[k + 1]]
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """A column with the group of each subject: text, whole numbers, flags, dates or categories.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    text : bool
+        Whether labels are read as text, as a command line shows them.
+    """
+
+    column: str
+    text: bool = False
+
+    @classmethod
+    def of(cls, by: Any) -> LabelColumn | None:
+        """Read the argument `by`."""
+        if by is None or isinstance(by, LabelColumn):
+            return by
+        if not isinstance(by, str):
+            raise InputError(
+                "by must be the name of a column in a stream, whose labels come with the batches; "
+                f"got {type(by).__name__}"
+            )
+        return cls(by)
+
+    def read(self, batch: Batch, start: int) -> Labels:
+        """Read the labels of a batch whose rows begin at `start`; a gap is an error."""
+        codes, values = batch.codes(self.column)
+        known: dict[Any, int] = {}
+        places = np.empty(len(values) + 1, dtype=np.intp)
+        places[-1] = -1  # where code -1, a gap, leads
+        used = set(np.unique(codes).tolist())
+        for k, value in enumerate(values):
+            if k in used:
+                label = self._label(value, batch)
+                places[k] = -1 if label is None else known.setdefault(label, len(known))
+        codes = places[codes]
+        gaps = np.flatnonzero(codes < 0)
+        if gaps.size:
+            raise InputError(
+                f"{batch.label}: column {self.column!r} must have a label for every subject; it "
+                f"is missing in row(s) {name_some(start + gaps)} of the test set"
+            )
+        check_groups_of(known, self)
+        return Labels(list(known), codes)
+
+    def _label(self, value: Any, batch: Batch) -> Any:
+        """Return a label as plain data; None where it is missing."""
+        if value is None or not _is_known(value):
+            return None
+        dated = date_text(value)
+        if dated is not None:
+            return dated
+        plain = value.item() if isinstance(value, np.generic) else value
+        if plain is None or (isinstance(plain, float) and plain != plain):
+            return None
+        if type(plain) not in _KINDS:
+            raise InputError(
+                f"{batch.label}: column {self.column!r} must hold labels of groups: text, whole "
+                f"numbers, flags, dates or categories; got {type(plain).__name__}"
+            )
+        return str(plain) if self.text else plain
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a label equals itself: NaN, NaT and pandas' NA do not."""
+    try:
+        return bool(value == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def check_groups_of(groups: Mapping[Any, Any], by: LabelColumn | None) -> None:
+    """Refuse more groups than make sense, and labels of which some are text, others numbers."""
+    column = "" if by is None else by.column
+    if len(groups) > MOST_GROUPS:
+        raise InputError(
+            f"by: column {column!r} has more than {MOST_GROUPS} labels ("
+            f"{', '.join(repr(label) for label in list(groups)[:3])}, ...); groups must be few: "
+            "put labels together, or filter the batches"
+        )
+    kinds = sorted({_KINDS[type(label)] for label in groups})
+    if len(kinds) > 1:
+        raise InputError(
+            f"by: column {column!r} must hold labels of one kind in all batches; got "
+            f"{' and '.join(kinds)}"
+        )

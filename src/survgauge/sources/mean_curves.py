@@ -1,0 +1,200 @@
+"""KM-calibration from sums of curves: the average curve, and what each subject does to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import UndefinedMetricError
+from ..metrics.calibration.distance_intervals import SquaredGap
+from ..metrics.calibration.inputs import description
+from ..metrics.calibration.mean_curve import (
+    Lines,
+    RiskInfluence,
+    cross_products,
+    gap_stderr,
+    shared_mean,
+    squared_gap,
+    with_tail,
+)
+from ..metrics.details import Details
+from ..reference.kaplan_meier import KaplanMeier, RiskTable
+from .chunks import Chunk
+
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """Kaplan-Meier of all test outcomes, known before the curves are read."""
+
+    table: RiskTable
+    influence: RiskInfluence
+    stop: float
+
+    @classmethod
+    def of(cls, y: Outcomes) -> FollowUp:
+        """Count the outcomes."""
+        table, stop = RiskTable.of(y), float(y.present().time.max())
+        return cls(table, RiskInfluence.of(table, stop), stop)
+
+
+class MeanCurves:
+    """Average curves of all models with curves, and the joint spread of their subjects.
+
+    At the points of the follow-up a subject adds u_i(t) of a model to mean curve - Kaplan-Meier.
+    The sums of u and of the products of two models' u give every standard error once the gaps are
+    known, which is at the end.
+    """
+
+    def __init__(self, models: tuple[str, ...], points: int) -> None:
+        self.models = models
+        size = points * len(models)
+        self.weight = 0.0
+        self.subjects = self.events = 0
+        self.sums: dict[str, Floats] = {}
+        self.grids: dict[str, tuple[Floats, str]] = {}
+        self.like: dict[str, SurvivalCurves] = {}
+        #: Ends of the curves where the follow-up goes on past them: (start, weight, survival).
+        self.ends: dict[str, list[tuple[int, Floats, Floats]]] = {m: [] for m in models}
+        self.average: Floats = np.zeros(size)
+        self.square: Floats = np.zeros((size, size))
+
+    def update(self, chunk: Chunk, follow_up: FollowUp) -> None:
+        """Add a chunk."""
+        y, weight = chunk.y, chunk.y.weight
+        total = float(weight.sum())
+        self.subjects += y.count
+        self.events += y.event_count
+        if not total > 0:
+            return
+        for model in self.models:
+            curves = _curves(chunk.predictions[model])
+            grid, mean, how = shared_mean(curves, weight / total)
+            self.grids[model] = grid, how
+            self.sums[model] = self.sums.get(model, 0.0) + total * mean
+            if model not in self.like:  # a copy: a view would keep the chunk in memory
+                first = np.array(curves.survival[:1])
+                rules = curves.interpolation, curves.tail
+                self.like[model] = SurvivalCurves._trusted(curves.times, first, *rules)
+            if follow_up.stop > grid[-1]:
+                self.ends[model].append((chunk.start, weight, curves.last_survival))
+        self.weight += total
+        self._spread(chunk, follow_up.influence)
+
+    def _spread(self, chunk: Chunk, influence: RiskInfluence) -> None:
+        y, size = chunk.y, influence.points.size
+        weight = y.weight if y.weighted else None
+        readers = [_curves(chunk.predictions[m]) for m in self.models]
+        for start in range(0, len(y), _ROWS):
+            rows = slice(start, min(start + _ROWS, len(y)))
+            own = y.time[rows], y.event[rows]
+            units = [influence.units(*own, c.at_block(rows, influence.points)) for c in readers]
+            for i, unit in enumerate(units):
+                weighted = unit if weight is None else unit * weight[rows, None]
+                here = slice(i * size, (i + 1) * size)
+                self.average[here] += weighted.sum(axis=0)
+                for j in range(i, len(units)):
+                    block = cross_products(weighted, units[j])
+                    self.square[here, j * size : (j + 1) * size] += block
+
+    def merge(self, other: MeanCurves) -> None:
+        """Add the chunks of another part."""
+        self.weight += other.weight
+        self.subjects += other.subjects
+        self.events += other.events
+        for model in self.models:
+            if model in other.sums:
+                self.grids.setdefault(model, other.grids[model])
+                self.like.setdefault(model, other.like[model])
+                self.sums[model] = self.sums.get(model, 0.0) + other.sums[model]
+            self.ends[model] += other.ends[model]
+        self.average = self.average + other.average
+        self.square = self.square + other.square
+
+    def measured(self, model: str, follow_up: FollowUp) -> GapMeasured:
+        """Return KM-calibration of one model; raise where it is undefined."""
+        stop, table = follow_up.stop, follow_up.table
+        if not stop > 0:
+            raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
+        lines, how = self._lines(model, stop)
+        km = KaplanMeier.from_table(table)
+        value = squared_gap(lines, km, stop).integral / stop
+        gap = follow_up.influence.gap(lines, stop)
+        curves = self.like[model]
+        described, _ = description(Outcomes([1.0], [True]), curves)
+        described |= {"convention": "survgauge", "mean_curve": how, "tau": stop}
+        support = {
+            "subjects": self.subjects,
+            "events": self.events,
+            "censored": self.subjects - self.events,
+            "past_curves": float(curves.times[-1] < stop),
+        }
+        law = SquaredGap.of(value, gap, self.covariance(model, model))
+        support["expected_if_calibrated"] = law.expected_if_calibrated
+        return GapMeasured(value, described, support, None, None, self, model, gap, law)
+
+    def _lines(self, model: str, stop: float) -> tuple[Lines, str]:
+        grid, how = self.grids[model]
+        curves = self.like[model]
+        ends = sorted(self.ends[model], key=lambda part: part[0])
+        weight, last = np.ones(1), np.zeros(1)
+        if ends:
+            weight = np.concatenate([w for _, w, _ in ends])
+            last = np.concatenate([s for _, _, s in ends])
+        tails = SurvivalCurves._trusted(
+            curves.times[-1:], last[:, None], curves.interpolation, curves.tail
+        )
+        mean = self.sums[model] / self.weight
+        return with_tail(grid, mean, how, tails, weight / weight.sum(), stop)
+
+    def covariance(self, a: str, b: str) -> Floats:
+        """Joint spread of two models' gaps at the points."""
+        size = self.average.size // len(self.models)
+        first, second = sorted(map(self.models.index, (a, b)))
+        i, j = (slice(k * size, (k + 1) * size) for k in (first, second))
+        means = np.outer(self.average[i], self.average[j]) / self.weight
+        found: Floats = self.square[i, j] - means
+        return found if first == self.models.index(a) else found.T
+
+
+@dataclass(frozen=True)
+class GapMeasured(Details):
+    """KM-calibration from sums."""
+
+    sums: MeanCurves | None = None
+    model: str = ""
+    gap: Any = None
+    law: SquaredGap | None = None
+
+    @property
+    def stderr(self) -> float:
+        """Standard error to second order."""
+        if self.sums is None:
+            return float("nan")
+        return gap_stderr(self.gap, self.sums.covariance(self.model, self.model))
+
+    def stderr_against(self, other: Any) -> float:
+        """Standard error of the difference from another model, to first order."""
+        if self.sums is None or not self.sums.weight > 1:
+            return float("nan")
+        a, b, sums = self.gap, other.gap, self.sums
+        variance = (
+            a @ sums.covariance(self.model, self.model) @ a
+            - 2 * a @ sums.covariance(self.model, other.model) @ b
+            + b @ sums.covariance(other.model, other.model) @ b
+        )
+        n = sums.weight
+        return float(np.sqrt(max(variance, 0.0) * n / (n - 1))) * 2.0 / self.gap.size
+
+
+def _curves(prediction: Prediction) -> SurvivalCurves:
+    if prediction.curves is None:
+        raise UndefinedMetricError("km_calibration needs curves")
+    return prediction.curves

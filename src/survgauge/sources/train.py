@@ -1,0 +1,68 @@
+"""The reference set of a stream, which may be one itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..reference.reference import Reference
+from .counts import OutcomeCounts
+from .layout import Layout
+from .sources import as_source
+
+
+def reference_of(
+    y_train: Any, time: str = "time", event: str = "event", weight: str | None = None
+) -> Reference:
+    """Return the reference set: outcomes, or batches of them reduced to counts.
+
+    Batches count with the frequencies in column `weight`, if they have it; all or none must.
+    """
+    if isinstance(y_train, Reference):
+        return y_train
+    if isinstance(y_train, OutcomeCounts):
+        return y_train.reference()
+    if not _is_stream(y_train):
+        return Reference(y_train)
+    counts, source = OutcomeCounts(), as_source(y_train)
+    weighted = weight is not None and weight in source.first().names
+    layout = Layout.of("", time, event, weight if weighted else None)
+    columns = layout.outcome_columns
+    check = getattr(source, "check_alike", None)
+    if check is not None and weight is not None:
+        check(weight)
+    for item in source.items(columns):
+        for batch in item.batches(columns):
+            if len(batch):
+                if weight is not None and not weighted:
+                    batch.refuse(weight)
+                y = layout.outcomes(batch)
+                if not y.weighted or y.weight.any():
+                    counts.update(y)
+    return counts.reference()
+
+
+def _is_stream(y_train: Any) -> bool:
+    """Whether these are batches, not outcomes."""
+    return (
+        isinstance(y_train, str | Path | Iterator)
+        or callable(y_train)
+        or any(
+            hasattr(y_train, name)
+            for name in ("fetch_record_batch", "to_batches", "collect_schema", "read_next_batch")
+        )
+        or _is_listed(y_train)
+    )
+
+
+def _is_listed(y_train: Any) -> bool:
+    """Whether these are batches or paths, not a (time, event) pair."""
+    if not isinstance(y_train, list) or not y_train:
+        return False
+    return all(
+        isinstance(item, str | Path | Mapping)
+        or hasattr(item, "columns")
+        or hasattr(item, "schema")
+        for item in y_train
+    )
