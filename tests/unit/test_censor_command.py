@@ -10,8 +10,9 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-from survgauge import InputError, Outcomes, censor_command  # noqa: E402
+from survgauge import InputError, Outcomes  # noqa: E402
 from survgauge.censoring import semisynthetic  # noqa: E402
+from survgauge.cli import censor as censor_command  # noqa: E402
 
 
 def run(*words):

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from survgauge import InputError, files
+from survgauge import InputError
 from survgauge._tools.terminal import visible
 from survgauge.cli.main import main
+from survgauge.data import files
 
 N = 40
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from survgauge import Outcomes, Reference, SurvivalCurves, evaluate, time_error
 from survgauge.errors import SurvgaugeError
 from survgauge.evaluation import cells
-from survgauge.metrics import time_errors
 from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.time import time_errors
 from survgauge.metrics.time.terms import PAST_KEY
 from survgauge.metrics.time.time_errors import time_error_details
 from survgauge.reference.reference import PseudoMeans

@@ -12,15 +12,15 @@ from survgauge import (
     Outcomes,
     SurvivalCurves,
     UndefinedMetricError,
-    _partial_likelihood,
     evaluate,
 )
-from survgauge.metrics import smooth_calibration
+from survgauge.metrics.calibration import smooth_calibration
 from survgauge.metrics.calibration._cox import CoxRegression
 from survgauge.metrics.calibration.smooth_calibration import (
     integrated_calibration_index,
     restricted_cubic_spline,
 )
+from survgauge.reference import partial_likelihood as _partial_likelihood
 
 
 def simulated(n, seed, tied=False, distort=1.0):

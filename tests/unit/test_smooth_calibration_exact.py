@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import survgauge as sg
 from survgauge._tools.random import stream
-from survgauge.metrics import smooth_calibration
+from survgauge.metrics.calibration import smooth_calibration
 from survgauge.metrics.details import Clusters, freedom
 
 TIME = np.array([9.0, 4.0, 8.0, 6.0, 7.0, 3.0, 2.0, 1.0, 5.0, 4.0])

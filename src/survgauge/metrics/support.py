@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from ..errors import name_some
-from .time.terms import PAST_KEY
 
+#: Key of the support of a time error, where there are such subjects.
+PAST_KEY = "share of the result from subjects censored past the reference"
 #: Numbers that add up over parts.
 _ADDED = frozenset(
     (

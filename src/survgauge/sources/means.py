@@ -11,8 +11,8 @@ import numpy as np
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.details import Details
-from ..metrics.support import SupportSum
-from ..metrics.time.terms import PAST_KEY, TimeErrorDetails
+from ..metrics.support import PAST_KEY, SupportSum
+from ..metrics.time.terms import TimeErrorDetails
 from .moments import Moments
 
 #: How conventions name a G that comes from the subjects of the call.

@@ -16,6 +16,7 @@ from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
 from ...reference.surrogates import Setting, Surrogates
 from ..details import standard_error
+from ..support import PAST_KEY
 
 _G_SOURCES = {
     "test": "reverse Kaplan-Meier of the test outcomes, events first",
@@ -24,8 +25,6 @@ _G_SOURCES = {
 }
 #: Subjects whose contributions are squared together.
 _PIECE = 32_768
-#: Key of the support, where there are such subjects.
-PAST_KEY = "share of the result from subjects censored past the reference"
 
 
 @dataclass(frozen=True)
