@@ -26,7 +26,6 @@ WORKS = {
     "mae mse rmse without baseline": [f"{k}_{m}" for k in ("mae", "mse", "rmse") for m in METHODS],
     "mae mse rmse": [f"{k}_{m}" for k in ("mae", "mse", "rmse") for m in METHODS],
     "harrell": ["harrell"],
-    "harrell on disk": ["harrell"],
 }
 
 
@@ -64,15 +63,13 @@ def generate(folder: Path, rows: int, train: int) -> None:
     pq.write_table(pa.table({"time": time_, "event": event}), folder / "train.parquet")
 
 
-def measure(folder: Path, work: str, workers: int, memory: str | None) -> dict:
+def measure(folder: Path, work: str, workers: int) -> dict:
     """Run one work in this process."""
     import survgauge as sg
     from survgauge.sources.call import reference_of
 
     reference = reference_of(str(folder / "train.parquet"))
     options = {"baseline": False} if "without" in work else {}
-    if work == "harrell on disk":
-        options["memory"] = memory or "1GB"
     wall, cpu = time.perf_counter(), time.process_time()
     if WORKS[work] is None:
         rows = read_only(folder / "test")
@@ -121,12 +118,11 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--works", default=",".join(list(WORKS)[:5]))
-    parser.add_argument("--memory", help="limit of the work on disk")
     parser.add_argument("--folder", help="keep or reuse the data here")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure(Path(args.folder), args.one, args.workers, args.memory)))
+        print(json.dumps(measure(Path(args.folder), args.one, args.workers)))
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(args.folder or Path(temporary, "data"))
@@ -135,7 +131,6 @@ def main() -> None:
         for work in args.works.split(","):
             command = [sys.executable, __file__, "--one", work.strip(), "--folder", str(folder),
                        "--workers", str(args.workers)]  # fmt: skip
-            command += ["--memory", args.memory] if args.memory else []
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             found = json.loads(done.stdout)
             found.pop("result")

@@ -106,7 +106,7 @@ STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics":
           "confidence": 0.95, "random_state": 0, "n_boot": 2, "bootstrap": False,
           "baseline": True, "time_column": "time", "event_column": "event",
           "weight_column": "weight", "by": "g", "apart": None, "unit": "",
-          **{k: v for k, v in SETTINGS.items() if k != "censoring"}}
+          **SETTINGS}
 SKILL = {"metric": "mae", "y_true": Y, "predicted": TIMES, "y_train": TRAIN, "baseline": None}
 
 #: A good call of every function; each argument is then spoilt in turn.
@@ -154,7 +154,7 @@ CALLS = {
                  "confidence": 0.95, "random_state": 0, "by": None, "n_boot": 2,
                  "reference": "fixed", "unit": "", "sample_weight": ONES,
                  "cluster": np.arange(N) % 4, "X_test": None, **SETTINGS},
-    "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "memory": "2 GB",
+    "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None},
     "holm": {"p_values": [0.2, 0.01]},
     "integrated_binomial_log_likelihood": {**BRIER, "clip": None},

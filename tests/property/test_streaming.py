@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.reference.g_source import WholeG
 from survgauge.sources.accumulator import Accumulator
 from survgauge.sources.call import Ask, first_pass, make_plan, score_item
 from survgauge.sources.counts import OutcomeCounts, Outline
-from survgauge.sources.external import Blocks, concordance_by_blocks
-from survgauge.sources.g_sums import GBins
 from survgauge.sources.layout import Layout
 from survgauge.sources.moments import Moments
 from survgauge.sources.sources import as_source
@@ -114,52 +109,6 @@ def test_groups_give_what_they_give_in_memory(n, seed, places, random, weighted,
     # Subjects of a stream are numbered through all groups.
     wrong = differences(expected, found, rel=1e-8, near=1e-9)
     assert [t for t in wrong if "infinite_for" not in t] == []
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 4)), min_size=2, max_size=30
-    ),
-    st.lists(st.integers(0, 7), max_size=5, unique=True),
-    st.sampled_from(["harrell", "uno"]),
-    st.booleans(),
-)
-def test_concordance_on_disk_is_that_in_memory(tmp_path_factory, rows, edges, name, weighted):
-    time, event, risk = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
-    weight = np.arange(1.0, len(rows) + 1) % 3 + 1 if weighted else None
-    y = sg.Outcomes(time, event, weight)
-    y_train = sg.Outcomes([1, 2, 3, 4, 5, 6], [1, 0, 1, 1, 0, 1])
-    options = {"metrics": [name], "y_train": y_train, "min_at_risk": 1}
-    risks = {"one": risk, "two": -risk, "three": np.arange(len(rows)) % 3.0}
-    given_ = {model: sg.RiskScores(r) for model, r in risks.items()}
-    whole = sg.evaluate(given_, y, **options)
-    folder = tmp_path_factory.mktemp("blocks")
-    blocks = Blocks(folder, np.sort(np.array(edges, dtype=float)), tuple(risks), weighted)
-    half = len(rows) // 2
-    for part in (slice(0, half), slice(half, None)):
-        if len(y.time[part]):
-            blocks.add(y[part], {m: r[part] for m, r in risks.items()})
-    counts = OutcomeCounts()
-    counts.update(y)
-    problem = replace(whole.problem, censoring=WholeG(counts.censoring()))
-    try:
-        found = concordance_by_blocks(
-            blocks, name, problem, tuple(risks), GBins(counts) if name == "uno" else None
-        )
-    except sg.UndefinedMetricError:
-        assert np.isnan([s.value for s in whole.scores]).all()
-        return
-    for score in whole.scores:
-        measured = found[score.model]
-        assert measured.value == pytest.approx(score.value, rel=1e-12, abs=1e-15)
-        assert measured.stderr == pytest.approx(score.measured.stderr, rel=1e-9, abs=1e-9)
-        assert differences(score.measured.support, measured.support) == []
-        for other in whole.scores:
-            if other.model != score.model:
-                assert measured.stderr_against(found[other.model]) == pytest.approx(
-                    score.stderr_against(other), rel=1e-7, abs=1e-7
-                )
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,8 +9,7 @@ import pytest
 from streaming_data import COLUMNS, GRID, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.sources import external, memory
-from survgauge.sources.memory import parse_size
+from survgauge.sources.layout import Layout
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -253,35 +252,27 @@ def test_conventions(convention, data):
     same(found, expected)
 
 
-# -- on disk -----------------------------------------------------------------------------------
+# -- batch_rows --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [20, 100, 1000])
-def test_a_limit_of_memory_sends_c_indices_to_disk(rows, data, tmp_path, monkeypatch):
+@pytest.mark.parametrize("rows", [1, 20, 10**6])
+@pytest.mark.parametrize("by", [None, "site"])
+def test_batch_rows_bounds_what_is_scored_together(rows, by, data, tmp_path, monkeypatch):
     columns, y_train, _ = data
-    made = external.External.__init__
-    seen = []
+    columns = {**columns, "site": np.arange(len(columns["time"])) % 2}
+    names = ["harrell", "uno", "mae_po", "ibs"]
+    labels = None if by is None else columns["site"]
+    expected = in_memory(columns, y_train, metrics=names, by=labels).to_dict()
+    sizes, read = [], Layout.read
 
-    def smaller(self, *args):
-        made(self, *args)
-        self.block_rows = rows
-        seen.append(self)
+    def noted(self, batch):
+        sizes.append(len(batch))
+        return read(self, batch)
 
-    monkeypatch.setattr(external.External, "__init__", smaller)
-    monkeypatch.setattr(memory, "end_bytes", lambda plan: 10**12)  # a row
-    names = ["harrell", "uno", "mae_po"]
-    expected = in_memory(columns, y_train, metrics=names).to_dict()
-    found = stream(write(tmp_path, columns), y_train, metrics=names, memory="64GB")
-    same(found, expected)
-    assert len(seen) == 1
-
-
-def test_sizes():
-    assert parse_size("1.5 GiB") == 1536 * 2**20
-    assert parse_size(77) == 77
-    for wrong in ("", "two", "-1GB", 0, "GB", "1..2"):
-        with pytest.raises(sg.InputError, match="memory must be a size"):
-            parse_size(wrong)
+    monkeypatch.setattr(Layout, "read", noted)
+    for batches in ([columns], write(tmp_path, columns)):
+        same(stream(batches, y_train, metrics=names, by=by, batch_rows=rows), expected)
+    assert max(sizes) == min(rows, len(columns["time"]))
 
 
 # -- what goes wrong ---------------------------------------------------------------------------
@@ -392,7 +383,8 @@ def test_rows_must_match_between_folders(data, tmp_path):
         ({"confidence": 95}, "confidence must lie"),
         ({"n_boot": -1}, "n_boot must be"),
         ({"workers": 0}, "workers must be"),
-        ({"memory": "much"}, "memory must be"),
+        ({"batch_rows": 0}, "batch_rows must be"),
+        ({"batch_rows": 2.5}, "batch_rows must be"),
         ({"unit": 3}, "unit must be"),
         ({"time_column": "when"}, "no column 'when'"),
     ],
@@ -424,8 +416,6 @@ def test_a_reader_is_read_once(data):
     options = {"metrics": ["mae_po", "harrell"]}
     expected = in_memory(columns, y_train, **options).to_dict()
     same(stream(whole.to_reader(64), y_train, **options), expected)
-    # How many rows there are is not known, so columns go to disk.
-    same(stream(whole.to_reader(64), y_train, memory="64GB", **options), expected)
 
 
 def test_folders_without_files(data, tmp_path):

@@ -47,7 +47,7 @@ MODELS += ["--pred", "lr=lr", "--pred", "risk=own"]
 def test_a_folder_gives_what_the_whole_gives(place, capsys):
     columns, y_train = place
     expected = in_memory(columns, y_train, metrics=METRICS).to_dict()
-    for more in ([], ["--workers", "1"], ["--memory", "64GB"], ["--train", "train.csv"]):
+    for more in ([], ["--workers", "1"], ["--batch-rows", "7"], ["--train", "train.csv"]):
         assert main([*COMMAND, *MODELS, "--json", "-", *more]) == 0
         found = json.loads(capsys.readouterr().out)
         assert [t for t in differences(expected, found) if "reference_subjects" not in t] == []
@@ -88,10 +88,10 @@ def test_a_single_file_streams_where_pred_names_a_column(place, capsys):
         (["--pred", "x=lr", "--grid", "y=1,2"], "there is no --pred named 'y'"),
         (["--pred", "x=lr", "--pred", "x=lr"], "given twice"),
         (["--pred", "x=lr", "--by", "sex"], "no column 'sex'"),
-        (["--pred", "x=lr", "--memory", "lots"], "memory must be a size"),
-        (["--pred", "x=lr", "--memory", "10MB"], "or more"),
+        (["--pred", "x=lr", "--batch-rows", "0"], "batch_rows must be"),
+        (["--pred", "x=lr", "--workers", "0"], "workers must be"),
         (["--pred", "x=lr", "--scheduler", "tcp://x"], "--scheduler belongs to --engine dask"),
-        (["--pred", "x=lr", "--engine", "dask", "--memory", "1GB"], "belong to --engine local"),
+        (["--pred", "x=lr", "--engine", "dask", "--batch-rows", "9"], "belong to --engine local"),
         (["--pred", "x=lr", "--metrics", "antolini"], "cannot be streamed"),
         (["--pred", "x=train.parquet"], "predictions must have one column"),
         (["--pred", "x=short.parquet"], "must have one row per subject"),

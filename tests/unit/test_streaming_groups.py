@@ -10,7 +10,6 @@ from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
 from survgauge.cli.main import main
-from survgauge.sources import external
 from survgauge.sources.labels import MOST_GROUPS
 
 pa = pytest.importorskip("pyarrow")
@@ -131,24 +130,6 @@ def test_a_group_may_begin_late(data):
     expected = in_memory(columns, y_train, **options).to_dict()
     found = stream(cut(columns, [50, 100, 150, 200]), y_train).to_dict()
     assert other_than(expected, found) == []
-
-
-@pytest.mark.parametrize("rows", [20, 1000])
-def test_c_indices_of_groups_on_disk(rows, data, monkeypatch):
-    columns, y_train, _ = data
-    made = external.External.__init__
-
-    def smaller(self, *args):
-        made(self, *args)
-        self.block_rows = rows
-
-    monkeypatch.setattr(external.External, "__init__", smaller)
-    names = ["harrell", "uno", "mae_po"]
-    expected = in_memory(columns, y_train, metrics=names, by=columns["site"]).to_dict()
-    batches = table(columns).to_reader(64)  # of unknown length: to disk
-    assert (
-        other_than(expected, stream(batches, y_train, metrics=names, memory="64GB").to_dict()) == []
-    )
 
 
 def test_bootstrap_draws_do_not_depend_on_the_chunks(data):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -301,14 +300,3 @@ def look_up_sorted(table: Floats, values: Floats, side: str = "right") -> Ints:
     places = np.flatnonzero(mine)
     places -= np.arange(values.size) - ends[0]
     return places
-
-
-@cache
-def keep_pages() -> None:
-    """Free one large array, after which the C library keeps the pages of smaller ones.
-
-    glibc gives memory back to the system when more of it is free than twice the largest block that
-    was ever freed. Without this every large array would ask for its pages anew, which costs more
-    than most of what is computed with it.
-    """
-    np.empty(3_900_000)

@@ -132,7 +132,9 @@ def _add_stream_arguments(command: Any) -> None:
     )
     group.add_argument("--engine", choices=("local", "dask"), help="where the work is done")
     group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster")
-    group.add_argument("--memory", metavar="LIMIT", help="such as 2GB")
+    group.add_argument(
+        "--batch-rows", type=int, metavar="N", help="subjects that a thread scores together"
+    )
     group.add_argument("--workers", type=int, metavar="N", help="threads (default: one a core)")
     group.add_argument(
         "--grid",
@@ -146,7 +148,7 @@ def _add_stream_arguments(command: Any) -> None:
 
 def _wants_stream(args: argparse.Namespace) -> bool:
     """Whether the arguments ask for a stream: otherwise files are read whole, as ever."""
-    if args.engine or args.memory or args.workers or args.grid:
+    if args.engine or args.batch_rows is not None or args.workers is not None or args.grid:
         return True
     if not Path(args.test).is_file():
         return Path(args.test).is_dir() or any(mark in args.test for mark in "*?[")

@@ -35,7 +35,7 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
         if given is not None:
             raise InputError(
                 f"{flag} is not available in a stream; evaluate files that are read whole, "
-                "without folders, --engine, --memory, --workers, --grid and --weight-column"
+                "without folders, --engine, --batch-rows, --workers, --grid and --weight-column"
             )
     predictions, apart = _predictions(args)
     names = None if args.metrics is None else [m.strip() for m in args.metrics.split(",")]
@@ -66,14 +66,15 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
     if args.scheduler:
         raise InputError("--scheduler belongs to --engine dask")
     with progress_bar() as progress:
-        return evaluate_stream(
-            args.test, workers=args.workers, memory=args.memory, progress=progress, **options
-        )
+        how = {"workers": args.workers, "batch_rows": args.batch_rows}
+        return evaluate_stream(args.test, progress=progress, **how, **options)
 
 
 def _on_cluster(args: argparse.Namespace, options: dict[str, Any]) -> Evaluation:
-    if args.memory or args.workers:
-        raise InputError("--memory and --workers belong to --engine local; workers have their own")
+    if args.batch_rows is not None or args.workers is not None:
+        raise InputError(
+            "--batch-rows and --workers belong to --engine local; a cluster has its own workers"
+        )
     client = _dask.connect(args.scheduler, "dask worker ADDRESS")
     with client:
         return evaluate_dask(str(Path(args.test).resolve()), client=client, **options)

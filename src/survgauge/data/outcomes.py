@@ -14,7 +14,6 @@ from .._tools.arrays import (
     Ints,
     flags,
     frozen,
-    keep_pages,
     read_only,
     subject_index,
     to_numpy,
@@ -22,9 +21,6 @@ from .._tools.arrays import (
 )
 from .._tools.sorting import sorting_order
 from ..errors import InputError
-
-#: Above this many subjects it matters where memory comes from.
-_MANY = 200_000
 
 
 class Outcomes:
@@ -62,8 +58,6 @@ class Outcomes:
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
-        if times.size > _MANY:
-            keep_pages()
         events = flags(event, "event")
         if events.size != times.size:
             raise InputError(

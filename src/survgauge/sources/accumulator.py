@@ -21,7 +21,6 @@ from .g_sums import moves_with_g, rules_of
 from .layout import located
 from .mean_curves import MeanCurves
 from .plan import Plan
-from .spill import Piece
 from .sums import BASELINE, ModelName, SumCells, draws, score_chunk
 
 #: Rows that are scored together: their numbers fit the cache.
@@ -61,8 +60,6 @@ class Accumulator:
         self.means: MeanCurves | None = None
         self.columns: Columns | None = None
         self.curves: list[tuple[int, dict[str, SurvivalCurves]]] = []
-        #: Columns that were written to disk.
-        self.spilled: list[Piece] = []
 
     @property
     def plan(self) -> Plan:
@@ -105,10 +102,11 @@ class Accumulator:
                 raise located(error, part.label) from error
 
     def _chunk_rows(self) -> int:
+        if self.plan.batch_rows is not None:
+            return self.plan.batch_rows
         specs = self.plan.layout.predictions.values()
         widest = max(len(getattr(spec, "times", None) or ()) for spec in specs)
-        most = self.plan.chunk_rows or CHUNK_ROWS
-        return most if not widest else min(most, max(1024, CHUNK_VALUES // widest))
+        return CHUNK_ROWS if not widest else min(CHUNK_ROWS, max(1024, CHUNK_VALUES // widest))
 
     def _add(self, chunk: Chunk) -> None:
         plan = self.plan
@@ -264,7 +262,6 @@ class Accumulator:
             else:
                 self.columns.merge(other.columns)
         self.curves += other.curves
-        self.spilled += other.spilled
 
     def copy(self) -> Accumulator:
         """Return a part of its own with the same plan."""
@@ -283,11 +280,6 @@ class Accumulator:
         from .assemble import assemble
 
         return assemble(self, confidence, unit, **more)
-
-    @property
-    def kept_rows(self) -> int:
-        """Rows whose columns are held."""
-        return 0 if self.columns is None else self.columns.rows
 
     def parts(self) -> list[tuple[Any, Accumulator]]:
         """Groups with their labels; without groups it is all of one that has no label."""

@@ -53,12 +53,8 @@ def assemble(
     *,
     n_boot: int = 100,
     rows: int | None = None,
-    external: dict[Any, dict[Cell, Any]] | None = None,
 ) -> Evaluation:
-    """Put the evaluation together; `rows` is how many there should be.
-
-    `external` has, for each group, what computes the cells whose columns are on disk.
-    """
+    """Put the evaluation together; `rows` is how many there should be."""
     plan = parts.plan
     _check_rows(parts, rows)
     if rows is not None and plan.digest not in (None, parts.outline.digest):
@@ -88,7 +84,7 @@ def assemble(
     scores: list[Score] = []
     for group, part in parts.parts():
         work = _Work(part, problem, confidence, n_boot, group)
-        found, remarks = work.all_cells((external or {}).get(group, {}))
+        found, remarks = work.all_cells()
         scores += found
         warnings += remarks
     warnings += check_weights(scores)
@@ -151,14 +147,14 @@ class _Work:
         self.scores: dict[Cell, Score] = {}
         self.remarks: list[EvaluationWarning] = []
 
-    def all_cells(self, external: dict[Cell, Any]) -> tuple[list[Score], list[EvaluationWarning]]:
+    def all_cells(self) -> tuple[list[Score], list[EvaluationWarning]]:
         """Scores and remarks by model and metric, in the order of `evaluate`."""
         self._kept_cells()
         for model in self.plan.layout.predictions:
             for name in self.plan.metrics:
                 if (model, name) in self.scores or not self._offers(model, REGISTRY[name].needs):
                     continue
-                build = external.get((model, name)) or self._builder(model, name)
+                build = self._builder(model, name)
                 if build is not None:
                     self._measure(model, REGISTRY[name], build)
         order = [(m, k) for m in self.plan.layout.predictions for k in self.plan.metrics]

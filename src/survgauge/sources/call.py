@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,8 +13,10 @@ from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.cells import BOOTSTRAP_LIMIT
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
+from ..metrics.conventions import Convention
 from ..metrics.problem import checked_at_risk
 from ..metrics.skill import reference_curves
+from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from .accumulator import Accumulator
 from .assemble import few_replicates, without_antolini
@@ -25,7 +26,6 @@ from .g_sums import moves_with_g
 from .groups import GroupedAccumulator, GroupedOutline, last_time_of
 from .layout import Layout
 from .mean_curves import FollowUp
-from .memory import Budget, Fit
 from .plan import (
     FORESIGHT,
     GroupPlan,
@@ -65,9 +65,19 @@ def evaluate_stream(
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
     workers: int | None = None,
-    memory: int | str | None = None,
+    batch_rows: int | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    time: float | None = None,
+    tau: float | None = None,
+    convention: str | Convention | None = None,
+    censoring: str | KaplanMeier | None = None,
+    on_unsupported: str = "truncate",
+    min_g: float = 0.05,
+    min_at_risk: float = 10,
+    weighted: bool = True,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
 ) -> Evaluation:
     """Evaluate a test set that comes in batches: the numbers of `evaluate`, in bounded memory.
 
@@ -110,20 +120,39 @@ def evaluate_stream(
         What times are counted in ("days").
     workers : int, optional
         Threads; by default one a core. The numbers do not depend on it.
-    memory : int or str, optional
-        Limit of the process, such as ``"2GB"``, with what it holds already: batches become smaller,
-        threads fewer, and C-indices whose columns do not fit are computed on disk. What cannot be
-        done within it is refused, with the least that would do.
+    batch_rows : int, optional
+        How many subjects each thread scores together: fewer take less memory. By default 65,536,
+        and fewer where curves have more than 61 values. The numbers do not depend on it.
     progress : function, optional
         Called with the number of rows done, of all rows (or None), and the name of the pass.
-    **settings
-        As for `evaluate`: time, tau, convention, censoring, on_unsupported, min_g, min_at_risk,
-        weighted, area, tail, normalize.
+    time : float, optional
+        Time of interest of brier, auc, one_calibration and ici; by default the median event time of
+        the reference set.
+    tau : float, optional
+        Horizon of the time errors: predicted and observed times count as at most `tau`.
+    convention : str or Convention, optional
+        Definitions of another package or of the paper; see `Convention`.
+    censoring : {"test", "train"} or KaplanMeier, optional
+        Where G comes from: the test subjects (default), `y_train`, or the caller's own G.
+    on_unsupported : {"truncate", "raise", "nan"}
+        What metrics do at times past the horizon of the 1/G metrics.
+    min_g, min_at_risk : float
+        The horizon of the 1/G metrics is the last time with G above `min_g` and at least
+        `min_at_risk` test subjects at risk.
+    weighted, area, tail, normalize
+        Settings of the time errors, as for `time_error`.
 
     Returns
     -------
     Evaluation
         Like that of `evaluate`, without the predictions; values agree to 1e-10.
+
+    Notes
+    -----
+    Memory is bounded by `batch_rows` and `workers`, except for metrics that compare subjects with
+    each other: harrell, uno, auc, one_calibration and ici keep columns of 24 bytes a subject and
+    model until the end (one_calibration up to 264 more where there are curves). What outgrows one
+    machine runs on several with `evaluate_dask`.
 
     Examples
     --------
@@ -137,46 +166,37 @@ def evaluate_stream(
     >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
+    settings = {
+        "time": time, "tau": tau, "convention": convention, "censoring": censoring,
+        "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
+        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
+    }  # fmt: skip
     ask = Ask.of(
         metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
     )
     count = checked_workers(workers)
+    if batch_rows is not None:
+        batch_rows = whole_number(batch_rows, "batch_rows", 1)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function; got {type(progress).__name__}")
-    budget = Budget.of(memory)
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
     reference = reference_of(y_train, time_column, event_column, weight_column)
-    source = as_source(batches, apart=apart)
-    head = source.first()
-    layout = layout.resolved(head)
+    source = as_source(batches, apart=apart, batch_rows=batch_rows)
+    layout = layout.resolved(source.first())
     check = getattr(source, "check", None)
     if check is not None:
         check(layout)
-    outline, plan = None, make_plan(ask, layout, reference, None)  # settings are checked here
-    fit = budget.fit(plan, source, head, count)
-    del head
-    count = count if fit is None else fit.workers
+    plan = make_plan(ask, layout, reference, None, batch_rows)  # settings are checked here
+    rows = source.rows
     if ask.foresight():
-        outline = first_pass(source, layout, ask, count, Told(progress, source.rows, fit))
-        plan = make_plan(ask, layout, reference, outline)
-        if fit is not None:
-            fit.check_outline(plan, outline)
-    rows = outline.rows if outline is not None else source.rows
-    external = None
-    if fit is not None:
-        plan = replace(plan, chunk_rows=fit.rows, waiting_rows=fit.waiting_rows(plan))
-        external = fit.external(plan, rows)
-    told = Told(progress, rows, fit)
-    with nullcontext() if external is None else external:
-        work = partial(score_item, plan=plan, external=external)
-        parts = in_turn(work, source.items(layout.columns()), count)
-        total = merged(told.through(parts, "scoring"))
-        if total is None:
-            raise InputError("the stream has no rows; at least one subject is needed")
-        if fit is not None:
-            fit.watch()  # what scoring left behind
-        cells = None if external is None else external.cells(plan, total)
-        return ask.finish(total, rows, cells)
+        outline = first_pass(source, layout, ask, count, Told(progress, rows))
+        plan = make_plan(ask, layout, reference, outline, batch_rows)
+        rows = outline.rows
+    parts = in_turn(partial(score_item, plan=plan), source.items(layout.columns()), count)
+    total = merged(Told(progress, rows).through(parts, "scoring"))
+    if total is None:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    return ask.finish(total, rows)
 
 
 @dataclass(frozen=True)
@@ -253,11 +273,9 @@ class Ask:
         """Subjects that must be at risk at the horizon."""
         return checked_at_risk(self.settings.get("min_at_risk", 10))
 
-    def finish(self, total: Accumulator, rows: int | None, cells: Any = None) -> Evaluation:
+    def finish(self, total: Accumulator, rows: int | None) -> Evaluation:
         """Return the evaluation."""
-        result: Evaluation = total.result(
-            self.confidence, self.unit, n_boot=self.n_boot, rows=rows, external=cells
-        )
+        result: Evaluation = total.result(self.confidence, self.unit, n_boot=self.n_boot, rows=rows)
         if self.default:
             curves = "curves" in total.kinds.values()
             result.warnings[:0] = without_antolini(total.subjects, curves)
@@ -310,7 +328,7 @@ def outline_item(item: Item, layout: Layout, at_risk: float, keep: bool, follow:
     return found
 
 
-def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
+def score_item(item: Item, plan: Plan) -> Accumulator:
     """Score a piece of the stream."""
     start = item.start
     part = Accumulator(plan) if plan.layout.by is None else GroupedAccumulator(plan)
@@ -318,16 +336,18 @@ def score_item(item: Item, plan: Plan, external: Any = None) -> Accumulator:
         if len(batch):
             part.update(batch, start)
             start += len(batch)
-            if external is not None and part.kept_rows >= external.spill_rows:
-                external.spill(part)
     if isinstance(part, GroupedAccumulator):
         part.settle()
-    if external is not None:
-        external.spill(part)
     return part
 
 
-def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline | None) -> Plan:
+def make_plan(
+    ask: Ask,
+    layout: Layout,
+    reference: Reference,
+    outline: Outline | None,
+    batch_rows: int | None = None,
+) -> Plan:
     """Decide what every chunk is asked."""
     threshold = reference_horizon(reference, ask.settings)
     groups: dict[Any, GroupPlan] | None = None
@@ -366,6 +386,7 @@ def make_plan(ask: Ask, layout: Layout, reference: Reference, outline: Outline |
         threshold=threshold,
         follow_up=follow_up,
         keep_curves=keep_curves,
+        batch_rows=batch_rows,
         settings=ask.settings,
         points=points_of(baseline, problem.tau) if ask.baseline else {},
         held=points_of(baseline.held(), problem.tau) if ask.baseline else {},
@@ -390,18 +411,16 @@ def _group_plan(label: Any, outline: Outline, ask: Ask, tau: float | None) -> Gr
 
 
 class Told:
-    """Say how far the work has come, and see that it stays within its limit."""
+    """Say how far the work has come."""
 
-    def __init__(self, progress: Progress | None, rows: int | None, fit: Fit | None = None) -> None:
-        self._progress, self._rows, self._fit = progress, rows, fit
+    def __init__(self, progress: Progress | None, rows: int | None) -> None:
+        self._progress, self._rows = progress, rows
 
     def through(self, parts: Iterable[Any], name: str) -> Iterable[Any]:
         """Yield the parts of a pass."""
         done = 0
         for part in parts:
             done += part.rows
-            if self._fit is not None:
-                self._fit.watch()
             if self._progress is not None:
                 self._progress(done, self._rows, name)
             yield part

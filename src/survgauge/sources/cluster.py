@@ -10,6 +10,8 @@ from typing import Any
 
 from ..errors import InputError, MissingExtraError
 from ..evaluation import Evaluation
+from ..metrics.conventions import Convention
+from ..reference.kaplan_meier import KaplanMeier
 from .accumulator import Accumulator
 from .batches import Batch
 from .call import Ask, make_plan, outline_item, score_item
@@ -39,14 +41,24 @@ def evaluate_dask(
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
     client: Any = None,
-    **settings: Any,
+    time: float | None = None,
+    tau: float | None = None,
+    convention: str | Convention | None = None,
+    censoring: str | KaplanMeier | None = None,
+    on_unsupported: str = "truncate",
+    min_g: float = 0.05,
+    min_at_risk: float = 10,
+    weighted: bool = True,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
 ) -> Evaluation:
     """Evaluate a Dask frame: every partition where it lies, with the numbers of `evaluate`.
 
     A partition becomes a small accumulator; accumulators merge pairwise, neighbours first, so that
     no machine holds the test set. A worker that is lost costs time only: Dask computes its
     partitions again elsewhere. Metrics that rank subjects (C-indices, AUC, 1-calibration, ICI) keep
-    24 bytes a subject, which come to the caller.
+    24 bytes a subject and model, which come to the caller.
 
     Parameters
     ----------
@@ -59,13 +71,20 @@ def evaluate_dask(
         As for `evaluate_stream`.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
-    **settings
+    time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
         As for `evaluate_stream`.
+    weighted, area, tail, normalize
+        Settings of the time errors, as for `time_error`.
 
     Returns
     -------
     Evaluation
     """
+    settings = {
+        "time": time, "tau": tau, "convention": convention, "censoring": censoring,
+        "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
+        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
+    }  # fmt: skip
     ask = Ask.of(
         metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
     )

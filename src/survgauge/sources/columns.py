@@ -117,18 +117,6 @@ class Columns:
     def _ordered(self) -> list[tuple[int, Outcomes, dict[str, dict[str, Any]]]]:
         return sorted(self._kept, key=lambda part: part[0])
 
-    def first_row(self) -> int:
-        """Return the number of the first row."""
-        return min(start for start, _, _ in self._kept)
-
-    def risks(self) -> dict[str, Floats]:
-        """Return all models' risks, in order of the rows."""
-        ordered = self._ordered()
-        return {
-            model: np.concatenate([kept[model]["risk"] for _, _, kept in ordered])
-            for model in self.models
-        }
-
     def predictions(self) -> dict[str, Prediction]:
         """Return all models' numbers as predictions that the metrics can read."""
         ordered = self._ordered()

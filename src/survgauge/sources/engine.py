@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from .._tools.arrays import keep_pages, whole_number
+from .._tools.arrays import whole_number
 from .._tools.threads import drawn_in_order, thread_count
 
 Piece = TypeVar("Piece")
@@ -27,7 +27,6 @@ def in_turn(
     >>> list(in_turn(lambda x: x + 1, iter([1, 2, 3]), 2))
     [2, 3, 4]
     """
-    keep_pages()
     return drawn_in_order(work, pieces, workers, ahead=workers)
 
 

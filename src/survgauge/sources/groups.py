@@ -106,16 +106,10 @@ class GroupedAccumulator(Accumulator):
             self.settle()
 
     def _most_waiting(self) -> int:
-        if self.plan.waiting_rows is not None:
-            return self.plan.waiting_rows
         specs = self.plan.layout.predictions.values()
         values = sum(len(getattr(spec, "times", None) or (0,)) for spec in specs)
-        return min(min(len(self.groups), _CHUNKS_WAITING) * CHUNK_ROWS, _VALUES_WAITING // values)
-
-    @property
-    def kept_rows(self) -> int:
-        """Rows whose columns are held, of all groups."""
-        return sum(part.kept_rows for part in self.groups.values())
+        rows = self.plan.batch_rows or CHUNK_ROWS
+        return min(min(len(self.groups), _CHUNKS_WAITING) * rows, _VALUES_WAITING // values)
 
     def settle(self) -> None:
         """Score what waits."""

@@ -20,8 +20,6 @@ _SUFFIXES = (".parquet", ".pq", ".parq")
 BATCH_ROWS = 65_536
 #: Bytes of a column that are read at once.
 _BUFFER = 1 << 16
-#: What a column that is being read takes at most: page and dictionary, packed and unpacked.
-_OPEN_COLUMN = 4_500_000
 #: Between the name of a model and a column of its own files.
 SEPARATOR = "/"
 
@@ -153,18 +151,6 @@ def _check_columns(path: Path, names: list[str], columns: list[str] | None) -> N
         raise InputError(f"{path}: no column {missing[0]!r}{hint}; columns are {shown}")
 
 
-def _is_part_of(path: str, columns: list[str]) -> bool:
-    """Whether a path within a Parquet schema belongs to one of the columns.
-
-    >>> _is_part_of("cox.list.element", ["cox"]), _is_part_of("a_0.5", ["a_0.5"])
-    (True, True)
-    >>> _is_part_of("a_0.5", ["a_0", "b"]), _is_part_of("cox", ["co"])
-    (True, False)
-    """
-    parts = path.split(".")
-    return any(".".join(parts[:k]) in columns for k in range(1, len(parts) + 1))
-
-
 class Rows:
     """All row groups of some files, numbered through."""
 
@@ -205,20 +191,6 @@ class Rows:
                 if at >= stop:
                     break
             k += 1
-
-    def page_bytes(self, columns: list[str] | None) -> int:
-        """What reading the largest row group takes besides its rows."""
-        if not self.groups:
-            return 0
-        group = max(self.groups, key=lambda g: g.rows)
-        with _open(group.path) as file:
-            found = file.metadata.row_group(group.number)
-            read = [found.column(k) for k in range(found.num_columns)]
-        return sum(
-            min(2 * int(column.total_uncompressed_size) + _BUFFER, _OPEN_COLUMN)
-            for column in read
-            if columns is None or _is_part_of(column.path_in_schema, columns)
-        )
 
     def schema_batch(self) -> tuple[Path, Any]:
         """Return all columns without rows: reading some of every column may take much memory."""
@@ -317,11 +289,13 @@ class ParquetSource:
 
     again = True
 
-    def __init__(self, where: Any, apart: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, where: Any, apart: Mapping[str, Any] | None = None, batch_rows: int | None = None
+    ) -> None:
         self.main = Rows(where)
         self.apart = {name: Rows(path) for name, path in (apart or {}).items()}
         self.rows: int | None = self.main.rows
-        self.size = BATCH_ROWS
+        self.size = min(batch_rows or BATCH_ROWS, BATCH_ROWS)
         for name, rows in self.apart.items():
             if rows.rows != self.main.rows:
                 raise InputError(
@@ -338,17 +312,6 @@ class ParquetSource:
         for name, rows in self.apart.items():
             tables[name] = rows.schema_batch()[1]
         return Batch(_joined(tables), str(path))
-
-    def head(self, columns: list[str]) -> Batch:
-        """Return some first rows of some columns."""
-        stop = min(64, self.main.rows)
-        return next(ParquetItem(self.main, self.apart, 0, stop, stop).batches(columns))
-
-    def page_bytes(self, columns: list[str]) -> int:
-        """What a thread takes to read these columns, besides their rows."""
-        own, others = split_columns(columns, self.apart)
-        apart = sum(r.page_bytes((others or {}).get(n)) for n, r in self.apart.items())
-        return self.main.page_bytes(own) + apart
 
     def items(self, columns: list[str] | None) -> Iterator[ParquetItem]:
         """Yield the row groups of the outcomes' files."""

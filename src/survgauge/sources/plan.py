@@ -97,10 +97,8 @@ class Plan:
     follow_up: FollowUp | None = None
     #: Whole curves are kept: so few that the bootstrap of `evaluate` applies.
     keep_curves: bool = False
-    #: Rows that are scored together at most, where memory is limited.
-    chunk_rows: int | None = None
-    #: Rows of groups that may wait until they are scored, where memory is limited.
-    waiting_rows: int | None = None
+    #: Subjects that are scored together; None: as many as fit the cache.
+    batch_rows: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     #: Median and mean of Kaplan-Meier of the reference, as time errors read them.
     points: dict[str, float] = field(default_factory=dict)
@@ -192,11 +190,6 @@ class Plan:
 
 def check_settings(settings: dict[str, Any], y_train: Any) -> None:
     """Refuse what a stream cannot know."""
-    for name in ("sample_weight", "cluster"):
-        if settings.get(name) is not None:
-            raise InputError(
-                f"{name} is not available in a stream; use `evaluate` on data in memory"
-            )
     if y_train is None:
         raise InputError(
             "y_train must be given: a stream is evaluated against a fixed reference set, as its "

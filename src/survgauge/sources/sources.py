@@ -158,12 +158,15 @@ def _arrow(relation: Any) -> Any:
     return read()
 
 
-def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
+def as_source(
+    data: Any, *, apart: Mapping[str, Any] | None = None, batch_rows: int | None = None
+) -> Source:
     """Find out what batches can be read from.
 
     Takes a path (file, folder or glob of Parquet), a list of paths, of batches or of frames, a
     function that returns an iterator, an Arrow table, dataset or reader, a pandas or Polars frame
-    (also lazy), a DuckDB relation, or an iterator, which can be read only once.
+    (also lazy), a DuckDB relation, or an iterator, which can be read only once. Rows of files and
+    queries are read `batch_rows` at a time, if that is fewer than usual.
     """
     if apart is not None and not isinstance(apart, Mapping):
         raise InputError(
@@ -172,18 +175,18 @@ def as_source(data: Any, *, apart: Mapping[str, Any] | None = None) -> Source:
     if isinstance(data, str | Path):
         from .parquet import ParquetSource
 
-        return ParquetSource(data, apart or {})
+        return ParquetSource(data, apart, batch_rows)
     if isinstance(data, list | tuple) and data and all(isinstance(p, str | Path) for p in data):
         from .parquet import ParquetSource
 
-        return ParquetSource(list(data), apart or {})
+        return ParquetSource(list(data), apart, batch_rows)
     if apart:
         raise InputError("apart: predictions in other folders need outcomes in Parquet files")
     if hasattr(data, "to_delayed"):
         raise InputError("batches is a Dask frame: use evaluate_dask")
     lazy = hasattr(data, "collect_schema") and not hasattr(data, "iter_slices")
     if lazy or hasattr(data, "fetch_record_batch"):
-        return Query(data)
+        return Query(data, min(batch_rows or BATCH_ROWS, BATCH_ROWS))
     if hasattr(data, "to_batches"):  # an Arrow table or dataset
         return Sequence(data.to_batches, True, "Arrow batch")
     if isinstance(data, Mapping) or hasattr(data, "columns"):
