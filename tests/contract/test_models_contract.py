@@ -367,7 +367,7 @@ def test_listing_imports_nothing_heavy():
 
 
 def test_missing_extra_names_the_install_line(monkeypatch):
-    monkeypatch.setattr("survgauge.models.registry.find_spec", lambda name: None)
+    monkeypatch.setattr("survgauge._tools.extras.find_spec", lambda name: None)
     assert not any(row["installed"] for row in models.available())
     with pytest.raises(MissingExtraError, match=r"model 'rsf' .* 'survgauge\[sksurv\]'"):
         models.build("rsf")
@@ -383,7 +383,7 @@ def test_command_lists_models(capsys, monkeypatch):
     args = parser.parse_args(["models", "--json"])
     assert args.run(args) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(FACTS)
-    monkeypatch.setattr("survgauge.models.registry.find_spec", lambda name: None)
+    monkeypatch.setattr("survgauge._tools.extras.find_spec", lambda name: None)
     args = parser.parse_args(["models"])
     assert args.run(args) == 0
     text = capsys.readouterr().out

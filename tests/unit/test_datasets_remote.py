@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from survgauge import datasets
+from survgauge._tools import writing
 from survgauge.datasets import remote, storage
 from survgauge.datasets.remote import FileSource, PackageMember, Upstream
 from survgauge.errors import InputError
@@ -163,14 +164,14 @@ def test_a_member_without_end_is_not_read(tmp_path):
 
 def test_writing_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):
     target = tmp_path / "deep" / "file.csv"
-    storage.write_atomically(target, b"old")
+    writing.write_atomically(target, b"old", make_folder=True)
 
     def broken(source, destination):
         raise OSError("disk full")
 
-    monkeypatch.setattr(storage.os, "replace", broken)
+    monkeypatch.setattr(writing.os, "replace", broken)
     with pytest.raises(InputError, match="disk full"):
-        storage.write_atomically(target, b"new")
+        writing.write_atomically(target, b"new", make_folder=True)
     assert target.read_bytes() == b"old"
     assert list(target.parent.iterdir()) == [target]
 
@@ -256,7 +257,7 @@ def test_fetch_does_not_download_what_is_here(monkeypatch, tmp_path):
     monkeypatch.setattr("survgauge.datasets.catalogue.download", download)
     assert datasets.fetch("support", progress=False) == tmp_path / "fetched"
     cached = tmp_path / "cache" / "support" / "support2.csv"
-    storage.write_atomically(cached, b"")
+    writing.write_atomically(cached, b"", make_folder=True)
     lines: list[str] = []
     assert datasets.fetch("support", progress=lines.append) == cached
     assert lines == [f"support: already here (cache), {cached}"]

@@ -21,7 +21,7 @@ from strategies import outcomes_with_event, pair
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, models
 from survgauge.models.base import SurvivalModel
 from survgauge.models.facts import ModelFacts
-from survgauge.models.steps import RiskSets, structured
+from survgauge.models.steps import BaselineHazard
 
 CLASSICAL = ("lr", "km", "coxph", "aft", "gbm_c", "gbm_tree", "rsf")
 NEEDS = {"aft": "lifelines", "rsf": "sksurv"}
@@ -89,7 +89,7 @@ def test_coxph_equals_lifelines():
 def test_coxph_equals_scikit_survival_with_ties():
     linear = pytest.importorskip("sksurv.linear_model", reason="the other implementation")
     X, y = example()
-    theirs = linear.CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12).fit(X, structured(y))
+    theirs = linear.CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12).fit(X, y.to_structured())
     survival = theirs.predict_survival_function(X[:20], return_array=True)
     ours = models.build("coxph").fit(X, y).predict_curves(X[:20])
     np.testing.assert_allclose(ours.at(theirs.unique_times_), survival, atol=1e-7)
@@ -185,13 +185,13 @@ def test_residuals_are_the_slope_of_the_likelihood(pairs, seed):
         (naive_log_likelihood(score + e, y) - naive_log_likelihood(score - e, y)) / 2e-5
         for e in step
     ]
-    np.testing.assert_allclose(RiskSets(y).residual(score), slope, atol=1e-6)
+    np.testing.assert_allclose(BaselineHazard(y).residual(score), slope, atol=1e-6)
 
 
 def test_residuals_of_scores_far_apart():
     y = Outcomes([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1])
     # The first takes all of the risk at 1, the second at 2, ...: everybody expects one event.
-    residual = RiskSets(y).residual(np.array([3000.0, 1000.0, -1000.0, -3000.0]))
+    residual = BaselineHazard(y).residual(np.array([3000.0, 1000.0, -1000.0, -3000.0]))
     np.testing.assert_allclose(residual, 0, atol=1e-9)
 
 
@@ -200,7 +200,7 @@ def test_gbm_c_equals_scikit_survival():
     X, y = example()
     X = X - X.mean(axis=0)  # theirs regresses through the origin
     theirs = ensemble.ComponentwiseGradientBoostingSurvivalAnalysis(n_estimators=100)
-    theirs.fit(X, structured(y))
+    theirs.fit(X, y.to_structured())
     ours = models.build("gbm_c").fit(X, y)
     np.testing.assert_allclose(ours.coefficients_, theirs.coef_[1:], rtol=1e-9, atol=1e-12)
     survival = theirs.predict_survival_function(X[:20], return_array=True)
@@ -213,7 +213,7 @@ def test_gbm_tree_equals_scikit_survival():
     ensemble = pytest.importorskip("sksurv.ensemble", reason="the other implementation")
     X, y = example()
     theirs = ensemble.GradientBoostingSurvivalAnalysis(n_estimators=100, random_state=0)
-    theirs.fit(X, structured(y))
+    theirs.fit(X, y.to_structured())
     ours = models.build("gbm_tree").fit(X, y).predict_curves(X[:20])
     survival = theirs.predict_survival_function(X[:20], return_array=True)
     np.testing.assert_allclose(ours.at(theirs.unique_times_), survival, atol=1e-9)
@@ -251,7 +251,7 @@ def test_rsf_equals_scikit_survival():
     ours = models.build("rsf", n_estimators=8).fit(X, y)
     theirs = ensemble.RandomSurvivalForest(
         n_estimators=8, min_samples_leaf=3, random_state=ours._integer_seed("forest")
-    ).fit(X, structured(y))
+    ).fit(X, y.to_structured())
     survival = theirs.predict_survival_function(X[:30], return_array=True)
     curves = ours.predict_curves(X[:30])
     assert curves.interpolation == "step"

@@ -64,11 +64,22 @@ def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> 
         return False
 
 
-def write_atomically(path: str | Path, content: str | bytes | Callable[[str], object]) -> Path:
+def write_atomically(
+    path: str | Path,
+    content: str | bytes | Callable[[str], object],
+    *,
+    make_folder: bool = False,
+) -> Path:
     """Write under a temporary name beside the target, then put it in the target's place.
 
-    `content` is text, bytes, or a function that fills the file whose name it is given.
+    `content` is text, bytes, or a function that fills the file whose name it is given. A folder
+    that does not exist is made with `make_folder`, and refused without.
     """
+    if make_folder:
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error}") from error
     target = check_target(path)
     place = ""
     try:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._tools.extras import installed
 from ..errors import InputError, MissingExtraError
-from .extras import installed
 from .inventory import LIFELINES_COUNTS, SKSURV_COUNTS, SURVSET_COUNTS
 from .mimic import LICENCE as MIMIC_LICENCE
 from .mimic import MIMIC_COUNTS, find_mimic, load_mimic

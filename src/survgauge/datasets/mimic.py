@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._tools.extras import need
 from ..data.outcomes import Outcomes
 from ..errors import InputError
-from .extras import need
 from .mimic_sql import (
     ALL_CAUSE_COHORT,
     FIRST_DAY_TABLES,

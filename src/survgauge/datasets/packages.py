@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._tools.extras import need
 from ..data.outcomes import Outcomes
-from .extras import need
 from .record import Dataset, Dropped
 from .tables import columns_needed, tidy, zero_times
 

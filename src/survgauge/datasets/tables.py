@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._tools.extras import need
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from .encoding import kinds_of, levels_of
-from .extras import need
 from .record import Dataset, Dropped
 
 if TYPE_CHECKING:

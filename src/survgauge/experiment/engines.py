@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._tools import dask_client as _dask
-from ..datasets.extras import need
+from .._tools.extras import need
 from ..errors import InputError
 from .cells import Outcome, Task, execute
 from .environment import package_versions

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..datasets.extras import need
+from .._tools.extras import need
 from ..errors import InputError
 from .results import Results
 

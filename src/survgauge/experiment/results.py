@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..datasets.extras import need
+from .._tools.extras import need
 from ..errors import InputError, one_of
+from ..report import write_experiment
 from . import meta
+from .advice import advice_rows
 from .comparisons import CriticalDifference, compare, next_best, paired_t
+from .figures import DISPLAYS
 from .panels import Answers, Panel, panels_of
 from .store import Store
+from .tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +77,7 @@ class Results:
         """Read the finished cells of a store; nothing is written into it."""
         place = Store(store)
         plan = place.plan()
-        return cls(place.table(plan), place.failures(plan), plan.name)
+        return cls(read_table(place, plan), place.failures(plan), plan.name)
 
     def __repr__(self) -> str:
         return (
@@ -298,8 +302,6 @@ class Results:
         mean tau and mean relative proximity of both, and the p-value of a signed-rank test of the
         relative proximities over data sets.
         """
-        from .advice import advice_rows
-
         return self._pd.DataFrame(advice_rows(self._of(truth)))
 
     def _of(self, truth: str | None) -> list[Panel]:
@@ -344,8 +346,6 @@ class Results:
             truth, metrics (columns, by default those without settings), and what the display
             takes; see `survgauge.experiment.figures`.
         """
-        from .figures import DISPLAYS
-
         one_of("kind", kind, DISPLAYS)
         return DISPLAYS[kind](self, **options).plot()
 
@@ -353,6 +353,4 @@ class Results:
         self, path: str | os.PathLike[str], *, title: str = "Which metric tells the truth?"
     ) -> Any:
         """Write a report: one page that works offline, with tables, charts and downloads."""
-        from ..report import write_experiment
-
         return write_experiment(self, path, title)

@@ -16,6 +16,7 @@ from .plan import Cell, Plan, slug
 from .progress import Progress, progress_for
 from .results import Results
 from .store import Store
+from .tables import consolidate
 
 ENGINES = ("local", "dask")
 
@@ -89,7 +90,7 @@ def run(
                 place.note_environment(data, cells=len(cells), **where)
                 tasks = _tasks(whole, cells, data, fit=not metrics_only)
                 _run(place, tasks, client, processes, shown)
-        place.consolidate(whole)
+        consolidate(place, whole)
     return Results.load(place.root)
 
 

@@ -6,17 +6,17 @@ found is whole, or known to be damaged.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from glob import glob
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from ..datasets.storage import write_atomically
+from .._tools.writing import write_atomically
 from ..errors import InputError
 from .cells import Outcome
 from .environment import is_environment, machine
@@ -136,7 +136,7 @@ class Store:
     def plan(self) -> Plan:
         """Read the plan of the last run."""
         try:
-            return Plan.of(self._read(_PLAN))
+            return Plan.of(self._read_json(_PLAN))
         except FileNotFoundError as error:
             raise InputError(f"{self.root} holds no run: {_PLAN} is missing") from error
         except (DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -148,7 +148,7 @@ class Store:
     def environment(self) -> dict[str, Any]:
         """Read versions, machine and checksums."""
         try:
-            found = self._read(_ENVIRONMENT)
+            found = self._read_json(_ENVIRONMENT)
             if not is_environment(found):
                 raise DamagedError("it does not describe data and sessions")
         except FileNotFoundError:
@@ -189,187 +189,106 @@ class Store:
     def put(self, cell: Cell, outcome: Outcome) -> None:
         """Keep what became of a cell."""
         if outcome.predictions is not None:
-            name = cell.prediction_path
-            self._write(_PREDICTIONS, f"{name}.npz", seal_archive(outcome.predictions, name))
+            content = seal_archive(outcome.predictions, cell.prediction_path)
+            self._write(_file(_PREDICTIONS, cell), content)
         content = json.dumps(seal(outcome.record), allow_nan=False).encode()
         if outcome.status == "ok":
-            self._write(_CELLS, f"{cell.path}.json", content)
-            with suppress(FileNotFoundError):
-                (self.root / _FAILURES / f"{cell.path}.json").unlink()
+            self._write(_file(_CELLS, cell), content)
+            (self.root / _file(_FAILURES, cell)).unlink(missing_ok=True)
         elif outcome.status == "failed":
-            self._write(_FAILURES, f"{cell.path}.json", content)
+            self._write(_file(_FAILURES, cell), content)
 
     def finished(self) -> set[str]:
         """Paths of the finished cells, see `Cell.path`; no file is opened."""
-        return self._listed(_CELLS, ".json")
+        return self._listed(_CELLS)
 
     def failed(self) -> set[str]:
         """Paths of the cells that failed."""
-        return self._listed(_FAILURES, ".json")
+        return self._listed(_FAILURES)
 
     def damaged(self, cells: Iterable[Cell]) -> dict[Path, str]:
         """Files of some cells that do not say what was written into them, with the reason."""
         finished, failed = self.finished(), self.failed()
         found = {}
         for cell in cells:
-            kinds: list[tuple[str, Callable[[Cell], Any]]] = []
-            if cell.path in finished:
-                kinds.append((f"{_CELLS}/{cell.path}.json", self._result))
-            else:
-                # Read only where metrics are still to be computed from them.
-                kinds.append((f"{_PREDICTIONS}/{cell.prediction_path}.npz", self._predictions))
-            if cell.path in failed:
-                kinds.append((f"{_FAILURES}/{cell.path}.json", self._failure))
-            for name, read in kinds:
+            # Predictions are read only where metrics are still to be computed from them.
+            kinds = [_CELLS if cell.path in finished else _PREDICTIONS]
+            kinds += [_FAILURES] * (cell.path in failed)
+            for kind in kinds:
                 try:
-                    read(cell)
+                    self._read_cell(kind, cell)
                 except DamagedError as error:
-                    found[self.root / name] = str(error)
+                    found[self.root / _file(kind, cell)] = str(error)
         return found
 
     def cells_of(self, files: Iterable[Path]) -> set[str]:
         """Paths of the cells whose results or failures these files are, see `Cell.path`."""
         parts = [file.relative_to(self.root).parts for file in files]
-        return {"/".join(p[1:])[: -len(".json")] for p in parts if p[0] != _PREDICTIONS}
+        return {"/".join(p[1:]).removesuffix(".json") for p in parts if p[0] != _PREDICTIONS}
 
     def predictions(self, cell: Cell) -> bytes | None:
         """Predictions of a cell, if they were kept."""
-        try:
-            return self._predictions(cell)
-        except DamagedError as error:
-            self._refuse(f"{_PREDICTIONS}/{cell.prediction_path}.npz", error)
+        content: bytes | None = self._undamaged(_PREDICTIONS, cell)
+        return content
 
     def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Finished cells of a plan, in its order."""
-        return self._each(plan, self.finished(), _CELLS, self._result)
+        return self._each(_CELLS, plan)
 
-    def failures(self, plan: Plan | None = None) -> list[dict[str, Any]]:
+    def failures(self, plan: Plan) -> list[dict[str, Any]]:
         """Records of the failed cells, with error, message and traceback."""
-        return list(self._each(plan or self.plan(), self.failed(), _FAILURES, self._failure))
+        return list(self._each(_FAILURES, plan))
 
-    def _each(
-        self, plan: Plan, here: set[str], kind: str, read: Callable[[Cell], Any]
-    ) -> Iterator[dict[str, Any]]:
-        for cell in plan.cells():
-            if cell.path in here:
-                try:
-                    yield read(cell)
-                except DamagedError as error:
-                    self._refuse(f"{kind}/{cell.path}.json", error)
+    def _each(self, kind: str, plan: Plan) -> Iterator[dict[str, Any]]:
+        here = self._listed(kind)
+        return (self._undamaged(kind, cell) for cell in plan.cells() if cell.path in here)
 
-    def _result(self, cell: Cell) -> dict[str, Any]:
-        record = self._read(f"{_CELLS}/{cell.path}.json")
-        check_result(record, cell)
-        return record
-
-    def _failure(self, cell: Cell) -> dict[str, Any]:
-        record = self._read(f"{_FAILURES}/{cell.path}.json")
-        check_failure(record, cell)
-        return record
-
-    def _predictions(self, cell: Cell) -> bytes | None:
+    def _undamaged(self, kind: str, cell: Cell) -> Any:
         try:
-            content = (self.root / _PREDICTIONS / f"{cell.prediction_path}.npz").read_bytes()
-        except FileNotFoundError:
-            return None
-        check_archive(content, cell.prediction_path, self._strict)
-        return content
+            return self._read_cell(kind, cell)
+        except DamagedError as error:
+            raise InputError(
+                f"{self.root / _file(kind, cell)} is damaged ({error}); run the plan again with "
+                "--resume, which computes this cell again and keeps the others"
+            ) from error
 
-    def _refuse(self, name: str, error: DamagedError) -> NoReturn:
-        raise InputError(
-            f"{self.root / name} is damaged ({error}); run the plan again with --resume, which "
-            "computes this cell again and keeps the others"
-        ) from error
+    def _read_cell(self, kind: str, cell: Cell) -> Any:
+        """Record of a cell, or its predictions as bytes (None if they were not kept)."""
+        if kind == _PREDICTIONS:
+            try:
+                content = (self.root / _file(kind, cell)).read_bytes()
+            except FileNotFoundError:
+                return None
+            check_archive(content, cell.prediction_path, self._strict)
+            return content
+        record = unseal((self.root / _file(kind, cell)).read_bytes(), self._strict)
+        check = check_result if kind == _CELLS else check_failure
+        check(record, cell)
+        return record
 
     # -- all of it ---------------------------------------------------------------------------
 
-    def rows(self, plan: Plan) -> list[dict[str, Any]]:
-        """Long format: a row a cell and metric, with everything about the cell."""
-        settings = {spec.label: spec for spec in plan.metrics}
-        params = {spec.label: json.dumps(spec.params, sort_keys=True) for spec in plan.models}
-        rows = []
-        for record in self.records(plan):
-            names, seconds = record["cell"], record["seconds"]
-            head = {
-                "plan": plan.name,
-                "seed": plan.seed,
-                **names,
-                "model_params": params[names["model"]],
-                **{f"data_{key}": value for key, value in record["data"].items()},
-                "seconds_fit": seconds.get("fit"),
-                "seconds": seconds["total"],
-                "digest": record["digest"],
-            }
-            for row in record["metrics"]:
-                spec = settings[row["metric"]]
-                about = {
-                    "metric_settings": json.dumps(spec.settings, sort_keys=True),
-                    "direction": spec.direction,
-                }
-                rows.append({**head, "note": None, **row, **about})
-        return rows
-
-    def frame(self, plan: Plan | None = None) -> Any:
-        """Read the finished cells of a plan as a frame; nothing is written."""
-        from ..datasets.extras import need
-
-        pd = need("pandas", "tables of results", "experiment")
-        frame = pd.DataFrame(self.rows(plan or self.plan()))
-        for column in ("value", "stderr", "true_value", "true_stderr", "data_tail_share"):
-            if column in frame:
-                frame[column] = frame[column].astype("float64")
-        return frame
-
-    def consolidate(self, plan: Plan | None = None) -> Any:
-        """Write ``results.parquet`` from the cells and return it as a frame."""
-        from ..datasets.extras import need
-
-        frame = self.frame(plan)
-        parquet = need("pyarrow.parquet", "writing Parquet", "experiment")
-        import pyarrow as pa
-
-        sink = pa.BufferOutputStream()
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        parquet.write_table(table, sink, write_page_checksum=True)
-        content = sink.getvalue().to_pybytes()
-        write_atomically(self.root / _RESULTS, content)
+    def write_results(self, content: bytes) -> None:
+        """Keep the consolidated results with their checksum."""
+        self._write(_RESULTS, content)
         line = f"{sha256(content).hexdigest()}  {_RESULTS}\n"  # as sha256sum reads it
-        write_atomically(self.root / _RESULTS_CHECKSUM, line.encode())
-        return frame
+        self._write(_RESULTS_CHECKSUM, line.encode())
 
-    def table(self, plan: Plan | None = None) -> Any:
-        """Return the results of a plan as a frame: from its cells, or consolidated without them."""
-        if not self.is_used():
-            raise InputError(f"{self.root} holds no run; survgauge bench makes one")
-        chosen = plan or self.plan()
-        if not self.finished() and not self.failed() and (self.root / _RESULTS).is_file():
-            return self._consolidated()
-        frame = self.frame(chosen)
-        if frame.empty:
-            failed = self.failures(chosen)
-            first = failed[0] if failed else {}
-            told = f"; the first error: {first['error']}: {first['message']}" if first else ""
-            raise InputError(
-                f"no cell of the plan has finished in {self.root}; {len(failed)} failed{told}"
-            )
-        return frame
+    def consolidated(self) -> bytes | None:
+        """Consolidated results of a store that was handed on without its cells, else None."""
+        if self.finished() or self.failed() or not (self.root / _RESULTS).is_file():
+            return None
+        content, told = (self.root / _RESULTS).read_bytes(), self.root / _RESULTS_CHECKSUM
+        if told.is_file() and sha256(content).hexdigest().encode() not in told.read_bytes():
+            raise self.damaged_results(f"its content does not match {told.name}")
+        return content
 
-    def _consolidated(self) -> Any:
-        """Read ``results.parquet`` of a store that was handed on without its cells."""
-        from ..datasets.extras import need
-
-        parquet = need("pyarrow.parquet", "reading Parquet", "experiment")
-        place, told = self.root / _RESULTS, self.root / _RESULTS_CHECKSUM
-        content = place.read_bytes()
-        try:
-            if told.is_file() and sha256(content).hexdigest().encode() not in told.read_bytes():
-                raise ValueError(f"its content does not match {told.name}")
-            with parquet.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
-                return file.read().to_pandas()
-        except (ValueError, OSError) as error:  # errors of Arrow are among these
-            raise InputError(
-                f"{place} is damaged ({error}); put back a copy of it, or run the plan again"
-            ) from error
+    def damaged_results(self, reason: object) -> InputError:
+        """Return the error of consolidated results that cannot be read."""
+        return InputError(
+            f"{self.root / _RESULTS} is damaged ({reason}); put back a copy of it, or run the plan "
+            "again"
+        )
 
     # -- files -------------------------------------------------------------------------------
 
@@ -380,30 +299,20 @@ class Store:
             self._has_checksums = self.environment().get("format") == _FORMAT
         return self._has_checksums
 
-    def _write(self, kind: str, name: str, content: bytes) -> None:
-        write_atomically(self.root / kind / name, content)
+    def _write(self, name: str, content: bytes) -> None:
+        write_atomically(self.root / name, content, make_folder=True)
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
-        write_atomically(self.root / name, (json.dumps(seal(content), indent=2) + "\n").encode())
+        self._write(name, (json.dumps(seal(content), indent=2) + "\n").encode())
 
-    def _read(self, name: str) -> dict[str, Any]:
-        # Of the environment and the plan nobody knows beforehand whether they carry one.
-        strict = name not in (_ENVIRONMENT, _PLAN) and self._strict
-        return unseal((self.root / name).read_bytes(), strict)
+    def _read_json(self, name: str) -> dict[str, Any]:
+        # Of the environment and the plan nobody knows beforehand whether they carry a checksum.
+        return unseal((self.root / name).read_bytes(), strict=False)
 
-    def _listed(self, kind: str, ending: str) -> set[str]:
-        found = set()
-        top = self.root / kind
-        for dataset in _folders(top):
-            for censoring in _folders(dataset):
-                with os.scandir(censoring) as entries:
-                    prefix = f"{dataset.name}/{censoring.name}"
-                    found |= {
-                        f"{prefix}/{entry.name[: -len(ending)]}"
-                        for entry in entries
-                        if entry.name.endswith(ending) and not entry.name.startswith(".")
-                    }
-        return found
+    def _listed(self, kind: str) -> set[str]:
+        """Paths of the cells that have a file of a kind; hidden files are half-written ones."""
+        names = glob("*/*/*.json", root_dir=self.root / kind)
+        return {Path(name).as_posix().removesuffix(".json") for name in names}
 
     def _clean(self) -> None:
         """Remove what a killed process left half-written."""
@@ -414,5 +323,8 @@ class Store:
             place.unlink(missing_ok=True)
 
 
-def _folders(place: Path) -> list[Path]:
-    return sorted(item for item in place.iterdir() if item.is_dir()) if place.is_dir() else []
+def _file(kind: str, cell: Cell) -> str:
+    """Name of a cell's file inside the store."""
+    if kind == _PREDICTIONS:
+        return f"{kind}/{cell.prediction_path}.npz"
+    return f"{kind}/{cell.path}.json"

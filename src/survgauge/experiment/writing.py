@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -9,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._tools.text_tables import columns, number, p_text
-from .._tools.writing import is_same_file
-from ..datasets.storage import write_atomically
+from .._tools.writing import is_same_file, write_atomically
 from ..errors import InputError, MissingExtraError
 from .figures import MOST_COLUMNS
 from .panels import Panel
@@ -135,19 +135,17 @@ def _left(header: list[str]) -> int:
 def write_all(results: Results, folder: str | Path, *, figures: bool = True) -> list[Path]:
     """Write the page, the tables behind it and the figures; return what was written."""
     place = Path(folder)
-    written = [write_atomically(place / "summary.md", markdown(results).encode())]
+    files = {place / "summary.md": markdown(results).encode()}
     for name in ("scores", "proximity", "ranking", "winners", "by_model"):
-        content = _csv(getattr(results, name), index=False)
-        written.append(write_atomically(place / "tables" / f"{name}.csv", content))
+        files[place / "tables" / f"{name}.csv"] = _csv(getattr(results, name), index=False)
     for truth in results.truths:
         if any(panel.truth == truth for panel in results.panels):
-            content = _csv(results.summary(truth), index=True)
             name = f"summary-{_safe(truth)}.csv"
-            written.append(write_atomically(place / "tables" / name, content))
+            files[place / "tables" / name] = _csv(results.summary(truth), index=True)
     if figures:
         with suppress(MissingExtraError):  # tables are worth having without matplotlib
-            written += _write_figures(results, place / "figures")
-    return written
+            files |= {place / "figures" / name: png for name, png in _drawn(results)}
+    return [write_atomically(file, content, make_folder=True) for file, content in files.items()]
 
 
 def check_folder(folder: str | Path, inputs: Iterable[str | Path]) -> None:
@@ -180,15 +178,16 @@ def _no_formula(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def _write_figures(results: Results, folder: Path) -> list[Path]:
-    written = []
+def _drawn(results: Results) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the PNG files of all figures."""
     for truth in results.truths:
         panels = [panel for panel in results.panels if panel.truth == truth]
         if panels and len(panels[0].metrics) > 1:
             for name, kind, options in _figures(panels):
                 figure = results.plot(kind, truth=truth, **options)
-                written.append(_save(figure, folder / f"{name}.png"))
-    return written
+                content = io.BytesIO()
+                figure.savefig(content, format="png", dpi=130)
+                yield f"{name}.png", content.getvalue()
 
 
 def _figures(panels: list[Panel]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -204,14 +203,6 @@ def _figures(panels: list[Panel]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for panel in panels:
         where = {"dataset": panel.dataset, "censoring": panel.censoring}
         yield f"panel-{end}-{_safe(panel.dataset)}-{_safe(panel.censoring)}", "panel", where
-
-
-def _save(figure: Any, path: Path) -> Path:
-    import io
-
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=130)
-    return write_atomically(path, content.getvalue())
 
 
 def _safe(label: str) -> str:

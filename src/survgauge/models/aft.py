@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .facts import FACTS
 _LARGEST_PENALTY = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class WeibullAFT(SurvivalModel):
     r"""Weibull regression: :math:`S(t \mid x) = \exp(-(t / \lambda(x))^\rho)`.
 
@@ -47,9 +49,8 @@ class WeibullAFT(SurvivalModel):
 
     facts = FACTS["aft"]
 
-    def __init__(self, penalty: float = 0.01, grid_size: int = 400) -> None:
-        self.penalty = penalty
-        self.grid_size = grid_size
+    penalty: float = 0.01
+    grid_size: int = 400
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         if not (np.isfinite(self.penalty) and self.penalty >= 0):

@@ -28,8 +28,8 @@ except ImportError as missing:
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """Base of all models; a model of your own needs `_fit` and one of two methods.
 
-    A subclass stores its parameters in ``__init__`` under their own names (scikit-learn's rule,
-    so that ``clone`` and ``get_params`` work) and defines
+    A subclass keeps its parameters under their own names (scikit-learn's rule, so that ``clone``
+    and ``get_params`` work; ``@dataclass(eq=False, repr=False)`` does it) and defines
 
     - ``_fit(X, y)``: a float matrix without gaps, `Outcomes` with at least one event;
     - ``_predict_curves(X)`` or, with ``facts.curves`` false, ``_predict_time(X)``. A model that

@@ -6,6 +6,7 @@ The residuals come from cumulative sums over sorted times, so a stage takes O(n 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..errors import InputError
 from .base import SurvivalModel
 from .errors import FitError
 from .facts import FACTS
-from .steps import RiskSets, hazard_curves, step_times
+from .steps import BaselineHazard, hazard_curves, step_times
 
 
 class _CoxBoosting(SurvivalModel):
@@ -42,12 +43,12 @@ class _CoxBoosting(SurvivalModel):
             raise InputError(f"n_estimators must be a whole number from 1; got {self.n_estimators}")
         if not 0 < self.learning_rate <= 1:
             raise InputError(f"learning_rate must lie in (0, 1]; got {self.learning_rate}")
-        risk_sets = RiskSets(y)
+        baseline = BaselineHazard(y)
         self._prepare(X, y)
         score = np.zeros(len(y))
         for number in range(self.n_estimators):
             with np.errstate(over="ignore", invalid="ignore"):
-                residual = risk_sets.residual(score)
+                residual = baseline.residual(score)
             if not np.isfinite(residual).all():
                 raise FitError(
                     self.label,
@@ -58,13 +59,14 @@ class _CoxBoosting(SurvivalModel):
             if (number + 1) % 25 == 0:
                 self._report(f"stage {number + 1} of {self.n_estimators}")
         self.times_ = step_times(y)
-        at = risk_sets.times.searchsorted(self.times_)
-        self.log_hazard_ = risk_sets.log_hazard(score)[at]
+        at = baseline.times.searchsorted(self.times_)
+        self.log_hazard_ = baseline.log_hazard(score)[at]
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         return hazard_curves(self._score(X), self.times_, self.log_hazard_)
 
 
+@dataclass(eq=False, repr=False)
 class ComponentwiseBoosting(_CoxBoosting):
     """Boosting with component-wise least squares: each stage moves one coefficient.
 
@@ -95,12 +97,9 @@ class ComponentwiseBoosting(_CoxBoosting):
 
     facts = FACTS["gbm_c"]
 
-    def __init__(
-        self, n_estimators: int = 100, learning_rate: float = 0.1, verbose: bool = False
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.verbose = verbose
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    verbose: bool = False
 
     def _prepare(self, X: Floats, y: Outcomes) -> None:
         self.coefficients_ = np.zeros(X.shape[1])
@@ -129,6 +128,7 @@ class ComponentwiseBoosting(_CoxBoosting):
         return (X - self.means_) @ self.coefficients_
 
 
+@dataclass(eq=False, repr=False)
 class TreeBoosting(_CoxBoosting):
     """Boosting with regression trees.
 
@@ -159,21 +159,12 @@ class TreeBoosting(_CoxBoosting):
 
     facts = FACTS["gbm_tree"]
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        max_depth: int | None = 3,
-        min_samples_leaf: int = 1,
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.random_state = random_state
-        self.verbose = verbose
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_depth: int | None = 3
+    min_samples_leaf: int = 1
+    random_state: int | None = 0
+    verbose: bool = False
 
     def _prepare(self, X: Floats, y: Outcomes) -> None:
         self.trees_: list[Any] = []

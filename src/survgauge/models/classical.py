@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._tools.arrays import Floats
@@ -16,6 +18,7 @@ from .facts import FACTS
 from .steps import step_times
 
 
+@dataclass(eq=False, repr=False)
 class LinearTime(SurvivalModel):
     """Linear regression of the event time on the uncensored rows; times out, no curves.
 
@@ -37,8 +40,7 @@ class LinearTime(SurvivalModel):
     facts = FACTS["lr"]
     handles_weights = True
 
-    def __init__(self, floor: float | None = 0.0) -> None:
-        self.floor = floor
+    floor: float | None = 0.0
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         if self.floor is not None and not np.isfinite(self.floor):
@@ -83,6 +85,7 @@ class KaplanMeierModel(SurvivalModel):
         return SurvivalCurves(self.times_, survival, interpolation="step")
 
 
+@dataclass(eq=False, repr=False)
 class CoxPH(SurvivalModel):
     r"""Cox proportional hazards with Breslow's baseline, by Newton's method.
 
@@ -110,8 +113,7 @@ class CoxPH(SurvivalModel):
     facts = FACTS["coxph"]
     handles_weights = True
 
-    def __init__(self, penalty: float = 0.0) -> None:
-        self.penalty = penalty
+    penalty: float = 0.0
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         if not (np.isfinite(self.penalty) and self.penalty >= 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from .base import SurvivalModel
 from .facts import FACTS
-from .steps import step_times, structured
+from .steps import step_times
 
 _BLOCK_ROWS = 2048
 # A node keeps two numbers a time; there is about one node for every `min_samples_leaf` rows.
@@ -20,6 +21,7 @@ _NODE_BYTES = 16
 _FEWEST_TIMES = 20
 
 
+@dataclass(eq=False, repr=False)
 class SurvivalForest(SurvivalModel):
     """Random survival forest: survival trees on bootstrap samples, averaged.
 
@@ -52,25 +54,14 @@ class SurvivalForest(SurvivalModel):
 
     facts = FACTS["rsf"]
 
-    def __init__(
-        self,
-        n_estimators: int = 50,
-        min_samples_leaf: int = 3,
-        max_features: Any = "sqrt",
-        max_depth: int | None = None,
-        memory: float | None = 2.0,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_estimators: int = 50
+    min_samples_leaf: int = 3
+    max_features: Any = "sqrt"
+    max_depth: int | None = None
+    memory: float | None = 2.0
+    n_jobs: int | None = None
+    random_state: int | None = 0
+    verbose: bool = False
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         from sksurv.ensemble import RandomSurvivalForest
@@ -87,7 +78,7 @@ class SurvivalForest(SurvivalModel):
         )
         self._report(f"{self.n_estimators} trees on {len(y)} rows")
         with self._noting_warnings():
-            self.forest_.fit(X, structured(y))
+            self.forest_.fit(X, y.to_structured())
         # Threads add up the trees' curves in any order, and a rounding error at one half moves a
         # median by a step: predictions are added up by one thread.
         self.forest_.set_params(n_jobs=1)

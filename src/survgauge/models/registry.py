@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
+from .._tools.extras import installed
 from ..errors import InputError, MissingExtraError, one_of
 from .facts import FACTS
 
@@ -78,8 +78,3 @@ def available() -> list[dict[str, Any]]:
         }
         for facts in FACTS.values()
     ]
-
-
-def installed(package: str) -> bool:
-    """Whether a package is there, without importing it."""
-    return find_spec(package) is not None

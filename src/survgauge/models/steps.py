@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._tools.arrays import Floats, Ints
@@ -19,19 +17,8 @@ def step_times(y: Outcomes) -> Floats:
     return np.union1d(y.time[y.event], y.time.max())
 
 
-def structured(y: Outcomes) -> Any:
-    """Outcomes as the structured array that scikit-survival takes.
-
-    >>> structured(Outcomes([2.0], [1]))
-    array([( True, 2.)], dtype=[('event', '?'), ('time', '<f8')])
-    """
-    array = np.empty(len(y), dtype=[("event", np.bool_), ("time", np.float64)])
-    array["event"], array["time"] = y.event, y.time
-    return array
-
-
-class RiskSets:
-    """Risk sets of a training set, for hazards of the form exp(score) * H0(t).
+class BaselineHazard:
+    """Breslow's H0 of a training set for any scores, where hazards are exp(score) * H0(t).
 
     All sums are sums of logarithms, so that scores far apart neither overflow nor vanish.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from .base import SurvivalModel
 from .facts import ModelFacts
-from .steps import structured
 
 
 def from_sklearn(estimator: Any, *, repair: str | None = None) -> SurvivalModel:
@@ -127,24 +127,25 @@ class _Wrapped(SurvivalModel):
         return clone(self.estimator, safe=False)
 
 
+@dataclass(eq=False, repr=False)
 class CurveEstimator(_Wrapped):
     """Estimator in the manner of scikit-survival; made by `from_sklearn`."""
 
     facts = ModelFacts("sklearn_curves", "scikit-survival-like estimator", home="wrappers")
 
-    def __init__(self, estimator: Any, repair: str | None = None) -> None:
-        self.estimator = estimator
-        self.repair = repair
+    estimator: Any
+    repair: str | None = None
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         self.fitted_ = self._clone()
         with self._noting_warnings():
-            self.fitted_.fit(X, structured(y))
+            self.fitted_.fit(X, y.to_structured())
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         return as_curves(self.fitted_.predict_survival_function(X), repair=self.repair)
 
 
+@dataclass(eq=False, repr=False)
 class TimeEstimator(_Wrapped):
     """Regressor of times, fitted to the uncensored rows; made by `from_sklearn`."""
 
@@ -152,8 +153,7 @@ class TimeEstimator(_Wrapped):
         "sklearn_times", "regressor of times", curves=False, time=True, continuous=None
     )
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    estimator: Any
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         self.fitted_ = self._clone()
@@ -164,22 +164,16 @@ class TimeEstimator(_Wrapped):
         return np.asarray(self.fitted_.predict(X), dtype=np.float64).reshape(-1)
 
 
+@dataclass(eq=False, repr=False)
 class LifelinesModel(_Wrapped):
     """lifelines fitter; made by `from_lifelines`."""
 
     facts = ModelFacts("lifelines", "lifelines fitter", extra="lifelines")
 
-    def __init__(
-        self,
-        estimator: Any,
-        interpolation: str = "step",
-        repair: str | None = None,
-        fit_options: dict[str, Any] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.interpolation = interpolation
-        self.repair = repair
-        self.fit_options = fit_options
+    estimator: Any
+    interpolation: str = "step"
+    repair: str | None = None
+    fit_options: dict[str, Any] | None = None
 
     @property
     def univariate(self) -> bool:

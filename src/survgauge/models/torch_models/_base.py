@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from ...errors import InputError
 from .._training import (
     BLOCK_ROWS,
     Batch,
-    History,
     Scaling,
     Settings,
     drop,
@@ -32,6 +32,7 @@ from .._training import (
 from ..base import SurvivalModel
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TorchModel(SurvivalModel):
     """Base of the networks; a subclass says what is learnt and by which loss.
 
@@ -52,18 +53,15 @@ class TorchModel(SurvivalModel):
 
     optimizer: ClassVar[str] = "adam"
 
-    epochs: int
-    patience: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float
-    validation_fraction: float
-    device: str
-    random_state: int | None
-    verbose: bool
-
-    net_: nn.Module
-    history_: History
+    epochs: int = 300
+    patience: int = 20
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+    validation_fraction: float = 0.2
+    device: str = "cpu"
+    random_state: int | None = 0
+    verbose: bool = False
 
     # -- what a network defines ------------------------------------------------------------
 

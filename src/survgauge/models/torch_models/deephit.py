@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from ._base import chain, share, sizes, through
 from ._bins import BinnedModel, Bins, negative_log_likelihood, passed
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DeepHit(BinnedModel):
     r"""DeepHit: a network whose softmax is the distribution of the event over equal bins.
 
@@ -64,37 +66,14 @@ class DeepHit(BinnedModel):
 
     facts = FACTS["deephit"]
 
-    def __init__(
-        self,
-        bins: int | None = None,
-        hidden: Sequence[int] = (32, 32),
-        keep: float = 0.8,
-        alpha: float = 0.1,
-        sigma: float = 0.5,
-        epochs: int = 200,
-        patience: int = 15,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-2,
-        validation_fraction: float = 0.2,
-        device: str = "cpu",
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.bins = bins
-        self.hidden = hidden
-        self.keep = keep
-        self.alpha = alpha
-        self.sigma = sigma
-        self.epochs = epochs
-        self.patience = patience
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    bins: int | None = None
+    hidden: Sequence[int] = (32, 32)
+    keep: float = 0.8
+    alpha: float = 0.1
+    sigma: float = 0.5
+    epochs: int = 200
+    patience: int = 15
+    weight_decay: float = 1e-2
 
     def _check(self) -> None:
         if self.bins is not None:

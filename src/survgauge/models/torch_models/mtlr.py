@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
@@ -11,6 +13,7 @@ from ..facts import FACTS
 from ._bins import BinnedModel, Bins, negative_log_likelihood
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MTLR(BinnedModel):
     r"""Multi-task logistic regression: one logistic regression an edge, tied into one curve.
 
@@ -62,33 +65,12 @@ class MTLR(BinnedModel):
 
     facts = FACTS["mtlr"]
 
-    def __init__(
-        self,
-        bins: int | None = None,
-        l2: float = 1.0,
-        smoothness: float = 1.0,
-        epochs: int = 1000,
-        patience: int = 20,
-        batch_size: int = 128,
-        learning_rate: float = 3e-4,
-        weight_decay: float = 0.0,
-        validation_fraction: float = 0.2,
-        device: str = "cpu",
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.bins = bins
-        self.l2 = l2
-        self.smoothness = smoothness
-        self.epochs = epochs
-        self.patience = patience
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    bins: int | None = None
+    l2: float = 1.0
+    smoothness: float = 1.0
+    epochs: int = 1000
+    learning_rate: float = 3e-4
+    weight_decay: float = 0.0
 
     def _check(self) -> None:
         if self.bins is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ _COPIES = 9
 _TINY = 1e-12
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SCA(TorchModel):
     r"""Survival cluster analysis: clusters in a latent space, times drawn from a decoder.
 
@@ -106,45 +108,16 @@ class SCA(TorchModel):
 
     facts = FACTS["sca"]
 
-    def __init__(
-        self,
-        components: int = 25,
-        hidden: Sequence[int] = (50, 50, 50),
-        latent: int = 10,
-        keep: float = 0.8,
-        samples: int = 200,
-        calibration: float = 3.0,
-        clustering: float = 0.01,
-        concentration: float = 2.0,
-        bandwidth: float = 0.1,
-        epochs: int = 300,
-        patience: int = 20,
-        batch_size: int = 256,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        validation_fraction: float = 0.2,
-        device: str = "cpu",
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.components = components
-        self.hidden = hidden
-        self.latent = latent
-        self.keep = keep
-        self.samples = samples
-        self.calibration = calibration
-        self.clustering = clustering
-        self.concentration = concentration
-        self.bandwidth = bandwidth
-        self.epochs = epochs
-        self.patience = patience
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    components: int = 25
+    hidden: Sequence[int] = (50, 50, 50)
+    latent: int = 10
+    keep: float = 0.8
+    samples: int = 200
+    calibration: float = 3.0
+    clustering: float = 0.01
+    concentration: float = 2.0
+    bandwidth: float = 0.1
+    batch_size: int = 256
 
     def _check(self) -> None:
         for name in ("components", "latent", "samples"):

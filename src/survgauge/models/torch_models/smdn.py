@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _BISECTIONS = 60
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SurvivalMDN(TorchModel):
     r"""Mixture density network: a mixture of Gaussians on the inverse softplus of time.
 
@@ -76,33 +78,10 @@ class SurvivalMDN(TorchModel):
     facts = FACTS["smdn"]
     optimizer = "rmsprop"
 
-    def __init__(
-        self,
-        components: int = 15,
-        hidden: int = 15,
-        min_deviation: float = 0.05,
-        epochs: int = 300,
-        patience: int = 15,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        validation_fraction: float = 0.2,
-        device: str = "cpu",
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.components = components
-        self.hidden = hidden
-        self.min_deviation = min_deviation
-        self.epochs = epochs
-        self.patience = patience
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    components: int = 15
+    hidden: int = 15
+    min_deviation: float = 0.05
+    patience: int = 15
 
     def _check(self) -> None:
         whole("components", self.components)
