@@ -15,7 +15,7 @@ from survgauge import InputError, KaplanMeier, Outcomes
 from survgauge.censoring import KINDS, PARAMETRIC, semisynthetic
 from survgauge.censoring.copulas import parameter, second_given_first, survival_ranks
 from survgauge.censoring.features import design_matrix
-from survgauge.censoring.laws import LAWS, Source
+from survgauge.censoring.laws import LAWS, BaseData
 from survgauge.metrics.logrank import log_rank_test
 
 
@@ -37,7 +37,7 @@ def draw(kind, X, y, seed=0, **options):
 
 
 def law(kind, X, y, external=None):
-    return LAWS[kind](Source(X, y, np.flatnonzero(y.event), external))
+    return LAWS[kind](BaseData(X, y, np.flatnonzero(y.event), external))
 
 
 def test_parametric_quantiles():

@@ -244,9 +244,9 @@ def test_names_cannot_steer_the_terminal(folder, capsys):
 
 def test_progress_shows_names_and_messages_without_obeying(tmp_path):
     pytest.importorskip("pandas")
-    from survgauge.experiment.progress import Lines
+    from survgauge.experiment.progress import ProgressLines
 
     stream = io.StringIO()
-    Lines([], 1, stream).say(f"failed: {ESCAPES}")
+    ProgressLines([], 1, stream).say(f"failed: {ESCAPES}")
     assert stream.getvalue() == f"failed: {visible(ESCAPES)}\n"
     assert "\x1b" not in stream.getvalue()

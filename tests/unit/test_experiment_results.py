@@ -12,7 +12,7 @@ import pandas as pd
 
 from survgauge.errors import InputError
 from survgauge.experiment import Results, side_by_side
-from survgauge.experiment.progress import Estimate, Lines, Progress
+from survgauge.experiment.progress import ProgressLines, RunProgress, TimeLeft
 from survgauge.experiment.writing import markdown, sections, text, write_all
 
 TRUE = {"a": 10.0, "b": 12.0, "c": 15.0, "d": 20.0}
@@ -273,7 +273,7 @@ def test_time_left_knows_models_and_data_sets():
     cells = [FakeCell("p", m) for m in ("fast", "slow")] + [
         FakeCell("q", m) for m in ("fast", "slow")
     ]
-    estimate = Estimate(cells, jobs=2)
+    estimate = TimeLeft(cells, jobs=2)
     assert estimate.seconds() is None
     estimate.done(cells[0], 1.0)
     estimate.done(cells[1], 9.0)
@@ -282,7 +282,7 @@ def test_time_left_knows_models_and_data_sets():
 
 def test_plain_lines_where_there_is_no_terminal(capsys):
     cells = [FakeCell("p", "a"), FakeCell("p", "b")]
-    with Lines(cells, 1) as shown:
+    with ProgressLines(cells, 1) as shown:
         shown.done(cells[0], "failed", 1.0, "FitError: no")
         shown.done(cells[1], "ok", 1.0)
     error = capsys.readouterr().err.splitlines()
@@ -294,11 +294,11 @@ def test_the_live_display_shows_counts_and_failures():
     rich = pytest.importorskip("rich.console")
     import io
 
-    from survgauge.experiment.progress import Live
+    from survgauge.experiment.progress import ProgressBar
 
     console = rich.Console(file=io.StringIO(), force_terminal=True, width=120)
     cells = [FakeCell("p", "a"), FakeCell("p", "b")]
-    with Live(cells, 1, console) as shown:
+    with ProgressBar(cells, 1, console) as shown:
         shown.done(cells[0], "failed", 1.0, "FitError: no")
         shown.done(cells[1], "ok", 1.0)
     output = console.file.getvalue()
@@ -307,6 +307,6 @@ def test_the_live_display_shows_counts_and_failures():
 
 
 def test_silence(capsys):
-    with Progress([FakeCell("p", "a")], 1) as shown:
+    with RunProgress([FakeCell("p", "a")], 1) as shown:
         shown.done(FakeCell("p", "a"), "ok", 1.0)
     assert capsys.readouterr().err == ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .comparison import Comparison
+from .comparison import CensoringComparison
 from .copulas import COPULAS
 from .generate import SemiSynthetic, semisynthetic
 from .laws import KINDS, PARAMETRIC
@@ -11,7 +11,7 @@ __all__ = [
     "COPULAS",
     "KINDS",
     "PARAMETRIC",
-    "Comparison",
+    "CensoringComparison",
     "SemiSynthetic",
     "semisynthetic",
 ]

@@ -13,7 +13,7 @@ from ..reference.kaplan_meier import KaplanMeier
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CensoringComparison:
     """Event-time distribution of D'' (drawn censoring) against D (as it came) and D' (the truth).
 
     D'' is made of D's events, so that a difference from D is expected where D's censored

@@ -13,10 +13,10 @@ from .._tools.arrays import Bools, Floats, Ints, flag, frozen, probability, vect
 from .._tools.random import check_seed, stream
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
-from .comparison import Comparison
+from .comparison import CensoringComparison
 from .copulas import check_copula, parameter, second_given_first, survival_ranks
 from .features import as_features, refuse_leaks, take_rows
-from .laws import KINDS, LAWS, PARAMETRIC, Law, Source
+from .laws import KINDS, LAWS, PARAMETRIC, BaseData, Law
 
 UserLaw = Callable[[Any, Floats, np.random.Generator], Any]
 
@@ -71,10 +71,10 @@ class SemiSynthetic:
         return 1.0 - float(self.y.event.mean())
 
     @cached_property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> CensoringComparison:
         """Log-rank test and Kaplan-Meier curves of D, D' and D''."""
         truth = self.original[self.original.event]
-        return Comparison(self.original, self.y, truth)
+        return CensoringComparison(self.original, self.y, truth)
 
     def __repr__(self) -> str:
         return (
@@ -155,15 +155,15 @@ def semisynthetic(
     >>> ss.y.time, ss.y.event
     (array([2., 2., 6., 4.]), array([ True, False,  True, False]))
     """
-    source = _source(X, y, censoring, external, fill)
-    seed, whole = check_seed(random_state), _whole(source.y, whole_units)
-    time = source.event_time
+    base = _base_data(X, y, censoring, external, fill)
+    seed, whole = check_seed(random_state), _whole(base.y, whole_units)
+    time = base.event_time
     if callable(censoring):
         name = getattr(censoring, "__name__", type(censoring).__name__)
         _only_built_in(rate, kendall_tau)
-        drawn, parameters = _call(censoring, source, seed), {}
+        drawn, parameters = _call(censoring, base, seed), {}
     else:
-        name, law = censoring, LAWS[censoring](source)
+        name, law = censoring, LAWS[censoring](base)
         parameters = dict(law.parameters)
         tie = _dependence(time, seed, kendall_tau, copula, parameters)
         drawn = law.quantile(tie(stream(seed, "censoring", name).random(time.size)))
@@ -180,22 +180,22 @@ def semisynthetic(
             f"censoring {name!r} censors all {time.size} events at time 0; nobody is left"
         )
     return SemiSynthetic(
-        X=take_rows(source.X, source.rows[kept]),
+        X=take_rows(base.X, base.rows[kept]),
         y=Outcomes(np.minimum(drawn, time)[kept], ~censored[kept]),
         true_time=frozen(time[kept]),
         censoring_time=frozen(drawn[kept]),
-        rows=frozen(source.rows[kept]),
+        rows=frozen(base.rows[kept]),
         dropped=int(time.size - kept.sum()),
         censoring=name,
         random_state=seed,
         parameters=parameters,
-        original=source.y,
+        original=base.y,
     )
 
 
-def _source(
+def _base_data(
     X: Any, y: Any, censoring: Any, external: Any, fill: Mapping[str, Any] | None
-) -> Source:
+) -> BaseData:
     """Check what came in."""
     if not callable(censoring):
         one_of("censoring", censoring, KINDS)
@@ -218,7 +218,7 @@ def _source(
     features = as_features(X, len(outcomes))
     refuse_leaks(features, rows, outcomes.time[rows])
     other = None if external is None else Outcomes.of(external, "external")
-    return Source(features, outcomes, rows, other, fill)
+    return BaseData(features, outcomes, rows, other, fill)
 
 
 def _whole(y: Outcomes, whole_units: bool | None) -> bool:
@@ -240,11 +240,11 @@ def _only_built_in(rate: float | None, kendall_tau: float) -> None:
         )
 
 
-def _call(law: UserLaw, source: Source, seed: int) -> Floats:
+def _call(law: UserLaw, base: BaseData, seed: int) -> Floats:
     """Ask a user's function for censoring times."""
-    time = source.event_time
+    time = base.event_time
     generator = stream(seed, "censoring", "function")
-    answer = law(take_rows(source.X, source.rows), time.copy(), generator)
+    answer = law(take_rows(base.X, base.rows), time.copy(), generator)
     drawn = vector(
         answer, "the result of censoring", length=time.size, like="the events", finite=False
     )

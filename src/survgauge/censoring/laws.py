@@ -21,7 +21,7 @@ from .features import design_matrix
 
 
 @dataclass(frozen=True)
-class Source:
+class BaseData:
     """What a law may use: all of D, which rows have the event, another data set, fills for X."""
 
     X: Any
@@ -48,44 +48,44 @@ class Law:
     parameters: dict[str, Any]
 
 
-def uniform(source: Source) -> Law:
+def uniform(base: BaseData) -> Law:
     """U[0, t_max], t_max the largest event time."""
-    t_max = _largest(source)
+    t_max = _largest(base)
     return Law(lambda u: t_max * u, {"t_max": t_max})
 
 
-def uniform_admin(source: Source) -> Law:
+def uniform_admin(base: BaseData) -> Law:
     """min(U[0, t_max], median event time)."""
-    t_max, median = _largest(source), float(np.median(source.event_time))
+    t_max, median = _largest(base), float(np.median(base.event_time))
     return Law(lambda u: np.minimum(t_max * u, median), {"t_max": t_max, "t_median": median})
 
 
-def exponential(source: Source) -> Law:
+def exponential(base: BaseData) -> Law:
     """Exponential whose scale is the standard deviation of the event times."""
-    scale = float(source.event_time.std())
+    scale = float(base.event_time.std())
     if not scale > 0:
         raise InputError(
             "censoring 'exponential' takes its scale from the spread of the event times; all "
-            f"{source.rows.size} events in y are at {source.event_time[0]:g}: use 'uniform'"
+            f"{base.rows.size} events in y are at {base.event_time[0]:g}: use 'uniform'"
         )
     return Law(lambda u: -scale * np.log1p(-u), {"scale": scale})
 
 
-def original_independent(source: Source) -> Law:
+def original_independent(base: BaseData) -> Law:
     """G, the reverse Kaplan-Meier estimate of D."""
-    _need_censored(source.y, "y", "original_independent")
-    g = KaplanMeier.fit_censoring(source.y)
+    _need_censored(base.y, "y", "original_independent")
+    g = KaplanMeier.fit_censoring(base.y)
     return Law(_step_quantile(g, 1.0, 1.0), {"mass_past_end": g.last_survival})
 
 
-def original_dependent(source: Source) -> Law:
+def original_dependent(base: BaseData) -> Law:
     """G(t given x): a Cox model of the censoring time on D, with Breslow's baseline."""
-    _need_censored(source.y, "y", "original_dependent")
-    if source.X is None:
+    _need_censored(base.y, "y", "original_dependent")
+    if base.X is None:
         raise InputError("censoring 'original_dependent' needs features; X is None")
-    features, names = design_matrix(source.X, source.fill)
-    model = CoxModel.fit_censoring(features, source.y)
-    mine = features[source.rows]
+    features, names = design_matrix(base.X, base.fill)
+    model = CoxModel.fit_censoring(features, base.y)
+    mine = features[base.rows]
     parameters = {
         "coefficients": dict(zip(names, model.coefficients.tolist(), strict=True)),
         "penalty": model.penalty,
@@ -94,22 +94,22 @@ def original_dependent(source: Source) -> Law:
     return Law(lambda u: model.time_at(mine, -np.log1p(-u)), parameters)
 
 
-def external(source: Source) -> Law:
+def external(base: BaseData) -> Law:
     """G of another data set, its time axis stretched so that its last time becomes t_max."""
-    if source.external is None:
+    if base.external is None:
         raise InputError(
             "censoring 'external' needs another data set to draw from: pass its outcomes as "
             "external=(time, event)"
         )
-    _need_censored(source.external, "external", "external")
-    t_max, g = _largest(source), KaplanMeier.fit_censoring(source.external)
+    _need_censored(base.external, "external", "external")
+    t_max, g = _largest(base), KaplanMeier.fit_censoring(base.external)
     if not g.last_time > 0:
         raise InputError("external must have times past 0; all of its times are 0")
     parameters = {"stretch": t_max / g.last_time, "mass_past_end": g.last_survival}
     return Law(_step_quantile(g, t_max, g.last_time), parameters)
 
 
-LAWS: dict[str, Callable[[Source], Law]] = {
+LAWS: dict[str, Callable[[BaseData], Law]] = {
     law.__name__: law
     for law in (
         uniform,
@@ -138,8 +138,8 @@ def _step_quantile(g: KaplanMeier, multiply: float, divide: float) -> Callable[[
     return quantile
 
 
-def _largest(source: Source) -> float:
-    t_max = float(source.event_time.max())
+def _largest(base: BaseData) -> float:
+    t_max = float(base.event_time.max())
     if not t_max > 0:
         raise InputError("y must have an event after time 0; all events are at 0")
     return t_max

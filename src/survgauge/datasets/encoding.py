@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats
+from .._tools.arrays import Floats
+from .._tools.extras import need
 from ..errors import InputError, name_some
 
 if TYPE_CHECKING:
@@ -66,90 +68,67 @@ def encoded_width(X: pd.DataFrame, drop_first: bool = True) -> int:
 
 
 @dataclass(frozen=True)
-class Levels:
-    """A column of levels: which there are, and which one stands in for a gap."""
-
-    column: str
-    position: int
-    levels: tuple[Any, ...]
-    ordered: bool
-    default: int
-
-
-@dataclass(frozen=True)
 class Encoding:
-    """A plan learnt from training rows: fills, levels and the names of the columns that come out.
+    """What was learnt from training rows: fills, levels and the names of the columns that come out.
 
     Numbers keep their value; ordered levels become 0, 1, 2, ...; unordered levels become one
     column each, without the first if `drop_first`. Gaps take the value of `fill` if it has one,
     else the median (numbers; lower median for ordered levels) or the most frequent level.
+
+    Attributes
+    ----------
+    columns : tuple
+        Names of the columns that go in.
+    levels : dict
+        Levels of the columns that are no numbers, by position.
+    transformer : sklearn.compose.ColumnTransformer
+        Fills and encodes numbers and codes of levels.
+    names : tuple of str
+        Names of the columns that come out.
     """
 
-    columns: tuple[str, ...]
-    numbers: tuple[int, ...]
-    defaults: Floats
-    groups: tuple[Levels, ...]
+    columns: tuple[Any, ...]
+    levels: dict[int, list[Any]]
+    transformer: Any
     names: tuple[str, ...]
-    drop_first: bool
 
     @classmethod
     def fit(
         cls, X: pd.DataFrame, fill: Mapping[str, Any] | None = None, drop_first: bool = True
     ) -> Encoding:
         """Learn from the rows of `X`."""
-        columns = tuple(X.columns)
-        given = dict(fill or {})
-        unknown = [name for name in given if name not in columns]
+        columns, kinds = tuple(X.columns), kinds_of(X)
+        unknown = [name for name in fill or {} if name not in columns]
         if unknown:
             raise InputError(f"fill names columns that X does not have: {unknown}")
         if len(set(columns)) != len(columns):
             raise InputError("X must have distinct column names; some occur twice")
-        kinds = kinds_of(X)
-        numbers = tuple(i for i, kind in enumerate(kinds) if kind == "number")
-        defaults = _number_defaults(X, numbers, given)
-        groups = tuple(
-            _learn_levels(X.iloc[:, i], i, kind == "ordered", given)
-            for i, kind in enumerate(kinds)
-            if kind != "number"
-        )
-        by_position = {group.position: group for group in groups}
+        levels = {i: levels_of(X.iloc[:, i]) for i, k in enumerate(kinds) if k != "number"}
+        values = _values(X, levels)
+        given = {
+            i: _fill_value(columns[i], fill[columns[i]], levels.get(i))
+            for i in range(len(columns))
+            if fill and columns[i] in fill
+        }
+        for i in np.flatnonzero(np.isnan(values).all(axis=0)).tolist():
+            if i not in given:
+                raise InputError(
+                    f"column {columns[i]!r} has no value in the rows it is fitted on; drop it, or "
+                    f"say what stands in for a gap with fill={{{columns[i]!r}: ...}}"
+                )
+        for i, kind in enumerate(kinds):
+            if kind == "ordered" and i not in given:
+                given[i] = float(np.nanquantile(values[:, i], 0.5, method="lower"))
+        transformer = _transformer(kinds, levels, given, drop_first).fit(values)
         names: list[str] = []
-        for i, column in enumerate(columns):
-            group = by_position.get(i)
-            if group is None or group.ordered:
-                names.append(str(column))
-            else:
-                names.extend(f"{column}_{level}" for level in group.levels[int(drop_first) :])
-        return cls(columns, numbers, defaults, groups, tuple(names), drop_first)
+        for i, kind in enumerate(kinds):
+            shown = levels[i][int(drop_first) :] if kind == "unordered" else None
+            name = columns[i]
+            names += [str(name)] if shown is None else [f"{name}_{level}" for level in shown]
+        return cls(columns, levels, transformer, tuple(names))
 
     def transform(self, X: pd.DataFrame) -> Floats:
         """Fill and encode rows; a level that was not seen counts as a gap, with a warning."""
-        self._check_columns(X)
-        X = X[list(self.columns)]
-        out = np.empty((len(X), len(self.names)))
-        values = _filled(_numbers(X, self.numbers), self.defaults)
-        starts = self._starts()
-        out[:, [starts[i] for i in self.numbers]] = values
-        for group in self.groups:
-            codes = _codes(X.iloc[:, group.position], group)
-            start = starts[group.position]
-            if group.ordered:
-                out[:, start] = codes
-                continue
-            first = int(self.drop_first)
-            wanted = np.arange(first, len(group.levels))
-            out[:, start : start + wanted.size] = codes[:, None] == wanted
-        return out
-
-    def _starts(self) -> list[int]:
-        """Position of the first column that each input column turns into."""
-        widths = [1] * len(self.columns)
-        for group in self.groups:
-            if not group.ordered:
-                widths[group.position] = len(group.levels) - int(self.drop_first)
-        return [0, *np.cumsum(widths).tolist()][:-1]
-
-    def _check_columns(self, X: pd.DataFrame) -> None:
         expected, found = set(self.columns), set(X.columns)
         missing = [c for c in self.columns if c not in found]
         extra = [c for c in X.columns if c not in expected]
@@ -158,96 +137,83 @@ class Encoding:
                 f"X must have the columns of the rows that were fitted; missing {missing[:5]}, "
                 f"not expected {extra[:5]}"
             )
+        if X.empty:  # scikit-learn refuses to transform no rows, or no columns
+            return np.empty((len(X), len(self.names)))
+        values = _values(X[list(self.columns)], self.levels)
+        return np.asarray(self.transformer.transform(values), dtype=np.float64)
 
 
-def _numbers(X: pd.DataFrame, positions: tuple[int, ...]) -> Floats:
-    """Numeric columns as one matrix, gaps as NaN."""
-    block = X.iloc[:, list(positions)]
+def _transformer(
+    kinds: list[str], levels: dict[int, list[Any]], given: dict[int, float], drop_first: bool
+) -> Any:
+    """One step for each run of numbers without a given fill, one for every other column."""
+    compose = need("sklearn.compose", "encoding features", "sklearn")
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    def step(i: int) -> Any:
+        strategy = "median" if kinds[i] == "number" else "most_frequent"
+        if i in given:
+            filled = SimpleImputer(
+                strategy="constant", fill_value=given[i], keep_empty_features=True
+            )
+        else:
+            filled = SimpleImputer(strategy=strategy)
+        if kinds[i] != "unordered":
+            return filled
+        codes, drop = np.arange(len(levels[i])), "first" if drop_first else None
+        return make_pipeline(
+            filled, OneHotEncoder(categories=[codes], drop=drop, sparse_output=False)
+        )
+
+    # Runs keep the order of the columns; thousands of numbers are one run.
+    alone = {i for i, kind in enumerate(kinds) if kind != "number" or i in given}
+    runs = [list(run) for _, run in groupby(range(len(kinds)), lambda i: i if i in alone else -1)]
+    return compose.ColumnTransformer([(str(run[0]), step(run[0]), run) for run in runs])
+
+
+def _values(X: pd.DataFrame, levels: dict[int, list[Any]]) -> Floats:
+    """Numbers as they are and levels by their code, as one matrix; gaps are NaN."""
+    values = np.empty(X.shape)
+    numbers = [i for i in range(X.shape[1]) if i not in levels]
     try:
-        values = block.to_numpy(dtype=np.float64, na_value=np.nan)
+        values[:, numbers] = X.iloc[:, numbers].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"columns that were numbers when fitted must stay numbers; {error}"
         ) from error
+    for i, known in levels.items():
+        values[:, i] = _codes(X.iloc[:, i], known)
     bad = np.flatnonzero(np.isinf(values).any(axis=0))
     if bad.size:
-        raise InputError(f"column {block.columns[bad[0]]!r} holds infinite values; replace them")
-    return np.asarray(values)
+        raise InputError(f"column {X.columns[bad[0]]!r} holds infinite values; replace them")
+    return values
 
 
-def _number_defaults(X: pd.DataFrame, positions: tuple[int, ...], given: dict[str, Any]) -> Floats:
-    """Official values where given, medians elsewhere."""
-    values = _numbers(X, positions)
-    known: Bools = np.asarray(np.isfinite(values).any(axis=0))
-    defaults = np.zeros(len(positions))
-    if known.any():
-        defaults[known] = np.nanmedian(values[:, known], axis=0)
-    for k, i in enumerate(positions):
-        name = X.columns[i]
-        if name in given:
-            defaults[k] = float(given[name])
-        elif not known[k]:
-            raise InputError(
-                f"column {name!r} has no value in the rows it is fitted on; drop it, or say what "
-                f"stands in for a gap with fill={{{name!r}: ...}}"
-            )
-    return defaults
-
-
-def _filled(values: Floats, defaults: Floats) -> Floats:
-    return np.where(np.isnan(values), defaults, values)
-
-
-def _positions(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray[Any, Any]:
-    """Index of each value among the levels, -1 where it is none of them (gaps too)."""
+def _codes(column: pd.Series, levels: list[Any]) -> Floats:
+    """Position of each value among the levels; NaN for gaps and, with a warning, unseen levels."""
     import pandas as pd
 
-    if getattr(column.dtype, "categories", None) is not None:
-        table = pd.Index(levels, dtype=object).get_indexer(
-            pd.Index(column.dtype.categories, dtype=object)
-        )
-        codes = column.cat.codes.to_numpy()
-        # Code -1 (a gap) reads the -1 that is appended.
-        return np.append(table, -1)[codes]
-    found = pd.Index(levels, dtype=object).get_indexer(pd.Index(column, dtype=object))
-    return np.asarray(found)
-
-
-def _learn_levels(column: pd.Series, position: int, ordered: bool, given: dict[str, Any]) -> Levels:
-    levels = tuple(levels_of(column))
-    name = str(column.name)
-    seen = _positions(column, levels)
-    seen = seen[seen >= 0]
-    if column.name in given:
-        if given[column.name] not in levels:
-            raise InputError(
-                f"fill for column {name!r} must be one of its levels {list(levels)}; got "
-                f"{given[column.name]!r}"
-            )
-        default = levels.index(given[column.name])
-    elif not seen.size:
-        raise InputError(
-            f"column {name!r} has no value in the rows it is fitted on; drop it, or say what "
-            f"stands in for a gap with fill={{{name!r}: ...}}"
-        )
-    elif ordered:
-        default = int(np.sort(seen)[(seen.size - 1) // 2])
-    else:
-        default = int(np.bincount(seen).argmax())
-    return Levels(name, position, levels, ordered, default)
-
-
-def _codes(column: pd.Series, group: Levels) -> np.ndarray[Any, Any]:
-    """Level numbers of the rows, gaps and unseen levels filled."""
-    found = _positions(column, group.levels)
-    gap = column.isna().to_numpy()
-    unseen = np.flatnonzero((found < 0) & ~gap)
+    codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(column, dtype=object))
+    unseen = np.flatnonzero((codes < 0) & column.notna().to_numpy())
     if unseen.size:
         values = sorted({str(v) for v in column.iloc[unseen].unique()})
         warnings.warn(
-            f"column {group.column!r}: level(s) {values[:5]} were not there when fitted (rows "
+            f"column {str(column.name)!r}: level(s) {values[:5]} were not there when fitted (rows "
             f"{name_some(unseen)}); they count as gaps",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return np.where(found < 0, group.default, found)
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _fill_value(name: Any, given: Any, levels: list[Any] | None) -> float:
+    """Number or code of a level that stands in for a gap."""
+    if levels is None:
+        return float(given)
+    if given not in levels:
+        raise InputError(
+            f"fill for column {str(name)!r} must be one of its levels {levels}; got {given!r}"
+        )
+    return float(levels.index(given))

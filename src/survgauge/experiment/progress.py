@@ -12,7 +12,7 @@ from .._tools.terminal import visible
 from .plan import Cell
 
 
-class Estimate:
+class TimeLeft:
     """Time left, from how long finished cells of the same data set and model took."""
 
     def __init__(self, cells: Iterable[Cell], jobs: int) -> None:
@@ -59,15 +59,15 @@ def clock(seconds: float | None) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
-class Progress:
+class RunProgress:
     """Counts cells and tells somebody; this one tells nobody."""
 
     def __init__(self, cells: list[Cell], jobs: int) -> None:
         self.total, self.finished, self.failed, self.missing = len(cells), 0, 0, 0
-        self.estimate = Estimate(cells, jobs)
+        self.estimate = TimeLeft(cells, jobs)
         self.start = time.monotonic()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> RunProgress:
         return self
 
     def __exit__(self, *problem: object) -> None:
@@ -102,7 +102,7 @@ class Progress:
         )
 
 
-class Lines(Progress):
+class ProgressLines(RunProgress):
     """A line every few seconds, and one for each failure."""
 
     every = 10.0
@@ -126,7 +126,7 @@ class Lines(Progress):
             self.say(self.line())
 
 
-class Live(Progress):
+class ProgressBar(RunProgress):
     """A bar that moves (rich)."""
 
     def __init__(self, cells: list[Cell], jobs: int, console: Any = None) -> None:
@@ -144,7 +144,7 @@ class Live(Progress):
         )
         self.task = self.bars.add_task("cells", total=self.total, line=self.line())
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> ProgressBar:
         self.bars.start()
         return self
 
@@ -163,13 +163,13 @@ class Live(Progress):
         self.bars.update(self.task, completed=self.counted, line=self.line())
 
 
-def progress_for(cells: list[Cell], jobs: int, shown: bool | None) -> Progress:
+def progress_for(cells: list[Cell], jobs: int, shown: bool | None) -> RunProgress:
     """Choose by where standard error goes; `shown` False is silent."""
     if shown is False:
-        return Progress(cells, jobs)
+        return RunProgress(cells, jobs)
     if sys.stderr.isatty():
         try:
-            return Live(cells, jobs)
+            return ProgressBar(cells, jobs)
         except ImportError:
             pass
-    return Lines(cells, jobs)
+    return ProgressLines(cells, jobs)

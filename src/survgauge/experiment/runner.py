@@ -13,7 +13,7 @@ from .cells import MEMORY, Task, loaded
 from .engines import connect, run_dask, run_local, stop_pool, workers_of
 from .environment import package_versions
 from .plan import Cell, Plan, slug
-from .progress import Progress, progress_for
+from .progress import RunProgress, progress_for
 from .results import Results
 from .store import Store
 from .tables import consolidate
@@ -147,7 +147,7 @@ def _tasks(plan: Plan, cells: list[Cell], data: Mapping[str, Any], fit: bool) ->
     return [Task(cell, checksums, keep, timeout, threads, fit) for cell in cells]
 
 
-def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: Progress) -> None:
+def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: RunProgress) -> None:
     if client is not None:
         run_dask(store, tasks, client, shown.done)
         return
@@ -159,7 +159,7 @@ def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: Progres
             stop_pool()
 
 
-def _greet(client: Any, shown: Progress) -> list[dict[str, str]]:
+def _greet(client: Any, shown: RunProgress) -> list[dict[str, str]]:
     """Versions on the workers; say where they differ from ours, for numbers may then too."""
     workers = workers_of(client)
     shown.estimate.jobs = max(len(workers), 1)
