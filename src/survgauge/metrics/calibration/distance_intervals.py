@@ -23,6 +23,8 @@ from ..._tools.random import stream
 _QUADRATURE = ndtri((np.arange(400) + 0.5) / 400)
 _HALVINGS = 20
 _DRAWS = 1_000
+#: More than the rounding error of a distance between probabilities.
+_ROUNDING = 1e-12
 
 
 def inverted(
@@ -160,22 +162,13 @@ class SmoothGap:
         basis = np.einsum("pk,kq->pq", change, root)
         return cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
 
-    def _hazards(self) -> tuple[Floats, Floats]:
-        """Hazards with drawn errors at the points, (draws, points); errors of the mean."""
-        size = self.basis.shape[1] + 1
-        numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
-        errors = np.einsum("dq,pq->dp", numbers[:, :-1], self.basis)
-        errors += self.x
-        with np.errstate(over="ignore"):
-            return np.exp(errors, out=errors), self.spread * numbers[:, -1]
-
-    def distance(self, size: float, errors: Floats | float = 0.0) -> Floats:
+    def distance(self, size: float, errors: Floats | float = 0.0) -> float:
         """Mean distance of a curve with `size` times the gap, and with errors."""
         with np.errstate(over="ignore"):
-            return self._from_hazards(size, np.exp(self.x + errors))
+            return float(self._distance(size, np.exp(self.x + errors)))
 
-    def _from_hazards(self, size: float, hazard: Floats) -> Floats:
-        """The same from the hazards of the errors, which every size shares."""
+    def _distance(self, size: float, hazard: Floats) -> Floats:
+        """Mean distances from hazards at the points, (..., points), with `size` times the gap."""
         with np.errstate(over="ignore", invalid="ignore"):
             survival = hazard * -np.exp(size * self.gap)
             np.exp(survival, out=survival)
@@ -184,18 +177,27 @@ class SmoothGap:
         mean: Floats = np.einsum("...p,p->...", survival, self.weight)
         return mean
 
+    def _draws(self) -> tuple[Floats, Floats]:
+        """Hazards with drawn errors at the points, (draws, points); errors of the mean."""
+        size = self.basis.shape[1] + 1
+        numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
+        errors = np.einsum("dq,pq->dp", numbers[:, :-1], self.basis)
+        errors += self.x
+        with np.errstate(over="ignore"):
+            return np.exp(errors, out=errors), self.spread * numbers[:, -1]
+
+    def _drawn(self, size: float, hazards: Floats, error: Floats) -> Floats:
+        return np.maximum(self._distance(size, hazards) + min(size, 1.0) * error, 0.0)
+
     @property
     def expected_if_calibrated(self) -> float:
         """Mean of the estimate for a perfect model."""
-        return float(self._from_hazards(0.0, self._hazards()[0]).mean())
+        return float(self._distance(0.0, self._draws()[0]).mean())
 
     @property
     def stderr(self) -> float:
         """Spread of the estimate, were the curve found the true one."""
-        return float(np.std(self._drawn(1.0, *self._hazards()), ddof=1))
-
-    def _drawn(self, size: float, hazards: Floats, mean: Floats) -> Floats:
-        return np.maximum(self._from_hazards(size, hazards) + min(size, 1.0) * mean, 0.0)
+        return float(np.std(self._drawn(1.0, *self._draws()), ddof=1))
 
     def limits(self, confidence: float) -> tuple[float, float]:
         """Confidence limits of the mean distance, within 0 and 1."""
@@ -205,14 +207,32 @@ class SmoothGap:
             root = float(np.sqrt(_widening(confidence, self.freedom)))
             wide = replace(self, basis=self.basis * root, spread=self.spread * root)
             return replace(wide, freedom=float("inf")).limits(confidence)
-        drawn = self._hazards()
-
-        def above(size: float) -> float:
-            return float(np.mean(self._drawn(size, *drawn) >= self.value))
-
-        def below(size: float) -> float:
-            return float(np.mean(self._drawn(size, *drawn) <= self.value))
-
-        low, high = inverted(above, below, 1.0, 1.0 - confidence)
-        low, high = float(self.distance(low)), float(self.distance(high))
+        drawn = self._drawn_near_value()
+        low, high = inverted(
+            lambda size: float(np.mean(drawn(size) >= self.value)),
+            lambda size: float(np.mean(drawn(size) <= self.value)),
+            1.0,
+            1.0 - confidence,
+        )
+        low, high = self.distance(low), self.distance(high)
         return min(low, self.value), min(max(high, self.value), 1.0)
+
+    def _drawn_near_value(self) -> Callable[[float], Floats]:
+        """Drawn distances by size, of which only the side of the observed value is right.
+
+        A distance far from the value stays on its side when the size changes a little: exp(-z)
+        with z = hazard exp(size gap) changes by at most |gap| z exp(-z) <= |gap| / e for each
+        unit of size. Only the draws that may have changed sides are computed anew.
+        """
+        hazards, error = self._draws()
+        steepest = float(np.abs(self.gap) @ self.weight) / np.e + np.abs(error)
+        found, sizes = self._drawn(0.0, hazards, error), np.zeros(error.size)
+
+        def drawn(size: float) -> Floats:
+            reach = steepest * np.abs(sizes - size) + _ROUNDING
+            open_ = np.flatnonzero(~(np.abs(found - self.value) > reach))
+            found[open_] = self._drawn(size, hazards[open_], error[open_])
+            sizes[open_] = size
+            return found
+
+        return drawn
