@@ -49,6 +49,7 @@ def small_blocks(slab=6, few=0, block=7, group=3, columns=2):
     """Shrink all blocks, so that small samples pass through every path."""
     with ExitStack() as stack:
         for target, name, value in (
+            (_antolini, "_FEW_PAIRS", 0),
             (_antolini, "_SLAB", slab),
             (_antolini, "_FEW", few),
             (_antolini, "_BLOCK", block),
@@ -99,10 +100,10 @@ class TestCounts:
             "i"
         }
 
-    @given(samples(), interpolations)
-    def test_weights(self, sample, interpolation):
+    @given(samples(), interpolations, st.booleans())
+    def test_weights(self, sample, interpolation, small):
         times, survival, time, event, a, w = sample
-        with small_blocks():
+        with small_blocks() if small else ExitStack():
             counts = antolini_counts(
                 time,
                 event,
@@ -115,10 +116,10 @@ class TestCounts:
         values = curve_values(times, survival, time, interpolation)
         check(counts, oracle(time, event, values, a, w))
 
-    @given(samples(), interpolations, st.sampled_from([1e-9, 0.01, 0.3]))
-    def test_tolerance(self, sample, interpolation, tolerance):
+    @given(samples(), interpolations, st.sampled_from([1e-9, 0.01, 0.3]), st.booleans())
+    def test_tolerance(self, sample, interpolation, tolerance, small):
         times, survival, time, event, _, _ = sample
-        with small_blocks():
+        with small_blocks() if small else ExitStack():
             counts = antolini_counts(
                 time, event, times, survival, interpolation=interpolation, tolerance=tolerance
             )
@@ -185,9 +186,11 @@ class TestCounts:
             survival = survival[rng.integers(0, 4, n)]
         elif kind == "late":  # values that vanish, and no grid point before most events
             times, survival = np.array([20.0, 30.0]), np.exp(-rate * [60.0, 200.0])
-        counts = antolini_counts(time, event, times, survival)
         values = curve_values(times, survival, time, "linear")
-        check(counts, oracle(time, event, values, np.ones(n), np.ones(n)))
+        for pairs in (0, n * n):  # by slabs, and every pair by itself
+            with patch.object(_antolini, "_FEW_PAIRS", pairs):
+                counts = antolini_counts(time, event, times, survival)
+            check(counts, oracle(time, event, values, np.ones(n), np.ones(n)))
 
     def test_value_before_the_grid(self):
         time, event = np.array([1.0, 2.0]), np.array([True, False])

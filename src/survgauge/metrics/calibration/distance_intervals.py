@@ -147,6 +147,10 @@ class SmoothGap:
     spread: float
     #: Degrees of freedom of the covariance.
     freedom: float = float("inf")
+    #: Mean of the estimate for a perfect model.
+    expected_if_calibrated: float = float("nan")
+    #: Spread of the estimate, were the curve found the true one.
+    stderr: float = float("nan")
 
     @classmethod
     def of(
@@ -160,7 +164,11 @@ class SmoothGap:
         else:  # a fit of so few subjects that it ran away says nothing about its errors
             root = np.full_like(covariance, np.nan)
         basis = np.einsum("pk,kq->pq", change, root)
-        return cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
+        law = cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
+        hazards, error = law._draws()
+        expected = float(law._distance(0.0, hazards).mean())
+        stderr = float(np.std(law._drawn(1.0, hazards, error), ddof=1))
+        return replace(law, expected_if_calibrated=expected, stderr=stderr)
 
     def distance(self, size: float, errors: Floats | float = 0.0) -> float:
         """Mean distance of a curve with `size` times the gap, and with errors."""
@@ -188,16 +196,6 @@ class SmoothGap:
 
     def _drawn(self, size: float, hazards: Floats, error: Floats) -> Floats:
         return np.maximum(self._distance(size, hazards) + min(size, 1.0) * error, 0.0)
-
-    @property
-    def expected_if_calibrated(self) -> float:
-        """Mean of the estimate for a perfect model."""
-        return float(self._distance(0.0, self._draws()[0]).mean())
-
-    @property
-    def stderr(self) -> float:
-        """Spread of the estimate, were the curve found the true one."""
-        return float(np.std(self._drawn(1.0, *self._draws()), ddof=1))
 
     def limits(self, confidence: float) -> tuple[float, float]:
         """Confidence limits of the mean distance, within 0 and 1."""

@@ -27,6 +27,7 @@ _Found = tuple[Floats, Floats, Floats, Floats]
 
 _SLAB = 1024  # anchors that share one sort of the curves
 _FEW = 16  # with fewer anchors than this, evaluating costs less than sorting
+_FEW_PAIRS = 6_000_000  # of an anchor and a subject, that are all evaluated without any sort
 _BLOCK = 2048  # curves per evaluated block, which then fits the cache
 
 
@@ -186,11 +187,16 @@ def _count(laid: Laid, chosen: Ints, source: Source) -> None:
     """Count all pairs of the chosen anchors, slab by slab."""
     t, position = laid.t[chosen], laid.anchor[chosen]
     left, first = laid.left[chosen], laid.first[chosen]
+    whole = source.whole() if chosen.size * laid.w.size <= _FEW_PAIRS else None
+    if whole is not None:
+        anchors = Anchors(position, t, whole.own(position, t), left, first)
+        compare_all(laid, anchors, whole, laid.w.size)
+        return
     for begin, end in slab_bounds(t, source.segments(t)):
         part = slice(begin, end)
         curves, x = source.curves(int(position[begin]), t[part])
         slab = Anchors(position[part], x, curves.own(position[part], x), left[part], first[part])
-        compare_inside(laid, slab, curves)
+        compare_all(laid, slab, curves, int(slab.first[-1]))
         _through(laid, slab, curves)
 
 
@@ -206,9 +212,8 @@ def slab_bounds(t: Floats, segment: Ints, size: int = _SLAB) -> Iterator[tuple[i
         begin = end
 
 
-def compare_inside(laid: Laid, slab: Anchors, curves: Curves) -> None:
-    """Pairs whose partner's time lies in the slab too: all evaluated."""
-    stop = int(slab.first[-1])
+def compare_all(laid: Laid, slab: Anchors, curves: Curves, stop: int) -> None:
+    """Evaluate all pairs of the anchors with partners before position `stop`."""
     for begin in range(0, slab.x.size, curves.group):
         part = slab.take(slice(begin, begin + curves.group))
         if part.first[0] < stop:
@@ -288,7 +293,10 @@ def _rank_bent(laid: Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floa
 def evaluate_pairs(
     laid: Laid, part: Anchors, curves: Curves, rows: Ints, w: Floats, masked: bool = False
 ) -> _Found:
-    """Compare values; `masked`: rows before an anchor's first partner do not count for it."""
+    """Compare values.
+
+    `masked`: rows, ascending then, before an anchor's first partner do not count for it.
+    """
     lowest, highest = (part.value + sign * laid.tolerance for sign in (-1, 1))
     concordant, tied = np.zeros(part.x.size), np.zeros(part.x.size)
     partner_concordant, partner_tied = np.zeros(rows.size), np.zeros(rows.size)
@@ -297,10 +305,11 @@ def evaluate_pairs(
         value = curves.values(rows[chunk], part.x)
         above, level = value > highest[:, None], value >= lowest[:, None]
         level ^= above
-        if masked:
-            partner = rows[chunk] >= part.first[:, None]
-            above &= partner
-            level &= partner
+        if masked and rows[begin] < part.first[-1]:
+            some = slice(0, int(rows[chunk].searchsorted(part.first[-1])))
+            partner = rows[chunk][some] >= part.first[:, None]
+            above[:, some] &= partner
+            level[:, some] &= partner
         weights = above.astype(np.float64)
         concordant += weights @ w[chunk]
         partner_concordant[chunk] = part.left @ weights

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._tools.threads import in_order
-from ._antolini import Laid, compare_inside, evaluate_pairs, slab_bounds
+from ._antolini import Laid, compare_all, evaluate_pairs, slab_bounds
 from ._antolini_curves import Anchors, Curves, Frame, Source
 from ._inversions import Floats, Ints, cumulative
 
@@ -53,7 +53,7 @@ def _inside(laid: Laid, slab: Anchors, curves: Curves) -> float:
     if slab.first[0] == stop:  # all at one time
         return 0.0
     if slab.x.size <= _LEAF:
-        compare_inside(laid, slab, curves)
+        compare_all(laid, slab, curves, stop)
         return 0.0
     middle = slab.x.size // 2
     same = slab.first == slab.first[middle]  # equal times stay together

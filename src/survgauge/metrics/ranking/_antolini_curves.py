@@ -17,6 +17,7 @@ Evaluate = Callable[[Ints, Floats], Floats]
 
 _BLOCK = 2048  # curves per call of a function
 _COLUMNS = 8  # grid points fetched at once: one cache line of a row
+_MOST_VALUES = 4_000_000  # in a table of all curves
 _ROUNDING = 1e-14  # more than any error in a probability after a few operations
 
 
@@ -40,8 +41,8 @@ class Anchors(NamedTuple):
         )
 
 
-class Curves(Protocol):
-    """Curves of subjects at risk over one slab, as functions of the source's own argument x."""
+class Values(Protocol):
+    """Curves of subjects, as functions of the source's own argument x."""
 
     group: int  # anchors evaluated together
 
@@ -50,6 +51,10 @@ class Curves(Protocol):
 
     def values(self, position: Ints, x: Floats) -> Floats:
         """Values of the positions at all x, of shape (x, position)."""
+
+
+class Curves(Values, Protocol):
+    """Curves of subjects at risk over one slab."""
 
     def ends(self, position: Ints, slab: Anchors) -> Floats:
         """Values at the two ends of the slab, (2, position); equal only if constant between."""
@@ -78,6 +83,9 @@ class Source(Protocol):
 
     def curves(self, start: int, t: Floats) -> tuple[Curves, Floats]:
         """Curves of all positions from `start` on over the segment of `t`, and their x at `t`."""
+
+    def whole(self) -> Values | None:
+        """Curves of all positions as functions of time; None where that costs too much."""
 
 
 class Lines:
@@ -188,11 +196,53 @@ class Grid:
         x = (t - begin) / (self.times[k + 1] - begin)
         return Lines(start, level, self._fetch(k + 1, start) - level), x
 
+    def whole(self) -> WholeLines | None:
+        if self.survival.size > _MOST_VALUES:
+            return None
+        table = self.survival[self.order].T.astype(np.float64)
+        times = self.times
+        if times[0] > 0:
+            table = np.concatenate((np.full((1, self.order.size), self.before), table))
+            times = np.concatenate(([0.0], times))
+        return WholeLines(times, table, self.linear)
+
     def _fetch(self, column: int, start: int) -> Floats:
         if not 0 <= column - self.column < len(self.table):
             block = self.survival[self.order[start:], column : column + _COLUMNS]
             self.table, self.column, self.start = block.T.astype(np.float64), column, start
         return self.table[column - self.column, start - self.start :]
+
+
+class WholeLines:
+    """Curves on a shared grid over all of its times; values are those of `Lines`, to the bit."""
+
+    group = 64
+
+    def __init__(self, times: Floats, table: Floats, linear: bool) -> None:
+        self.times, self.table, self.linear = times, table, linear
+
+    def _places(self, t: Floats) -> tuple[Ints, Ints, Floats]:
+        """Grid points before and after, and how far each time is between them."""
+        before = self.times.searchsorted(t, "right") - 1
+        after = np.minimum(before + self.linear, self.times.size - 1)
+        begin = self.times[before]
+        return before, after, (t - begin) / np.where(after > before, self.times[after] - begin, 1.0)
+
+    def own(self, position: Ints, x: Floats) -> Floats:
+        before, after, share = self._places(x)
+        level = self.table[before, position]
+        return level + (self.table[after, position] - level) * share
+
+    def values(self, position: Ints, x: Floats) -> Floats:
+        # Positions are neighbours here: rows of the table are copied from the first to the last.
+        table = self.table[:, position[0] : position[-1] + 1]
+        before, after, share = self._places(x)
+        level = table[before]
+        value = table[after]
+        value -= level
+        value *= share[:, None]
+        value += level
+        return value
 
 
 class Function:
@@ -213,6 +263,9 @@ class Function:
 
     def curves(self, start: int, t: Floats) -> tuple[Curves, Floats]:
         return self, t
+
+    def whole(self) -> None:
+        return None
 
     def own(self, position: Ints, x: Floats) -> Floats:
         # From the same function as the partners' values, so that equal curves tie exactly.
