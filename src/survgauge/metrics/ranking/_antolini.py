@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tools.sorting import sorting_order
-from ._antolini_curves import Anchors, Curves, Evaluate, Function, Grid, Source
+from ._antolini_curves import Anchors, Curves, Evaluate, Function, Grid, Source, Values
 from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, run_bounds
 from ._pairs import PairCounts, Role
 
@@ -212,7 +212,7 @@ def slab_bounds(t: Floats, segment: Ints, size: int = _SLAB) -> Iterator[tuple[i
         begin = end
 
 
-def compare_all(laid: Laid, slab: Anchors, curves: Curves, stop: int) -> None:
+def compare_all(laid: Laid, slab: Anchors, curves: Values, stop: int) -> None:
     """Evaluate all pairs of the anchors with partners before position `stop`."""
     for begin in range(0, slab.x.size, curves.group):
         part = slab.take(slice(begin, begin + curves.group))
@@ -291,7 +291,7 @@ def _rank_bent(laid: Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floa
 
 
 def evaluate_pairs(
-    laid: Laid, part: Anchors, curves: Curves, rows: Ints, w: Floats, masked: bool = False
+    laid: Laid, part: Anchors, curves: Values, rows: Ints, w: Floats, masked: bool = False
 ) -> _Found:
     """Compare values.
 
