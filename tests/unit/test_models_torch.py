@@ -305,7 +305,9 @@ def test_the_best_weights_are_kept():
         return (net(rows["x"])[:, 0] - rows["y"]).square().mean()
 
     held = np.arange(40) < 20
-    settings = training.Settings(epochs=400, patience=30, batch_size=7, learning_rate=0.05)
+    settings = training.Training(
+        epochs=400, patience=30, batch_size=7, learning_rate=0.05, weight_decay=0.0
+    )
     history = training.train("toy", net, loss, data, held, settings, rng, lambda text: None)
     assert history.best_epoch == 1 + int(np.argmin(history.validation))
     assert len(history.training) == history.best_epoch + 30 < 400

@@ -9,20 +9,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-_HOMES = {
-    "Cell": "plan",
-    "CriticalDifference": "comparisons",
-    "Plan": "plan",
-    "Results": "results",
-    "Store": "store",
-    "read_published": "published",
-    "run": "runner",
-    "shipped_plans": "plan",
-    "side_by_side": "published",
-}
+from .comparisons import CriticalDifference
+from .plan import Cell, Plan, shipped_plans
+from .published import read_published, side_by_side
+from .results import Results
+from .runner import run
+from .store import Store
 
 __all__ = [
     "Cell",
@@ -35,11 +27,3 @@ __all__ = [
     "shipped_plans",
     "side_by_side",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'survgauge.experiment' has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value

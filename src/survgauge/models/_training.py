@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,13 +32,15 @@ Loss = Callable[[Batch, torch.Generator, bool], Tensor]
 
 # Rows at a time where nothing is learnt: validation and prediction.
 BLOCK_ROWS = 1024
+# Longer gradients are shortened to it.
+LONGEST_GRADIENT = 5.0
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(eq=False, repr=False, kw_only=True)
+class Training:
     """How to train.
 
-    Attributes
+    Parameters
     ----------
     epochs : int
         Most passes over the training rows.
@@ -48,27 +50,27 @@ class Settings:
         Rows a step.
     learning_rate, weight_decay : float
         Of the optimiser.
+
+    Attributes
+    ----------
     optimizer : {"adam", "rmsprop"}
         Adam with decoupled weight decay, or RMSprop.
-    clip : float
-        Longest gradient; longer ones are shortened to it.
     """
 
-    epochs: int
-    patience: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float = 0.0
-    optimizer: str = "adam"
-    clip: float = 5.0
+    optimizer: ClassVar[str] = "adam"
 
-    def checked(self) -> Settings:
+    epochs: int = 300
+    patience: int = 20
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+
+    def check_training(self) -> None:
         """Refuse settings with which nothing can be trained."""
         for name in ("epochs", "patience", "batch_size"):
             whole(name, getattr(self, name))
         positive("learning_rate", self.learning_rate)
         positive("weight_decay", self.weight_decay, zero=True)
-        return self
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def train(
     loss: Loss,
     data: Batch,
     held_out: Bools | None,
-    settings: Settings,
+    settings: Training,
     rng: np.random.Generator,
     report: Callable[[str], None],
 ) -> History:
@@ -307,14 +309,10 @@ def _weights(net: nn.Module) -> dict[str, Tensor]:
     return {key: values.detach().clone() for key, values in net.state_dict().items()}
 
 
-def _optimizer(net: nn.Module, settings: Settings) -> Any:
-    if settings.optimizer == "rmsprop":
-        return torch.optim.RMSprop(
-            net.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
-    return torch.optim.AdamW(
-        net.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-    )
+def _optimizer(net: nn.Module, settings: Training) -> Any:
+    kind = torch.optim.RMSprop if settings.optimizer == "rmsprop" else torch.optim.AdamW
+    decay = settings.weight_decay
+    return kind(net.parameters(), lr=settings.learning_rate, weight_decay=decay)
 
 
 def _epoch(
@@ -322,7 +320,7 @@ def _epoch(
     loss: Loss,
     data: Batch,
     optimizer: Any,
-    settings: Settings,
+    settings: Training,
     shuffle: torch.Generator,
     noise: torch.Generator,
 ) -> float:
@@ -335,7 +333,7 @@ def _epoch(
         optimizer.zero_grad(set_to_none=True)
         value = loss(_rows(data, rows.to(next(net.parameters()).device)), noise, True)
         torch.autograd.backward(value)
-        nn.utils.clip_grad_norm_(net.parameters(), settings.clip)
+        nn.utils.clip_grad_norm_(net.parameters(), LONGEST_GRADIENT)
         optimizer.step()
         total += float(value.detach()) * rows.numel()
         if not math.isfinite(total):

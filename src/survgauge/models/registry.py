@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
@@ -64,17 +65,10 @@ def available() -> list[dict[str, Any]]:
     >>> [row for row in available() if row["name"] == "km"][0]["individual"]
     False
     """
-    return [
-        {
-            "name": facts.name,
-            "title": facts.title,
-            "curves": facts.curves,
-            "individual": facts.individual,
-            "time": facts.time,
-            "continuous": facts.continuous,
-            "random": facts.random,
-            "extra": facts.extra,
-            "installed": all(installed(package) for package in facts.needs),
-        }
-        for facts in FACTS.values()
-    ]
+    rows = []
+    for facts in FACTS.values():
+        row = asdict(facts)
+        del row["home"]
+        row["installed"] = all(map(installed, row.pop("needs")))
+        rows.append(row)
+    return rows

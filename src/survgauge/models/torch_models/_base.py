@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from .._training import (
     BLOCK_ROWS,
     Batch,
     Scaling,
-    Settings,
+    Training,
     drop,
     generator,
     hold_out,
@@ -33,7 +33,7 @@ from ..base import SurvivalModel
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TorchModel(SurvivalModel):
+class TorchModel(Training, SurvivalModel):
     """Base of the networks; a subclass says what is learnt and by which loss.
 
     Features are standardised inside. A share `validation_fraction` of the rows, alike in events
@@ -51,13 +51,6 @@ class TorchModel(SurvivalModel):
         Losses by epoch.
     """
 
-    optimizer: ClassVar[str] = "adam"
-
-    epochs: int = 300
-    patience: int = 20
-    batch_size: int = 128
-    learning_rate: float = 1e-3
-    weight_decay: float = 1e-3
     validation_fraction: float = 0.2
     device: str = "cpu"
     random_state: int | None = 0
@@ -88,14 +81,7 @@ class TorchModel(SurvivalModel):
         return self.history_.best_epoch
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        settings = Settings(
-            self.epochs,
-            self.patience,
-            self.batch_size,
-            self.learning_rate,
-            self.weight_decay,
-            self.optimizer,
-        ).checked()
+        self.check_training()
         self._check()
         device = to_device(self.device)
         held_out = hold_out(y, self.validation_fraction, self._stream("validation"))
@@ -116,7 +102,7 @@ class TorchModel(SurvivalModel):
                 lambda batch, draw, learning: self._loss(net, batch, draw, learning),
                 {key: tensor(values, device) for key, values in columns.items()},
                 held_out,
-                settings,
+                self,
                 self._stream("training"),
                 self._report,
             )
