@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,16 @@ from .data.estimators import meaning_of_predict
 from .data.outcomes import Outcomes
 from .data.predictions import Prediction, RiskScores
 from .errors import InputError, UndefinedMetricError, one_of
+from .metrics.conventions import Convention
 from .metrics.past_curve import past_remark
-from .metrics.problem import Problem, check_options
+from .metrics.problem import Problem
 from .metrics.registry import REGISTRY
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Scorer:
     """Scikit-learn scorer of a registered metric: larger is better, losses are negated.
 
@@ -31,20 +33,10 @@ class Scorer:
     metric is undefined on a fold the score is NaN with a warning, so that a search goes on.
     """
 
-    def __init__(
-        self,
-        name: str,
-        y_train: Any = None,
-        settings: dict[str, Any] | None = None,
-        predicts: str | None = None,
-    ):
-        one_of("name", name, REGISTRY)
-        if predicts is not None:
-            one_of("predicts", predicts, ("time", "risk"))
-        self.name, self.y_train, self.settings = name, y_train, settings or {}
-        self.predicts = predicts
-        accepted = inspect.signature(Problem.of).parameters
-        check_options({k: v for k, v in self.settings.items() if k not in accepted})
+    name: str
+    y_train: Any = None
+    predicts: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"scorer({self.name!r})"
@@ -107,7 +99,21 @@ def _uses_reference(name: str) -> bool:
 
 
 def scorer(
-    name: str, *, y_train: Any = None, predicts: str | None = None, **settings: Any
+    name: str,
+    *,
+    y_train: Any = None,
+    predicts: str | None = None,
+    time: float | None = None,
+    tau: float | None = None,
+    convention: str | Convention | None = None,
+    censoring: Any = None,
+    on_unsupported: str = "truncate",
+    min_g: float = 0.05,
+    min_at_risk: float = 10,
+    weighted: bool = True,
+    area: str = "step",
+    tail: str = "linear",
+    normalize: str = "n",
 ) -> Scorer:
     """Make a scikit-learn scorer for a metric.
 
@@ -124,8 +130,10 @@ def scorer(
         name (`predict_curves`, `predict_survival_function`, `predict_time`, `predict_risk`): times,
         or risks, higher meaning sooner. It is known for scikit-survival, for XGBoost by its
         objective, and for scikit-learn's regressors; others are refused without it.
-    **settings
-        As in `evaluate`: time, tau, convention, ...
+    time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
+        What the metric is asked, as in `evaluate`.
+    weighted, area, tail, normalize
+        Settings of the time errors, as in `evaluate`.
 
     Examples
     --------
@@ -138,7 +146,15 @@ def scorer(
     >>> scorer("mae_hinge")(Constant(), np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1]))
     -1.6666666666666667
     """
-    return Scorer(name, y_train, settings, predicts)
+    one_of("name", name, REGISTRY)
+    if predicts is not None:
+        one_of("predicts", predicts, ("time", "risk"))
+    settings = {
+        "time": time, "tau": tau, "convention": convention, "censoring": censoring,
+        "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
+        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
+    }  # fmt: skip
+    return Scorer(name, y_train, predicts, settings)
 
 
 def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:

@@ -107,7 +107,7 @@ def test_names_that_collide_and_ragged_predictions_are_refused():
 
 
 def test_unknown_settings_of_a_scorer_are_refused_when_it_is_made():
-    with pytest.raises(sg.InputError, match="unknown setting 'foo'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         sg.scorer("mae_po", foo=1)
 
 
