@@ -13,7 +13,7 @@ import pytest
 from survgauge import InputError
 from survgauge._tools.terminal import visible
 from survgauge.cli.main import main
-from survgauge.data import files
+from survgauge.data import files, tables
 
 N = 40
 
@@ -171,7 +171,7 @@ def test_a_flipped_bit_in_our_own_parquet_is_found(folder, capsys):
     words = ["censor", "--data", "d.parquet", "--type", "uniform", "--out", "new.parquet"]
     assert main(words) == 0
     content = Path("new.parquet").read_bytes()
-    right = {name: files.Table("new.parquet").numbers(name).tolist() for name in ("x", "time")}
+    right = {name: tables.Table("new.parquet").numbers(name).tolist() for name in ("x", "time")}
     group = pq.read_metadata("new.parquet").row_group(0)
     end = 4 + sum(group.column(k).total_compressed_size for k in range(group.num_columns))
     found = 0
@@ -180,7 +180,7 @@ def test_a_flipped_bit_in_our_own_parquet_is_found(folder, capsys):
         damaged[place] ^= 1 << place % 8
         Path("new.parquet").write_bytes(damaged)
         try:
-            table = files.Table("new.parquet")
+            table = tables.Table("new.parquet")
         except InputError as error:
             found += "new.parquet: cannot be read as Parquet" in str(error)
         else:  # a bit that no number depends on, such as one of the statistics
@@ -198,7 +198,7 @@ def test_names_are_not_searched_one_by_one(monkeypatch):
         index = __contains__ = count
 
     names = Names(str(k) for k in range(50))
-    monkeypatch.setattr(files, "_read_csv", lambda path: (names, [("0.5",)] * 50))
+    monkeypatch.setattr(tables, "_csv_columns", lambda path: (names, [("0.5",)] * 50))
     found = files.read_predictions(__file__)
     assert found.survival.shape == (1, 50)
 

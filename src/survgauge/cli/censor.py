@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.extras import need
 from .._tools.writing import check_outputs, write_atomically
-from ..data.files import PARQUET, read_outcomes
-from ..errors import InputError, MissingExtraError
+from ..data.files import read_outcomes
+from ..data.tables import PARQUET, read_frame
+from ..errors import InputError
 
 _ADDED = ("time", "event", "true_time")
 
@@ -93,16 +95,10 @@ def _is_parquet(path: str) -> bool:
 def _check_formats(args: argparse.Namespace) -> None:
     """Refuse, before anything is written, a format that cannot be written."""
     if _is_parquet(args.out):
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("writing Parquet", "parquet") from error
+        need("pyarrow", "writing Parquet", "parquet")
     if args.plot:
-        try:
-            from matplotlib.backend_bases import FigureCanvasBase
-        except ImportError as error:
-            raise MissingExtraError("survgauge censor --plot", "plot") from error
-        known = FigureCanvasBase.get_supported_filetypes()
+        bases = need("matplotlib.backend_bases", "survgauge censor --plot", "plot")
+        known = bases.FigureCanvasBase.get_supported_filetypes()
         ending = Path(args.plot).suffix.lower().lstrip(".")
         if ending not in known:
             raise InputError(
@@ -113,24 +109,16 @@ def _check_formats(args: argparse.Namespace) -> None:
 
 def _read(path: str) -> tuple[Any, Any]:
     """Read a file twice over: typed for the models, and as text so that CSV stays as it was."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("survgauge censor", "pandas") from error
-    try:
-        if _is_parquet(path):
-            typed = pd.read_parquet(path)
-            named = [name for name in typed.index.names if name is not None]
-            if named:  # columns that pandas kept as its index
-                typed = typed.reset_index(named)
-            return typed, typed
-        options = {"encoding": "utf-8-sig", "skipinitialspace": True}
-        text = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
-        typed = pd.read_csv(path, **options)
-    except ImportError as error:
-        raise MissingExtraError("reading Parquet", "parquet") from error
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    need("pandas", "survgauge censor", "pandas")
+    if _is_parquet(path):
+        typed = read_frame(path)
+        named = [name for name in typed.index.names if name is not None]
+        if named:  # columns that pandas kept as its index
+            typed = typed.reset_index(named)
+        return typed, typed
+    options = {"kind": ".csv", "encoding": "utf-8-sig", "skipinitialspace": True}
+    typed = read_frame(path, **options)
+    text = read_frame(path, dtype=str, keep_default_na=False, **options)
     for frame in (text, typed):
         frame.columns = [str(name).strip() for name in frame.columns]
     return typed, text

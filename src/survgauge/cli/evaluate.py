@@ -11,14 +11,13 @@ from typing import Any
 
 from .._tools.writing import check_outputs, write_atomically
 from ..data.files import (
-    PARQUET,
-    Table,
     interpolations,
     is_column,
     read_features,
     read_outcomes,
     read_predictions,
 )
+from ..data.tables import PARQUET, Table, parquet_files
 from ..errors import InputError
 
 
@@ -223,8 +222,6 @@ def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
         yield name
         with suppress(OSError, ValueError):  # reading says what is wrong with it
             if not Path(name).is_file():
-                from ..sources.parquet import parquet_files
-
                 yield from parquet_files(name)
 
 
@@ -233,8 +230,6 @@ def _groups(path: str, column: str) -> Any:
 
 
 def _numbers(args: argparse.Namespace) -> Any:
-    from ..data.files import Table
-
     return Table(args.test).numbers(args.sample_weight)
 
 

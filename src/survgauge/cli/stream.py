@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .._tools import dask_client as _dask
-from ..data.files import PARQUET, Table, interpolations, is_column, read_outcomes
+from ..data.files import interpolations, is_column, read_outcomes
 from ..data.outcomes import Outcomes
+from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream

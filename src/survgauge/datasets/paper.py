@@ -12,11 +12,12 @@ import numpy as np
 
 from .._tools.extras import need
 from ..data.outcomes import Outcomes
+from ..data.tables import read_frame
 from ..errors import InputError
 from .record import Counts, Dataset, Dropped
 from .remote import FileSource, PackageMember, Upstream
 from .storage import is_archive, read_member
-from .tables import columns_needed, ordered, read_table, tidy, zero_times
+from .tables import columns_needed, ordered, tidy, zero_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,11 +90,11 @@ class PaperSet:
 def _content(path: Path, names: tuple[str, ...], **options: Any) -> pd.DataFrame:
     """Read the table of a path, out of an archive if it is one."""
     if not is_archive(path):
-        return read_table(path, **options)
+        return read_frame(path, **options)
     wanted = [name for name in names if not is_archive(Path(name))]
     content = read_member(path, wanted)
     # The member's own ending says how to read it; the first known name has the right one.
-    return read_table(wanted[0], io.BytesIO(content), **options)
+    return read_frame(wanted[0], io.BytesIO(content), **options)
 
 
 def build_gbm(path: Path) -> Dataset:
@@ -122,10 +123,10 @@ def _picked_clinical(path: Path) -> pd.DataFrame:
     """TCGA's picked clinical file: features in rows, patients in columns."""
     text = {"header": None, "dtype": str, "index_col": 0}
     if path.name.endswith(".txt"):
-        table = read_table(path, **text)
+        table = read_frame(path, **text)
     else:
         content = read_member(path, ["GBM.clin.merged.picked.txt"])
-        table = read_table("picked.txt", io.BytesIO(content), **text)
+        table = read_frame("picked.txt", io.BytesIO(content), **text)
     pd = need("pandas", "reading tables", "pandas")
     frame = table.T.reset_index(drop=True)
     needed = ["vital_status", "days_to_death", "days_to_last_followup", *GBM_FEATURES]

@@ -1,4 +1,4 @@
-"""Read CSV, Parquet and Feather tables into frames with sensible types."""
+"""Frames with sensible types, and data sets from files of your own."""
 
 from __future__ import annotations
 
@@ -9,51 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tools.extras import need
 from ..data.outcomes import Outcomes
+from ..data.tables import read_frame
 from ..errors import InputError
 from .encoding import kinds_of, levels_of
 from .record import Dataset, Dropped
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_PICKLES = {".pkl", ".pickle", ".p", ".joblib"}
-_READABLE = "CSV (.csv, .csv.gz, .tsv, .txt), Parquet (.parquet) or Feather (.feather)"
-
-
-def read_table(path: str | Path, content: Any = None, **options: Any) -> pd.DataFrame:
-    """Read a table by the ending of its name; `content` is a binary stream if it is not a file."""
-    pd = need("pandas", "reading tables", "pandas")
-    path = Path(path)
-    source = path if content is None else content
-    endings = [ending.lower() for ending in path.suffixes]
-    last = endings[-1] if endings else ""
-    kind = endings[-2] if last == ".gz" and len(endings) > 1 else last
-    if last in _PICKLES:
-        raise InputError(f"{path.name}: pickles are not read, they can run code; use {_READABLE}")
-    try:
-        if kind in (".csv", ".tsv", ".txt"):
-            separator = "," if kind == ".csv" else "\t"
-            compression = "gzip" if last == ".gz" else None
-            frame = pd.read_csv(source, sep=separator, compression=compression, **options)
-        elif kind in (".parquet", ".pq"):
-            pq = need("pyarrow.parquet", "reading Parquet", "parquet")
-            # Pages that carry a checksum are compared with it: a flipped bit is another number.
-            frame = pq.read_table(source, page_checksum_verification=True).to_pandas()
-        elif kind == ".feather":
-            frame = (
-                need("pyarrow.feather", "reading Feather", "parquet").read_table(source).to_pandas()
-            )
-        else:
-            raise InputError(f"{path.name}: the ending must be one of {_READABLE}")
-    except FileNotFoundError as error:
-        raise InputError(f"no such file: {path}") from error
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path.name} cannot be read as {kind[1:]}: {error}") from error
-    return frame
 
 
 def widened(column: pd.Series) -> pd.Series:
@@ -156,7 +119,7 @@ def from_file(
     >>> folder.cleanup()
     """
     path = Path(path)
-    frame = read_table(path)
+    frame = read_frame(path)
     left_out = [drop] if isinstance(drop, str) else list(drop)
     columns_needed(frame, [time, event, *left_out], path.name)
     X = tidy(frame.drop(columns=[time, event, *left_out]))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingExtraError, did_you_mean
+from .._tools.extras import need
+from ..data.tables import naming, open_parquet, parquet_files
+from ..errors import InputError, did_you_mean
 from .batches import Batch
 from .layout import Layout
 
-_SUFFIXES = (".parquet", ".pq", ".parq")
 #: Rows decoded at once.
 BATCH_ROWS = 65_536
 #: Bytes of a column that are read at once.
@@ -24,97 +23,18 @@ _BUFFER = 1 << 16
 SEPARATOR = "/"
 
 
-def parquet_files(where: Any) -> list[Path]:
-    """Files of a path, a folder (by name, hidden ones left out), a glob, or a list of these.
-
-    Numbers in names count as numbers: part2 comes before part10. The same file twice is refused.
-    """
-    found = _listed(where)
-    known: dict[Path, Path] = {}
-    for path in found:
-        other = known.setdefault(path.resolve(), path)
-        if other is not path:
-            raise InputError(f"{path}: the same file as {other}; its rows would count twice")
-    return found
-
-
-def _listed(where: Any) -> list[Path]:
-    if isinstance(where, list | tuple):
-        return [path for item in where for path in _listed(item)]
-    path = Path(where)
-    if path.is_dir():
-        found = sorted((p for p in path.rglob("*") if _is_part(p, path)), key=_natural)
-        if not found:
-            raise InputError(f"{path}: this folder has no Parquet files (*.parquet, *.pq)")
-        return found
-    if path.is_file():
-        return [path]
-    if any(mark in str(where) for mark in "*?["):
-        matched = Path(path.anchor or ".").glob(str(path.relative_to(path.anchor)))
-        found = sorted(matched, key=_natural)
-        if found:
-            return found
-    raise InputError(f"{path}: no such file or folder")
-
-
-def _is_part(path: Path, folder: Path) -> bool:
-    """Whether a path below a folder is one of its files; hidden ones and their folders are not."""
-    if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
-        return False
-    if path.is_symlink() and path.is_dir():
-        raise InputError(f"{path}: a link to a folder is not followed; name that folder itself")
-    return path.suffix.lower() in _SUFFIXES and path.is_file()
-
-
-def _natural(path: Path) -> list[tuple[int, int, str]]:
-    """Sort by this: runs of digits as numbers, the rest as text.
-
-    >>> sorted(["p10", "p9", "p1"], key=lambda name: _natural(Path(name)))
-    ['p1', 'p9', 'p10']
-    """
-    parts = re.findall(r"\d+|\D+", str(path))
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Turn what Arrow raises into an error that names the file."""
-    pa = _arrow()
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        text = " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read as Parquet ({text})") from error
-
-
-def _arrow() -> Any:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("reading Parquet", "parquet") from error
-    return pa
-
-
 def _open(path: Path) -> Any:
-    pa = _arrow()
     with naming(path):
         found = path.stat()
         known = _metadata(path, found.st_mtime_ns, found.st_size)
         # Buffered: otherwise all of a row group's bytes are read before its first rows.
-        options = {"metadata": known, "buffer_size": _BUFFER, "pre_buffer": False}
-        try:
-            return pa.parquet.ParquetFile(path, page_checksum_verification=True, **options)
-        except TypeError:  # an older version, which does not look at checksums
-            return pa.parquet.ParquetFile(path, **options)
+        return open_parquet(path, metadata=known, buffer_size=_BUFFER, pre_buffer=False)
 
 
 @lru_cache(maxsize=256)
 def _metadata(path: Path, changed: int, size: int) -> Any:
     """Footer of a file, read once: each row group is a piece of work that opens the file anew."""
-    return _arrow().parquet.read_metadata(path)
+    return need("pyarrow.parquet", "reading Parquet", "parquet").read_metadata(path)
 
 
 @dataclass(frozen=True)
@@ -194,7 +114,7 @@ class Rows:
 
     def schema_batch(self) -> tuple[Path, Any]:
         """Return all columns without rows: reading some of every column may take much memory."""
-        pa = _arrow()
+        pa = need("pyarrow", "reading Parquet", "parquet")
         path = self.groups[0].path if self.groups else self.paths[0]
         with _open(path) as file, naming(path):
             schema = file.schema_arrow
@@ -273,7 +193,7 @@ def _joined(tables: dict[str, Any]) -> Any:
     """Put the columns of several batches side by side, others' under `model/column`."""
     if len(tables) == 1:
         return tables[""]
-    pa = _arrow()
+    pa = need("pyarrow", "reading Parquet", "parquet")
     fields, arrays = [], []
     for name, batch in tables.items():
         for k, field in enumerate(batch.schema):

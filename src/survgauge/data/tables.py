@@ -1,0 +1,270 @@
+"""Tables in files: every CSV, Parquet and Feather file of the package is opened here."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from .._tools.extras import need
+from ..errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARQUET = (".parquet", ".pq", ".parq")
+_PICKLES = (".pkl", ".pickle", ".p", ".joblib")
+_READABLE = "CSV (.csv, .csv.gz, .tsv, .txt), Parquet (.parquet) or Feather (.feather)"
+_TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
+
+
+# -- Parquet ---------------------------------------------------------------------------------------
+
+
+def parquet_files(where: Any) -> list[Path]:
+    """Files of a path, a folder (by name, hidden ones left out), a glob, or a list of these.
+
+    Numbers in names count as numbers: part2 comes before part10. The same file twice is refused.
+    """
+    found = _listed(where)
+    known: dict[Path, Path] = {}
+    for path in found:
+        other = known.setdefault(path.resolve(), path)
+        if other is not path:
+            raise InputError(f"{path}: the same file as {other}; its rows would count twice")
+    return found
+
+
+def _listed(where: Any) -> list[Path]:
+    if isinstance(where, list | tuple):
+        return [path for item in where for path in _listed(item)]
+    path = Path(where)
+    if path.is_dir():
+        found = sorted((p for p in path.rglob("*") if _is_part(p, path)), key=_natural)
+        if not found:
+            raise InputError(f"{path}: this folder has no Parquet files (*.parquet, *.pq)")
+        return found
+    if path.is_file():
+        return [path]
+    if any(mark in str(where) for mark in "*?["):
+        matched = Path(path.anchor or ".").glob(str(path.relative_to(path.anchor)))
+        found = sorted(matched, key=_natural)
+        if found:
+            return found
+    raise InputError(f"{path}: no such file or folder")
+
+
+def _is_part(path: Path, folder: Path) -> bool:
+    """Whether a path below a folder is one of its files; hidden ones and their folders are not."""
+    if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+        return False
+    if path.is_symlink() and path.is_dir():
+        raise InputError(f"{path}: a link to a folder is not followed; name that folder itself")
+    return path.suffix.lower() in PARQUET and path.is_file()
+
+
+def _natural(path: Path) -> list[tuple[int, int, str]]:
+    """Sort by this: runs of digits as numbers, the rest as text.
+
+    >>> sorted(["p10", "p9", "p1"], key=lambda name: _natural(Path(name)))
+    ['p1', 'p9', 'p10']
+    """
+    parts = re.findall(r"\d+|\D+", str(path))
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+
+
+def open_parquet(source: Any, **options: Any) -> Any:
+    """Return an open Parquet file; pages that carry a checksum are compared with it when read."""
+    pq = need("pyarrow.parquet", "reading Parquet", "parquet")
+    return pq.ParquetFile(source, page_checksum_verification=True, **options)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn what Arrow raises into an error of one line that names the file."""
+    pa = need("pyarrow", "reading Parquet", "parquet")
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        text = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read as Parquet ({text})") from error
+
+
+# -- frames ----------------------------------------------------------------------------------------
+
+
+def read_frame(
+    path: str | Path, content: Any = None, *, kind: str = "", **options: Any
+) -> pd.DataFrame:
+    """Return a table as a frame of pandas, read by the ending of its name.
+
+    Parameters
+    ----------
+    path : path
+        CSV (.csv, .csv.gz, .tsv, .txt), Parquet or Feather.
+    content : binary stream, optional
+        The bytes, if they are not in a file of that name.
+    kind : str, optional
+        Ending that says the format, such as ".csv", whatever the name ends in.
+    **options
+        Of `pandas.read_csv`.
+    """
+    pd = need("pandas", "reading tables", "pandas")
+    path = Path(path)
+    source = path if content is None else content
+    endings = [ending.lower() for ending in path.suffixes]
+    last = endings[-1] if endings else ""
+    kind = kind or (endings[-2] if last == ".gz" and len(endings) > 1 else last)
+    if last in _PICKLES:
+        raise InputError(f"{path.name}: pickles are not read, they can run code; use {_READABLE}")
+    try:
+        if kind in (".csv", ".tsv", ".txt"):
+            compression = "gzip" if last == ".gz" else None
+            usual = {"sep": "," if kind == ".csv" else "\t", "compression": compression}
+            frame: pd.DataFrame = pd.read_csv(source, **{**usual, **options})
+        elif kind in PARQUET:
+            with open_parquet(source) as file:
+                frame = file.read().to_pandas()
+        elif kind == ".feather":
+            feather = need("pyarrow.feather", "reading Feather", "parquet")
+            frame = feather.read_table(source).to_pandas()
+        else:
+            raise InputError(f"{path.name}: the ending must be one of {_READABLE}")
+    except FileNotFoundError as error:
+        raise InputError(f"no such file: {path}") from error
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path.name} cannot be read as {kind[1:]}: {error}") from error
+    return frame
+
+
+# -- columns, with the base install ----------------------------------------------------------------
+
+
+class Table:
+    """Columns of a file, as text (CSV) or typed (Parquet)."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            raise InputError(f"{self.path}: is a folder, not a file")
+        if not self.path.exists():
+            raise InputError(f"{self.path}: no such file")
+        read = _parquet_columns if self.path.suffix.lower() in PARQUET else _csv_columns
+        self.names, self._columns = read(self.path)
+        repeated = sorted(name for name, count in Counter(self.names).items() if count > 1)
+        if repeated:
+            raise InputError(f"{self.path}: columns appear twice: {', '.join(repeated[:5])}")
+        self._places = {name: k for k, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self._columns[0]) if self._columns else 0
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column as numbers; a gap or text is refused with its line."""
+        column = self._columns[self._index(name)]
+        if getattr(column, "dtype", None) is not None and column.dtype.kind in "mM":
+            raise InputError(
+                f"{self.path}: column {name!r} must be numbers; it holds dates or durations "
+                f"({column.dtype}): choose a unit"
+            )
+        try:
+            values = np.asarray(column, dtype=np.float64)
+            words = getattr(column, "dtype", np.dtype(object)).kind == "O"
+            if words and any(isinstance(text, str) and "_" in text for text in column):
+                raise ValueError  # Python reads 1_0 as ten
+        except (TypeError, ValueError):
+            line = next(i for i, text in enumerate(column) if not is_number(text))
+            raise InputError(
+                f"{self.path}: column {name!r} must be numbers; row {line + 1} has {column[line]!r}"
+            ) from None
+        if np.isnan(values).any():
+            line = int(np.argmax(np.isnan(values)))
+            raise InputError(f"{self.path}: column {name!r} has no number in row {line + 1}")
+        return values
+
+    def flags(self, name: str) -> Any:
+        """Return a column as booleans: 0/1, true/false."""
+        column = self._columns[self._index(name)]
+        if len(column) == 0 or is_number(column[0]):
+            return self.numbers(name)
+        words = [str(word).strip().lower() for word in column]
+        for line, word in enumerate(words):
+            if word not in _TRUE and word not in _FALSE:
+                raise InputError(
+                    f"{self.path}: column {name!r} must be all 0/1 or all true/false; "
+                    f"row {line + 1} has {column[line]!r}"
+                )
+        return np.array([word in _TRUE for word in words])
+
+    def labels(self, name: str) -> Any:
+        """Return a column as labels; a gap is refused with its line."""
+        words = list(self._columns[self._index(name)])
+        for line, word in enumerate(words):
+            if word is None or word != word or word == "":
+                raise InputError(f"{self.path}: column {name!r} has no label in row {line + 1}")
+        return np.asarray([str(word) for word in words])
+
+    def _index(self, name: str) -> int:
+        if name not in self._places:
+            shown = ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "")
+            hint = {
+                "time": "; name it with --time-column",
+                "event": "; name it with --event-column",
+            }.get(name, "")
+            close = did_you_mean(name, self.names)
+            raise InputError(f"{self.path}: no column {name!r}{close}; columns are {shown}{hint}")
+        return self._places[name]
+
+
+def is_number(text: Any) -> bool:
+    """Whether a cell of a table is a finite number.
+
+    >>> is_number("1e3"), is_number("1_0"), is_number("nan")
+    (True, False, False)
+    """
+    if isinstance(text, str) and "_" in text:  # Python reads 1_0 as ten
+        return False
+    try:
+        return bool(np.isfinite(float(text)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _csv_columns(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream)
+            names = [name.strip() for name in next(reader, [])]
+            rows = [row for row in reader if row]
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: cannot be read as CSV: not UTF-8 text (byte {error.start}); "
+            "unpack a compressed file first"
+        ) from error
+    except (csv.Error, OSError) as error:
+        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    if not names:
+        raise InputError(f"{path}: empty file; expected a header line and a row per subject")
+    for line, row in enumerate(rows):
+        if len(row) != len(names):
+            raise InputError(
+                f"{path}: row {line + 1} has {len(row)} fields, the header has {len(names)}"
+            )
+    return names, list(zip(*rows, strict=True)) or [() for _ in names]
+
+
+def _parquet_columns(path: Path) -> tuple[list[str], list[Any]]:
+    with naming(path), open_parquet(path) as file:
+        table = file.read()
+    return list(table.column_names), [c.to_numpy(zero_copy_only=False) for c in table.columns]
