@@ -116,7 +116,7 @@ def _read(path: str) -> tuple[Any, Any]:
         if named:  # columns that pandas kept as its index
             typed = typed.reset_index(named)
         return typed, typed
-    options = {"kind": ".csv", "encoding": "utf-8-sig", "skipinitialspace": True}
+    options: dict[str, Any] = {"kind": ".csv", "encoding": "utf-8-sig", "skipinitialspace": True}
     typed = read_frame(path, **options)
     text = read_frame(path, dtype=str, keep_default_na=False, **options)
     for frame in (text, typed):

@@ -130,7 +130,7 @@ def read_frame(
         if kind in (".csv", ".tsv", ".txt"):
             compression = "gzip" if last == ".gz" else None
             usual = {"sep": "," if kind == ".csv" else "\t", "compression": compression}
-            frame: pd.DataFrame = pd.read_csv(source, **{**usual, **options})
+            frame: Any = pd.read_csv(source, **{**usual, **options})
         elif kind in PARQUET:
             with open_parquet(source) as file:
                 frame = file.read().to_pandas()
@@ -161,6 +161,8 @@ class Table:
         if not self.path.exists():
             raise InputError(f"{self.path}: no such file")
         read = _parquet_columns if self.path.suffix.lower() in PARQUET else _csv_columns
+        self.names: list[str]
+        self._columns: list[Any]
         self.names, self._columns = read(self.path)
         repeated = sorted(name for name, count in Counter(self.names).items() if count > 1)
         if repeated:

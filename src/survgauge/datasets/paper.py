@@ -121,7 +121,7 @@ def build_gbm(path: Path) -> Dataset:
 
 def _picked_clinical(path: Path) -> pd.DataFrame:
     """TCGA's picked clinical file: features in rows, patients in columns."""
-    text = {"header": None, "dtype": str, "index_col": 0}
+    text: dict[str, Any] = {"header": None, "dtype": str, "index_col": 0}
     if path.name.endswith(".txt"):
         table = read_frame(path, **text)
     else:
