@@ -51,6 +51,18 @@ def add_commands(commands: Any) -> None:
         metavar="NAME=FILE",
         help="repeat for each model (a stream: NAME=COLUMN or folder)",
     )
+    _add_settings(command)
+    command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
+    command.add_argument("--title", help="heading of the report")
+    command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
+    _add_stream_arguments(command)
+    command.set_defaults(run=run)
+    listing = commands.add_parser("metrics", help="list the metrics")
+    listing.set_defaults(run=list_metrics)
+
+
+def _add_settings(command: Any) -> None:
+    """Register what is asked of the predictions, and how the files are read."""
     command.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
     command.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
     command.add_argument("--no-intervals", action="store_true", help="values only")
@@ -93,19 +105,17 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--event-column", default="event", help="of the outcome files")
     command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
     command.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
-    command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
-    command.add_argument("--title", help="heading of the report")
-    command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
-    _add_stream_arguments(command)
-    command.set_defaults(run=run)
-    listing = commands.add_parser("metrics", help="list the metrics")
-    listing.set_defaults(run=list_metrics)
 
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write JSON."""
     check_outputs({"--html": args.html, "--json": args.json}, _inputs(args))
-    result = _evaluate_stream(args) if _wants_stream(args) else _evaluate_files(args)
+    if _wants_stream(args):
+        from .stream import run_stream
+
+        result = run_stream(args, _settings(args))
+    else:
+        result = _evaluate_files(args)
     if args.html:
         options = {} if args.title is None else {"title": args.title}
         result.to_html(args.html, **options)
@@ -160,10 +170,22 @@ def _target(item: str) -> str:
     return item.partition("=")[2]
 
 
-def _evaluate_stream(args: argparse.Namespace) -> Any:
-    from .stream import run_stream
-
-    return run_stream(args)
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Read what `evaluate` and its streams take alike."""
+    return {
+        "metrics": None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
+        "confidence": None if args.no_intervals else args.confidence,
+        "random_state": args.seed,
+        "unit": args.unit,
+        "time": args.time,
+        "tau": args.tau,
+        "convention": args.convention,
+        "censoring": args.censoring,
+        "weighted": not args.unweighted,
+        "area": args.area,
+        "tail": args.tail,
+        "normalize": args.normalize,
+    }
 
 
 def _evaluate_files(args: argparse.Namespace) -> Any:
@@ -186,26 +208,16 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
         if name in predictions:
             raise InputError(f"--pred: the name {name!r} is given twice")
         predictions[name] = read_predictions(path, interpolation=rules[name], tail=args.tail)
+    weights = args.sample_weight
     return evaluate(
         predictions,
         test,
         y_train=train,
-        metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
-        confidence=None if args.no_intervals else args.confidence,
-        random_state=args.seed,
-        unit=args.unit,
         X_test=None if args.features is None else read_features(args.features),
-        by=None if args.by is None else _groups(args.test, args.by),
-        sample_weight=None if args.sample_weight is None else _numbers(args),
-        cluster=None if args.cluster is None else _groups(args.test, args.cluster),
-        time=args.time,
-        tau=args.tau,
-        convention=args.convention,
-        censoring=args.censoring,
-        weighted=not args.unweighted,
-        area=args.area,
-        tail=args.tail,
-        normalize=args.normalize,
+        by=None if args.by is None else Table(args.test).labels(args.by),
+        sample_weight=None if weights is None else Table(args.test).numbers(weights),
+        cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
+        **_settings(args),
     )
 
 
@@ -223,14 +235,6 @@ def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
         with suppress(OSError, ValueError):  # reading says what is wrong with it
             if not Path(name).is_file():
                 yield from parquet_files(name)
-
-
-def _groups(path: str, column: str) -> Any:
-    return Table(path).labels(column)
-
-
-def _numbers(args: argparse.Namespace) -> Any:
-    return Table(args.test).numbers(args.sample_weight)
 
 
 def list_metrics(args: argparse.Namespace) -> int:

@@ -24,8 +24,8 @@ from ..sources.parquet import SEPARATOR, Rows
 _RISK = "risk:"
 
 
-def run_stream(args: argparse.Namespace) -> Evaluation:
-    """Evaluate as a stream."""
+def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation:
+    """Evaluate as a stream, with the settings that all evaluations take."""
     if args.train is None:
         raise InputError(
             "--train must be given where --test is a folder or --pred names a column of it: a "
@@ -39,28 +39,16 @@ def run_stream(args: argparse.Namespace) -> Evaluation:
                 "without folders, --engine, --batch-rows, --workers, --grid and --weight-column"
             )
     predictions, apart = _predictions(args)
-    names = None if args.metrics is None else [m.strip() for m in args.metrics.split(",")]
     options: dict[str, Any] = {
         "y_train": _reference(args),
         "predictions": predictions,
         "apart": apart,
-        "metrics": names,
-        "confidence": None if args.no_intervals else args.confidence,
-        "random_state": args.seed,
-        "unit": args.unit,
         "time_column": args.time_column,
         "event_column": args.event_column,
         "weight_column": args.weight_column,
         # As text, like the labels of files that are read whole.
         "by": None if args.by is None else LabelColumn(args.by, text=True),
-        "time": args.time,
-        "tau": args.tau,
-        "convention": args.convention,
-        "censoring": args.censoring,
-        "weighted": not args.unweighted,
-        "area": args.area,
-        "tail": args.tail,
-        "normalize": args.normalize,
+        **settings,
     }
     if args.engine == "dask":
         return _on_cluster(args, options)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._tools.extras import need
 from .._tools.text_tables import number
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError
 from . import meta
 from .comparisons import CriticalDifference
 from .panels import Panel
@@ -34,11 +35,9 @@ MOST_COLUMNS = 12
 
 def _figure(width: float, height: float) -> Any:
     # Not through pyplot: nothing is left open, and no window system is needed.
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("plot()", "plot") from error
-    return Figure(figsize=(width, height), layout="constrained")
+    return need("matplotlib.figure", "plot()", "plot").Figure(
+        figsize=(width, height), layout="constrained"
+    )
 
 
 def _chosen(results: Results, truth: str | None, metrics: Iterable[str] | None) -> Results:

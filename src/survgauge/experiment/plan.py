@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from .._tools.extras import need
 from .._tools.random import check_seed, stream
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError
 from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
 
 #: Goes up when the harness itself comes to different numbers, so that old cells are not reused.
@@ -334,10 +334,8 @@ def _check(plan: Plan) -> None:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    except ImportError as error:
-        raise MissingExtraError("reading plans", "experiment") from error
+    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    toml = need(name, "reading plans", "experiment")
     try:
         with path.open("rb") as file:
             table: dict[str, Any] = toml.load(file)
