@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._tools.arrays import Ints
+from ._tools.arrays import Ints, whole_number
 from ._tools.random import check_seed, stream
 from .data.curves import SurvivalCurves
 from .data.estimators import meaning_of_predict
@@ -232,9 +232,8 @@ class SurvivalKFold:
     """
 
     def __init__(self, n_splits: int = 5, random_state: int | None = 0) -> None:
-        if not isinstance(n_splits, int | np.integer) or n_splits < 2:
-            raise InputError(f"n_splits must be a whole number of at least 2; got {n_splits!r}")
-        self.n_splits, self.random_state = int(n_splits), random_state
+        self.n_splits = whole_number(n_splits, "n_splits", 2)
+        self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""

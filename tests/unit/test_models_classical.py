@@ -228,7 +228,7 @@ def test_gbm_c_does_not_mind_where_columns_are_centred():
 @pytest.mark.parametrize("name", ["gbm_c", "gbm_tree"])
 def test_boosting_refuses_bad_settings(name):
     X, y = example(n=20)
-    with pytest.raises(InputError, match="n_estimators must be a whole number from 1; got 0"):
+    with pytest.raises(InputError, match="n_estimators must be a whole number, at least 1"):
         models.build(name, n_estimators=0).fit(X, y)
     with pytest.raises(InputError, match=r"learning_rate must lie in \(0, 1\]; got 2"):
         models.build(name, learning_rate=2).fit(X, y)
@@ -283,7 +283,7 @@ def test_rsf_rounds_times_to_save_memory_and_says_so():
     assert np.abs(moved).max() <= gap / 2
     # Neither up nor down: rounding up would make the two equal.
     assert abs(moved.mean()) < 0.3 * np.abs(moved).mean()
-    with pytest.raises(InputError, match="memory must be positive"):
+    with pytest.raises(InputError, match="memory must be finite and positive"):
         build("rsf", memory=0).fit(X, y)
 
 

@@ -64,11 +64,12 @@ def _is_numeric(item: Any) -> bool:
     return True
 
 
-def positive(value: Any, argument: str) -> float:
-    """Return one finite number above zero."""
+def positive(value: Any, argument: str, *, zero: bool = False) -> float:
+    """Return one finite number above zero, or zero itself where `zero` allows it."""
     number = one_number(value)
-    if not (np.isfinite(number) and number > 0):
-        raise InputError(f"{argument} must be finite and positive; got {shown(value)}")
+    if not (np.isfinite(number) and (number > 0 or (zero and number == 0))):
+        wanted = "finite and 0 or more" if zero else "finite and positive"
+        raise InputError(f"{argument} must be {wanted}; got {shown(value)}")
     return number
 
 

@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from .._tools.arrays import positive, whole_number
 from .._tools.extras import need
 from .._tools.random import check_seed, stream
 from ..errors import InputError
@@ -320,14 +321,12 @@ def _check(plan: Plan) -> None:
     if not isinstance(plan.name, str) or not plan.name:
         raise InputError(f"plan: name must be a text; got {plan.name!r}")
     for key, least in (("folds", 2), ("repeats", 1), ("threads", 1)):
-        value = getattr(plan, key)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"plan: {key} must be a whole number, {least} or more; got {value!r}")
+        whole_number(getattr(plan, key), f"plan: {key}", least)
     if plan.seed is None:
         raise InputError("plan: seed must be a whole number, so that cells can be repeated")
     check_seed(plan.seed, "plan: seed")
-    if plan.timeout is not None and not plan.timeout > 0:
-        raise InputError(f"plan: timeout must be positive seconds; got {plan.timeout!r}")
+    if plan.timeout is not None:
+        positive(plan.timeout, "plan: timeout (seconds)")
     needs_external = any(kind.kind == "external" for kind in plan.censoring)
     if needs_external and plan.external is None:
         raise InputError("plan: censoring 'external' needs external = NAME, a data set")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._tools.arrays import whole_number
 from ..errors import InputError, one_of
 from .cells import MEMORY, Task, loaded
 from .engines import connect, run_dask, run_local, stop_pool, workers_of
@@ -116,8 +117,8 @@ def _check_engine(engine: Any, scheduler: str | None, jobs: int | None) -> Any:
     one_of("engine", engine, ENGINES)
     if engine == "local" and scheduler is not None:
         raise InputError("scheduler is for engine 'dask'; got engine 'local'")
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise InputError(f"jobs must be a whole number, 1 or more; got {jobs!r}")
+    if jobs is not None:
+        whole_number(jobs, "jobs", 1)
     return None if engine == "local" else engine
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats, positive, probability, whole_number
 from ..data.outcomes import Outcomes
 from ..errors import InputError, MissingExtraError
 from .errors import FitError
@@ -68,9 +68,9 @@ class Training:
     def check_training(self) -> None:
         """Refuse settings with which nothing can be trained."""
         for name in ("epochs", "patience", "batch_size"):
-            whole(name, getattr(self, name))
-        positive("learning_rate", self.learning_rate)
-        positive("weight_decay", self.weight_decay, zero=True)
+            whole_number(getattr(self, name), name, 1)
+        positive(self.learning_rate, "learning_rate")
+        positive(self.weight_decay, "weight_decay", zero=True)
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,7 @@ def hold_out(y: Outcomes, fraction: float, rng: np.random.Generator) -> Bools | 
     >>> int(chosen.sum()), int(y.event[chosen].sum())
     (2, 1)
     """
-    positive("validation_fraction", fraction)
-    if fraction >= 1:
-        raise InputError(f"validation_fraction must be below 1; got {fraction!r}")
+    probability(fraction, "validation_fraction")
     chosen = np.zeros(len(y), dtype=bool)
     for group in (y.event, ~y.event):
         rows = np.flatnonzero(group)
@@ -243,23 +241,6 @@ def tensor(values: Any, device: torch.device) -> Tensor:
     array = np.asarray(values)
     kept = np.float32 if array.dtype.kind == "f" else array.dtype
     return torch.from_numpy(np.array(array, dtype=kept)).to(device)
-
-
-def whole(name: str, value: Any) -> None:
-    """Refuse anything but a whole number of one or more."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be a whole number, 1 or more; got {value!r}")
-
-
-def positive(name: str, value: Any, *, zero: bool = False) -> None:
-    """Refuse anything but a finite positive number (or zero, where it has a meaning)."""
-    try:
-        good = math.isfinite(value) and (value > 0 or (zero and value == 0))
-    except TypeError:
-        good = False
-    if not good:
-        least = "0 or more" if zero else "positive"
-        raise InputError(f"{name} must be a finite number, {least}; got {value!r}")
 
 
 @dataclass(frozen=True)

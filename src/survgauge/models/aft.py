@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, positive, whole_number
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
-from ..errors import InputError
 from .base import SurvivalModel
 from .errors import FitError, describe
 from .facts import FACTS
@@ -53,10 +52,8 @@ class WeibullAFT(SurvivalModel):
     grid_size: int = 400
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        if not (np.isfinite(self.penalty) and self.penalty >= 0):
-            raise InputError(f"penalty must be a number, 0 or more; got {self.penalty}")
-        if self.grid_size < 2:
-            raise InputError(f"grid_size must be at least 2; got {self.grid_size}")
+        positive(self.penalty, "penalty", zero=True)
+        whole_number(self.grid_size, "grid_size", 2)
         if np.ptp(y.time) == 0:
             raise FitError(self.label, f"all observed times are equal ({y.time[0]:g})")
         time = self._positive(y.time)

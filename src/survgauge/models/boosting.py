@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, whole_number
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -39,8 +39,7 @@ class _CoxBoosting(SurvivalModel):
         raise NotImplementedError
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        if not (self.n_estimators >= 1 and self.n_estimators == int(self.n_estimators)):
-            raise InputError(f"n_estimators must be a whole number from 1; got {self.n_estimators}")
+        whole_number(self.n_estimators, "n_estimators", 1)
         if not 0 < self.learning_rate <= 1:
             raise InputError(f"learning_rate must lie in (0, 1]; got {self.learning_rate}")
         baseline = BaselineHazard(y)

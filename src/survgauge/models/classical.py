@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, positive
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -116,8 +116,7 @@ class CoxPH(SurvivalModel):
     penalty: float = 0.0
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        if not (np.isfinite(self.penalty) and self.penalty >= 0):
-            raise InputError(f"penalty must be a number, 0 or more; got {self.penalty}")
+        positive(self.penalty, "penalty", zero=True)
         try:
             self.cox_ = CoxModel.fit(X, y, self.penalty)
         except InputError as error:

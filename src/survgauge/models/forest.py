@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, positive
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
-from ..errors import InputError
 from .base import SurvivalModel
 from .facts import FACTS
 from .steps import step_times
@@ -89,10 +88,9 @@ class SurvivalForest(SurvivalModel):
         """Round times to quantiles if the forest would not fit into memory with all of them."""
         if self.memory is None:
             return y
-        if not self.memory > 0:
-            raise InputError(f"memory must be positive or None; got {self.memory}")
+        memory = positive(self.memory, "memory")
         nodes = self.n_estimators * max(1.0, len(y) / self.min_samples_leaf)
-        allowed = max(_FEWEST_TIMES, int(self.memory * 1e9 / (_NODE_BYTES * nodes)))
+        allowed = max(_FEWEST_TIMES, int(memory * 1e9 / (_NODE_BYTES * nodes)))
         distinct = np.unique(y.time).size
         if distinct <= allowed:
             return y

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, look_up, numbers
+from .._tools.arrays import Floats, look_up, numbers, positive
 from ..data.outcomes import Outcomes
 from ..errors import InputError, name_some
 from .partial_likelihood import PartialLikelihood, maximise
@@ -70,8 +70,7 @@ class CoxModel:
         penalty : float
             l2 penalty on the standardised coefficients.
         """
-        if not (np.isfinite(penalty) and penalty >= 0):
-            raise InputError(f"penalty must be a number, 0 or more; got {penalty}")
+        positive(penalty, "penalty", zero=True)
         features, outcomes = _checked(X, y)
         outcomes, columns = _by_time(outcomes, features)
         likelihood = PartialLikelihood(

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Floats, positive, whole_number
 from ...data.outcomes import Outcomes
 from ...errors import InputError
 from .._training import (
@@ -22,11 +22,9 @@ from .._training import (
     generator,
     hold_out,
     linear,
-    positive,
     tensor,
     to_device,
     train,
-    whole,
     workshop,
 )
 from ..base import SurvivalModel
@@ -121,10 +119,9 @@ class TorchModel(Training, SurvivalModel):
         return np.concatenate(parts).astype(np.float64)
 
 
-def share(name: str, value: Any) -> None:
+def share(value: Any, name: str) -> None:
     """Refuse anything outside (0, 1]."""
-    positive(name, value)
-    if value > 1:
+    if positive(value, name) > 1:
         raise InputError(f"{name} must be at most 1; got {value!r}")
 
 
@@ -134,7 +131,7 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     if not widths:
         raise InputError(f"{name} must name at least one layer; got {value!r}")
     for width in widths:
-        whole(name, width)
+        whole_number(width, name, 1)
     return widths
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..._tools.arrays import positive, whole_number
 from ...data.outcomes import Outcomes
-from .._training import Batch, linear, positive, whole
+from .._training import Batch, linear
 from ..facts import FACTS
 from ._base import chain, share, sizes, through
 from ._bins import BinnedModel, Bins, negative_log_likelihood, passed
@@ -77,11 +78,11 @@ class DeepHit(BinnedModel):
 
     def _check(self) -> None:
         if self.bins is not None:
-            whole("bins", self.bins)
+            whole_number(self.bins, "bins", 1)
         sizes("hidden", self.hidden)
-        share("keep", self.keep)
-        positive("alpha", self.alpha, zero=True)
-        positive("sigma", self.sigma)
+        share(self.keep, "keep")
+        positive(self.alpha, "alpha", zero=True)
+        positive(self.sigma, "sigma")
 
     def _make_bins(self, y: Outcomes) -> Bins:
         return Bins.equal(y, self.bins)

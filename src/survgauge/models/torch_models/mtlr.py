@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..._tools.arrays import positive, whole_number
 from ...data.outcomes import Outcomes
-from .._training import Batch, linear, positive, whole
+from .._training import Batch, linear
 from ..facts import FACTS
 from ._bins import BinnedModel, Bins, negative_log_likelihood
 
@@ -74,9 +75,9 @@ class MTLR(BinnedModel):
 
     def _check(self) -> None:
         if self.bins is not None:
-            whole("bins", self.bins)
-        positive("l2", self.l2, zero=True)
-        positive("smoothness", self.smoothness, zero=True)
+            whole_number(self.bins, "bins", 1)
+        positive(self.l2, "l2", zero=True)
+        positive(self.smoothness, "smoothness", zero=True)
 
     def _make_bins(self, y: Outcomes) -> Bins:
         return Bins.quantiles(y, self.bins)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Floats, positive, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...reference.kaplan_meier import KaplanMeier
@@ -21,9 +21,7 @@ from .._training import (
     drop,
     generator,
     linear,
-    positive,
     tensor,
-    whole,
 )
 from ..facts import FACTS
 from ._base import TorchModel, chain, share, sizes, through
@@ -121,13 +119,13 @@ class SCA(TorchModel):
 
     def _check(self) -> None:
         for name in ("components", "latent", "samples"):
-            whole(name, getattr(self, name))
+            whole_number(getattr(self, name), name, 1)
         sizes("hidden", self.hidden)
-        share("keep", self.keep)
+        share(self.keep, "keep")
         for name in ("calibration", "clustering"):
-            positive(name, getattr(self, name), zero=True)
-        positive("concentration", self.concentration)
-        positive("bandwidth", self.bandwidth)
+            positive(getattr(self, name), name, zero=True)
+        positive(self.concentration, "concentration")
+        positive(self.bandwidth, "bandwidth")
 
     def _targets(self, y: Outcomes) -> dict[str, Any]:
         self._unit = float(y.time.mean()) or 1.0

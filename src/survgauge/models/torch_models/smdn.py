@@ -11,10 +11,10 @@ import torch
 from scipy.special import log_softmax, ndtr
 from torch import Tensor, nn
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Floats, positive, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
-from .._training import Batch, linear, positive, whole
+from .._training import Batch, linear
 from ..facts import FACTS
 from ._base import TorchModel
 from ._grid import time_grid
@@ -84,9 +84,9 @@ class SurvivalMDN(TorchModel):
     patience: int = 15
 
     def _check(self) -> None:
-        whole("components", self.components)
-        whole("hidden", self.hidden)
-        positive("min_deviation", self.min_deviation)
+        whole_number(self.components, "components", 1)
+        whole_number(self.hidden, "hidden", 1)
+        positive(self.min_deviation, "min_deviation")
 
     def _targets(self, y: Outcomes) -> dict[str, Any]:
         above = y.time[y.time > 0]
