@@ -11,6 +11,7 @@ import pytest
 import survgauge as sg
 from survgauge import displays
 from survgauge.displays import DISPLAYS, _style
+from survgauge.displays.description import Model
 
 pytest.importorskip("matplotlib")
 
@@ -38,6 +39,7 @@ Y_TRAIN = draw(50, 1)[0]
 TIMES = 10 * np.exp(-0.7 * X)
 FLAT = sg.SurvivalCurves(GOOD.times, np.tile(GOOD.survival.mean(axis=0), (N, 1)))
 FOUR = {"good": GOOD, "flat": FLAT, "times": TIMES, "risk": sg.RiskScores(X)}
+FLAT_NAME = (Model("flat"),)
 NOBODY = sg.Outcomes(Y.time, np.zeros(N))
 ABSENT = sg.Outcomes(Y.time, Y.event, np.where(np.arange(N) % 5 == 0, 0, 2))
 
@@ -193,7 +195,7 @@ def test_axes_can_be_given():
 
     ev = evaluated("four kinds")
     for kind in DISPLAYS:
-        count = displays.display(ev, kind)._panels()
+        count = len(displays.display(ev, kind).describe().panels)
         axes = Figure(figsize=(14, 14)).subplots(1, count, squeeze=False)[0]
         assert ev.plot(kind, ax=axes if count > 1 else axes[0]) is axes[0].figure
         assert all(ax.has_data() for ax in axes)
@@ -224,13 +226,10 @@ def test_lines_are_the_numbers():
 
 
 def test_models_keep_their_looks_when_others_are_left_out():
-    look = _style.Models(("a", "b", "c"))
-    assert look.colour("c") == _style.COLOURS[2]
-    seen = {
-        (str(look.line(m)), str(look.marker(m)))
-        for look in [_style.Models([str(k) for k in range(20)])]
-        for m in look.names
-    }
+    part = displays.display(evaluated("four kinds"), "brier", models="flat")
+    (line,) = (m for m in part.describe().panels[0].marks if getattr(m, "label", "") == FLAT_NAME)
+    assert line.role == list(FOUR).index("flat")
+    seen = {(str(_style.line(k)), _style.marker(k)) for k in range(20)}
     assert len(seen) == 20
 
 

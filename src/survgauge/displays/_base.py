@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
 from ..inference import critical
 from ..metrics.problem import Problem
 from ..reference.reference import Reference
-from . import _style as style
+from ._drawing import draw
+from .description import Chart
 
 D = TypeVar("D", bound="Display")
 P = TypeVar("P", bound="FromPredictions")
@@ -74,10 +75,7 @@ class Given:
 
 
 class Display:
-    """A figure as an object: plain fields, `rows()`, `frame()` and `plot()`."""
-
-    #: Inches; a column is 3.4 wide, a page 7.
-    _size: ClassVar[tuple[float, float]] = (3.6, 2.75)
+    """A figure as an object: plain fields, `rows()`, `frame()`, `describe()` and `plot()`."""
 
     @classmethod
     def from_evaluation(cls: type[D], *args: Any, **kwargs: Any) -> D:
@@ -96,6 +94,10 @@ class Display:
             raise MissingExtraError("frame()", "pandas") from error
         return pd.DataFrame(self.rows())
 
+    def describe(self) -> Chart:
+        """Describe the figure: its panels, axes, marks and words."""
+        raise NotImplementedError
+
     def plot(self, ax: Any = None) -> Any:
         """Draw; returns the figure.
 
@@ -104,20 +106,7 @@ class Display:
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one a panel. By default on a new figure.
         """
-        with style.look(own=ax is None):
-            axes = style.axes_for(ax, self._figure if ax is None else None, self._panels())
-            self._draw(axes, own=ax is None)
-        return axes[0].figure
-
-    def _panels(self) -> int:
-        return 1
-
-    def _figure(self) -> list[Any]:
-        """Make a new figure's axes, one a panel."""
-        return style.grid(self._panels(), 1, self._size)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        raise NotImplementedError
+        return draw(self.describe(), ax)
 
 
 class FromPredictions(Display):

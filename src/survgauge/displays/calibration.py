@@ -15,9 +15,19 @@ from ..metrics.calibration.calibration import CalibrationResult, d_calibration, 
 from ..metrics.calibration.kernels import group_rates
 from ..metrics.problem import Problem
 from ..metrics.registry import _supported_time
-from . import _style as style
 from ._bands import log_log_band
 from ._base import FromPredictions, Source, measure_each, members
+from .description import (
+    Axis,
+    Bars,
+    Chart,
+    Line,
+    Model,
+    Panel,
+    Points,
+    amount,
+    p_relation,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,37 +110,34 @@ class DCalibrationDisplay(FromPredictions):
             for k in range(observed.size)
         ]
 
-    def _panels(self) -> int:
-        return len(self.observed)
-
-    def _figure(self) -> list[Any]:
-        return panel_per_model(len(self.observed), 1.75)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        look = style.Models(self.models, 18)
-        left, width = self.edges[:-1], np.diff(self.edges)
-        bars = {"width": width, "align": "edge", "linewidth": 0.5}
-        top = max(float(v.max()) for v in (*self.observed.values(), self.expected))
-        for ax, (model, observed) in zip(axes, self.observed.items(), strict=True):
-            events = self.events[model]
-            ax.bar(left, events, color=style.EVENT, edgecolor="white", **bars)
-            hollow = {"color": "white", "edgecolor": style.CENSORED, "hatch": "//////"}
-            ax.bar(left, observed - events, bottom=events, **hollow, **bars)
-            ax.step(self.edges, np.append(self.expected, self.expected[-1]), where="post",
-                    color="black", linewidth=1.1, linestyle=(0, (4, 2)))  # fmt: skip
-            ax.set_xlim(0, 1)
-            ax.set_ylim(0, 1.08 * top)
-            ax.set_title(
-                f"{look.names[model]}: p {style.p_relation(self.p_value[model])}", loc="left"
+    def describe(self) -> Chart:
+        """A panel a model: events, censored subjects on top of them, and what is expected."""
+        top = 1.08 * max(float(v.max()) for v in (*self.observed.values(), self.expected))
+        even = Line(
+            self.edges, np.append(self.expected, self.expected[-1]), "ink", "if calibrated",
+            step=True, dash="dashed", width=1.1,
+        )  # fmt: skip
+        panels = [
+            Panel(
+                Axis("Predicted probability\nat the own time", low=0, high=1),
+                Axis("Subjects", low=0, high=top),
+                (
+                    Bars(self.edges, 0.0, self.events[model], "event", "events"),
+                    Bars(self.edges, self.events[model], observed, "censored", "censored, spread",
+                         hollow=True),
+                    even,
+                ),
+                (Model(model), f": p {p_relation(self.p_value[model])}"),
+                height=2.2,
             )
-            label_edges(ax, "predicted S at own time", "subjects")
-        entries = [
-            style.bar_handle("events", color=style.EVENT),
-            style.bar_handle("censored, spread", facecolor="white", edgecolor=style.CENSORED,
-                             hatch="////"),
-            style.handle("if calibrated", color="black", linewidth=1.1, linestyle=(0, (4, 2))),
+            for model, observed in self.observed.items()
         ]  # fmt: skip
-        style.legend(axes, own, entries, self.left_out, look.names)
+        return Chart(
+            "D-calibration",
+            "Calibrated curves put as many subjects into every bin of predicted probability, up to "
+            "chance. p: Kolmogorov-Smirnov test of the probabilities, which needs no bins.",
+            tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,59 +238,52 @@ class OneCalibrationDisplay(FromPredictions):
             for k in range(predicted.size)
         ]
 
-    def _panels(self) -> int:
-        return len(self.observed)
-
-    def _figure(self) -> list[Any]:
-        return panel_per_model(len(self.observed), 2.0)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        look = style.Models(self.models, 18)
+    def describe(self) -> Chart:
+        """A panel a model: predicted and observed probability of each group."""
         ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
         top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
-        for ax, (model, observed) in zip(axes, self.observed.items(), strict=True):
-            place = np.arange(1, observed.size + 1)
-            low, high = self.low[model], self.high[model]
-            known = np.isfinite(low) & np.isfinite(high)
-            ax.vlines(place[known], low[known], high[known], color=style.EVENT, linewidth=1.3)
-            dot = {"linestyle": "", "marker": "o", "color": style.EVENT, "zorder": 3}
-            ax.plot(place, observed, clip_on=False, **dot)
-            flat = {"marker": "_", "markersize": 9, "markeredgewidth": 1.6}
-            ax.plot(place, self.predicted[model], linestyle="", color="black", zorder=4, **flat)
-            counts = zip(self.events[model], self.n[model], strict=True)
-            ax.set_xticks(place, labels=[f"{e:.0f}\n{n:.0f}" for e, n in counts])
-            ax.tick_params(axis="x", length=0, labelsize=6)
-            ax.set_xlim(0.4, place[-1] + 0.6)
-            ax.set_ylim(0, top)
-            ax.set_title(
-                f"{look.names[model]}: p {style.p_relation(self.p_value[model])}", loc="left"
-            )
-            after = f" {style.plain(self.unit)}" if self.unit else ""
-            when = f"probability of the event\nby {style.amount(self.time)}{after}"
-            label_edges(ax, "low to high risk\n(events over subjects)", when)
-        bar = {"linestyle": "", "marker": "_", "markersize": 9, "markeredgewidth": 1.6}
         level = "" if self.confidence is None else f" with {self.confidence:.0%} interval"
-        entries = [
-            style.handle(f"observed{level}", marker="o", color=style.EVENT),
-            style.handle("predicted", color="black", **bar),
-        ]
-        style.legend(axes, own, entries, self.left_out, look.names)
+        panels = []
+        for model, observed in self.observed.items():
+            place = np.arange(1, observed.size + 1)
+            counts = list(zip(self.events[model].tolist(), self.n[model].tolist(), strict=True))
+            names = tuple(f"{n:,.0f} subjects, {e:,.0f} events" for e, n in counts)
+            ticks = tuple((k + 1.0, f"{e:.0f}\n{n:.0f}") for k, (e, n) in enumerate(counts))
+            marks = (
+                Points(
+                    place, observed, "event", f"observed{level}", self.low[model],
+                    self.high[model], names=names,
+                ),
+                Points(
+                    place, self.predicted[model], "ink", "predicted", names=names, marker="flat",
+                    size=9,
+                ),
+            )  # fmt: skip
+            panels.append(
+                Panel(
+                    Axis(
+                        "Low to high risk\n(events over subjects)", "", 0.4, place[-1] + 0.6, ticks
+                    ),
+                    Axis(
+                        f"Probability of the event\nby {amount(self.time, self.unit)}", "", 0, top
+                    ),
+                    marks,
+                    (Model(model), f": p {p_relation(self.p_value[model])}"),
+                    height=2.3,
+                )
+            )
+        return Chart(
+            "1-calibration",
+            "Subjects in groups of predicted risk: of a calibrated model, the observed share "
+            "(1 - Kaplan-Meier) meets the predicted one, up to chance. p: test of all groups.",
+            tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
+        )  # fmt: skip
 
 
-def panel_per_model(count: int, height: float) -> list[Any]:
-    """Axes of a figure with a panel a model: up to three beside each other."""
+def panel_per_model(count: int) -> dict[str, Any]:
+    """Layout of a chart with a panel a model: up to three beside each other."""
     columns = min(count, 3)
-    width = {1: 3.6, 2: 5.4}.get(columns, 7.0)
-    return style.grid(count, columns, (width, 0.75 + height * -(-count // columns)), share=True)
-
-
-def label_edges(ax: Any, below: str, beside: str) -> None:
-    """Label the outer axes of a grid of panels, or every axis that was given."""
-    place = ax.get_subplotspec()
-    if place is None or place.is_last_row() or place.get_gridspec().nrows > 1:
-        ax.set_xlabel(below)
-    if place is None or place.is_first_col():
-        ax.set_ylabel(beside)
+    return {"columns": columns, "width": {1: 3.6, 2: 5.4, 3: 7.0}[columns], "shared": "y"}
 
 
 def time_of_interest(problem: Problem, time: float | None) -> float:

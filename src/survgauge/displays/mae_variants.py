@@ -13,8 +13,19 @@ from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.time.terms import TimeErrorDetails, predicted_times
 from ..metrics.time.time_errors import time_error_details
-from . import _style as style
 from ._base import FromPredictions, Source, first_of, members
+from .description import (
+    Axis,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Row,
+    Rule,
+    amount,
+    short_name,
+)
 from .predicted_actual import surrogates_of
 from .subject_curves import checked_subjects
 
@@ -103,62 +114,55 @@ class MAEVariantsDisplay(FromPredictions):
             for method, counted in self.counted.items()
         ]
 
-    def _panels(self) -> int:
-        return self.subjects.size
-
-    def _figure(self) -> list[Any]:
-        count = self._panels()
-        columns = min(count, 2)
-        rows = -(-count // columns)
-        return style.grid(count, columns, (3.6 * columns, 0.7 + rows * 1.95), share=True)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        methods = list(self.counted)
+    def describe(self) -> Chart:
+        """A panel a subject, a row a method."""
+        columns = min(self.subjects.size, 2)
         # Far-off predictions and surrogates are drawn at the edge.
         ends = np.concatenate((self.time, self.predicted, *self.counted.values()))
         end = 1.05 * min(float(np.nanmax(ends)), 4 * float(self.time.max())) or 1.0
         start = max(1.05 * min(0.0, float(self.predicted.min())), -end)
-        unit = f" {style.plain(self.unit)}" if self.unit else ""
-        for k, ax in enumerate(axes):
-            predicted = float(np.clip(self.predicted[k], start, end))
-            ax.axvline(predicted, color="black", linewidth=1.0, linestyle=(0, (4, 2)))
-            ax.axvline(self.time[k], color=style.GREY, linewidth=0.7)
-            for row, method in enumerate(methods):
-                self._draw_row(ax, row, method, k, predicted, end)
-            style.names_on_rows(ax, methods)
-            ax.set_xlim(start, end)
-            what = "event at" if self.event[k] else "censored at"
-            when = f"{what} {style.amount(float(self.time[k]))}{unit}"
-            ax.set_title(f"subject {self.subjects[k]}: {when}", loc="left")
-            place = ax.get_subplotspec()
-            if place is None or place.is_last_row():
-                ax.set_xlabel(style.time_label(self.unit))
-        dashed = {"color": "black", "linewidth": 1.0, "linestyle": (0, (4, 2))}
-        dot = {"color": style.EVENT, "marker": "o", "linewidth": 2}
-        entries = [
-            style.handle(f"predicted by {style.plain(self.model, 22)}", **dashed),
-            style.handle("observed", color=style.GREY, linewidth=0.7),
-            style.handle("counts as; at the right: error × weight", **dot),
-        ]
-        style.legend(axes, own, entries)
+        return Chart(
+            "How variants of the mean absolute error count a subject",
+            "A dot is the time that a subject counts as, the line its distance from the predicted "
+            "time; at the right, that error times the subject's weight.",
+            tuple(self._panel(k, start, end) for k in range(self.subjects.size)),
+            columns,
+            "y",
+            3.6 * columns,
+        )
 
-    def _draw_row(
-        self, ax: Any, row: int, method: str, k: int, predicted: float, end: float
-    ) -> None:
-        weight, error = float(self.weight[method][k]), float(self.error[method][k])
-        counted = float(self.counted[method][k])
-        beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": "x-small"}
-        if not (weight > 0 and np.isfinite(counted)):
-            ax.annotate("left out", (1.02, row), color=style.GREY, **beside)
-            return
-        # The surer, the darker.
-        look = {"color": style.EVENT, "alpha": 0.25 + 0.75 * min(weight, 1.0)}
-        at = min(counted, end)
-        if error > 0:
-            ax.plot([at, predicted], [row, row], linewidth=2, **look)
-        open_ended = method == "hinge" and not self.event[k]
-        ax.plot([at], [row], marker=">" if open_ended else "o", **look)
-        ax.annotate(f"{number(error, 3)} × {number(weight, 2)}", (1.02, row), **beside)
+    def _panel(self, k: int, start: float, end: float) -> Panel:
+        predicted = float(np.clip(self.predicted[k], start, end))
+        said = f"predicted by {short_name(self.model, 22)}"
+        marks: list[Mark] = [
+            Rule("x", predicted, said, "ink", width=1.0),
+            Rule("x", float(self.time[k]), "observed", dash="solid", width=0.7),
+        ]
+        rows = []
+        for place, (method, counted) in enumerate(self.counted.items()):
+            weight, error = float(self.weight[method][k]), float(self.error[method][k])
+            if not (weight > 0 and np.isfinite(counted[k])):
+                rows.append(Row(method, "left out", clear=False))
+                continue
+            rows.append(Row(method, f"{number(error, 3)} × {number(weight, 2)}"))
+            at, label = min(float(counted[k]), end), "counts as; at the right: error × weight"
+            if error > 0:
+                # The surer, the darker.
+                alpha = 0.25 + 0.75 * min(weight, 1.0)
+                ends = [at, predicted], [place, place]
+                marks.append(Line(*ends, "event", width=2.0, alpha=alpha))
+            open_ended = method == "hinge" and not self.event[k]
+            marker = "right" if open_ended else "dot"
+            marks.append(Points([at], [place], "event", label, marker=marker))
+        what = "event at" if self.event[k] else "censored at"
+        return Panel(
+            Axis.time(self.unit, low=start, high=end),
+            Axis(),
+            tuple(marks),
+            f"subject {self.subjects[k]}: {what} {amount(float(self.time[k]), self.unit)}",
+            tuple(rows),
+            height=2.0,
+        )
 
 
 def whole_error(problem: Problem, predicted: Any, method: str) -> TimeErrorDetails:

@@ -14,14 +14,28 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..metrics.calibration.smooth_calibration import integrated_calibration_index
 from ..metrics.checks import check_times
-from . import _style as style
 from ._bands import kaplan_meier_band, smooth_band
 from ._base import FromPredictions, Source, measure_each, members
 from .calibration import time_of_interest
+from .description import (
+    Axis,
+    Bars,
+    Chart,
+    Line,
+    Model,
+    Panel,
+    Row,
+    Rule,
+    amount,
+    horizon_marks,
+    positions,
+)
 
 _BARS = 20
 _POINTS = 101
 _MOST_STEPS = 200
+#: Models whose ICI is explained in the caption.
+_MOST_TOLD = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +52,8 @@ class SmoothCalibrationDisplay(FromPredictions):
         Mean, median and 90 % quantile of ``|observed - predicted|`` over the subjects.
     edges : ndarray of shape (bars + 1,)
         Bounds of the histogram of predictions.
+    expected_ici : dict of model to float
+        ICI that chance alone would give a perfectly calibrated model; NaN where it is unknown.
     histogram, events : dict of model to ndarray of shape (bars,)
         Subjects whose prediction lies in a bar, and those of them with the event by the time.
 
@@ -66,6 +82,7 @@ class SmoothCalibrationDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    expected_ici: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_evaluation(
@@ -121,6 +138,7 @@ class SmoothCalibrationDisplay(FromPredictions):
             ev.unit,
             ev.confidence,
             left_out,
+            {model: result.expected_if_calibrated for model, result in found.items()},
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -137,52 +155,64 @@ class SmoothCalibrationDisplay(FromPredictions):
             for k in range(grid.size)
         ]
 
-    def _panels(self) -> int:
-        return 2
+    def describe(self) -> Chart:
+        """The curves, and below them where the predictions of each model lie."""
+        when = f"event by {amount(self.time, self.unit)}"
+        place = positions(self.models)
+        shown = np.concatenate([*self.predicted.values(), *self.observed.values()])
+        end = min(1.0, 1.1 * float(np.nanmax(shown)))
+        below = Axis(f"Predicted probability\nof the {when}", low=0, high=end)
+        lines = [
+            Line(
+                grid, self.observed[model], place[model], (Model(model),), self.low[model],
+                self.high[model], marked=bool(grid[0] == grid[-1]),
+            )
+            for model, grid in self.predicted.items()
+        ]  # fmt: skip
+        curves = Panel(
+            below,
+            Axis(f"Observed probability\nof the {when}", low=0, high=end),
+            (Rule("diagonal"), *lines),
+            height=2.9,
+        )
+        rows = tuple(
+            Row((Model(model),), f"ICI {number(ici, 3)}") for model, ici in self.ici.items()
+        )
+        bars = self._histograms()
+        return Chart(
+            "Smooth calibration",
+            "Observed on predicted probability as a smooth curve; on the dashed line they are "
+            "equal. Below, how many predictions lie where: those with the event by then point "
+            f"upwards, the others downwards.{self._by_chance()}",
+            (curves, Panel(below, Axis(), bars, rows=rows, height=0.55 + 0.27 * len(rows))),
+            shared="x",
+            left_out=self.left_out,
+        )
 
-    def _figure(self) -> list[Any]:
-        strips = 0.25 + 0.27 * len(self.ici)
-        return style.stack((3.0, strips), (3.6, 3.1 + strips))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, look = axes[0], style.Models(self.models)
-        style.diagonal(ax)
-        remarks = look.shade(ax, self.predicted, self.low, self.high)
-        entries = []
-        for model, grid in self.predicted.items():
-            single = {"marker": "o"} if grid[0] == grid[-1] else {}
-            ax.plot(grid, self.observed[model], **look.line(model), **single)
-            entries.append(style.handle(look.names[model], **look.line(model)))
-        after = f" {style.plain(self.unit)}" if self.unit else ""
-        shown = [v for part in (self.predicted, self.observed) for v in part.values()]
-        end = min(1.0, 1.1 * float(np.nanmax(np.concatenate(shown))))
-        ax.set_xlim(0, end)
-        ax.set_ylim(0, end)
-        when = f"event by {style.amount(self.time)}{after}"
-        ax.set_ylabel(f"observed probability of the\n{when}")
-        self._draw_strips(axes[1], look)
-        axes[1].set_xlabel(f"predicted probability of the {when}")
-        count = float(next(iter(self.events.values())).sum())
-        entries += [
-            style.bar_handle(f"event seen by then ({count:,.0f})", color=style.EVENT),
-            style.bar_handle("others", color="#BBBBBB"),
+    def _by_chance(self) -> str:
+        """Say for each model how large its ICI would be by chance alone."""
+        told = [
+            f"{model} {number(self.ici[model], 3)} ({number(value, 3)} is expected of a perfectly "
+            "calibrated model)"
+            for model, value in self.expected_ici.items()
+            if np.isfinite(value)
         ]
-        style.legend(axes, own, entries, {**self.left_out, **remarks}, look.names)
+        more = ", ..." if len(told) > _MOST_TOLD else ""
+        return f" Mean distance (ICI): {', '.join(told[:_MOST_TOLD])}{more}." if told else ""
 
-    def _draw_strips(self, ax: Any, look: style.Models) -> None:
-        """Histograms of the predictions: events upwards, the others downwards."""
-        middle, width = (self.edges[:-1] + self.edges[1:]) / 2, np.diff(self.edges) * 0.85
+    def _histograms(self) -> tuple[Bars, ...]:
+        """A row a model: those with the event upwards, the others downwards."""
+        seen = float(next(iter(self.events.values())).sum())
+        labels = f"event seen by then ({seen:,.0f})", "others"
+        found = []
         for k, (model, counts) in enumerate(self.histogram.items()):
             events = self.events[model]
             scale = 0.46 / max(float(events.max()), float((counts - events).max()), 1.0)
-            ax.bar(middle, -events * scale, width, bottom=k, color=style.EVENT)
-            ax.bar(middle, (counts - events) * scale, width, bottom=k, color="#BBBBBB")
-            ax.axhline(k, color=style.GREY, linewidth=0.4)
-            ax.annotate(
-                f"ICI {number(self.ici[model], 3)}", (1.01, k), va="center", fontsize="x-small",
-                xycoords=("axes fraction", "data"),
-            )  # fmt: skip
-        style.names_on_rows(ax, [look.names[model] for model in self.histogram])
+            parts = (-events * scale, "event"), ((counts - events) * scale, "pale")
+            for (height, role), label in zip(parts, labels, strict=True):
+                said = label if k == 0 else ""
+                found.append(Bars(self.edges, float(k), k + height, role, said, gap=0.15))
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,26 +276,30 @@ class MeanCurveDisplay(FromPredictions):
             for t, s, a, b in zip(self.times.tolist(), values.tolist(), low, high, strict=True)
         ]
 
-    _size = (3.6, 2.75)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, look = axes[0], style.Models(self.models)
-        style.shade(ax, self.times, self.km_low, self.km_high, "black", step="post")
-        ax.step(self.times, self.km, where="post", color="black", linewidth=1.1)
-        for model, mean in self.mean.items():
-            ax.plot(self.times, mean, **look.line(model))
-        if 0 < self.horizon < self.times[-1]:
-            ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.08, linewidth=0)
-        ax.set_xlim(0, self.times[-1])
-        ax.set_ylim(0, 1.03)
-        ax.set_xlabel(style.time_label(self.unit))
-        ax.set_ylabel("survival probability")
+    def describe(self) -> Chart:
+        """Kaplan-Meier with its band, and the mean curve of each model."""
+        end = float(self.times[-1])
         level = "" if self.confidence is None else f" with {self.confidence:.0%} band"
-        entries = [style.handle(f"Kaplan-Meier{level}", color="black", linewidth=1.1)]
-        entries += [style.handle(f"mean of {look.names[m]}", **look.line(m)) for m in self.mean]
-        if 0 < self.horizon < self.times[-1]:
-            entries.append(style.bar_handle("past the horizon", color=style.GREY, alpha=0.15))
-        style.legend(axes, own, entries, self.left_out, look.names)
+        km = Line(
+            self.times, self.km, "ink", f"Kaplan-Meier{level}", self.km_low, self.km_high,
+            step=True, width=1.1,
+        )  # fmt: skip
+        place = positions(self.models)
+        lines = [
+            Line(self.times, mean, place[model], ("mean of ", Model(model)))
+            for model, mean in self.mean.items()
+        ]
+        panel = Panel(
+            Axis.time(self.unit, low=0, high=end),
+            Axis("Survival probability", low=0, high=1.03),
+            (km, *lines, *horizon_marks(self.horizon, end)),
+        )
+        return Chart(
+            "Mean predicted curve against Kaplan-Meier",
+            "A model that is right on average follows Kaplan-Meier of the test set.",
+            (panel,),
+            left_out=self.left_out,
+        )
 
 
 def _grid(y: Outcomes) -> Floats:

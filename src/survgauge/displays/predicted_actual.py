@@ -13,8 +13,8 @@ from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
 from ..metrics.time.time_errors import CENSORED_METHODS
 from ..reference.surrogates import METHODS, Setting, Surrogates, make_setting
-from . import _style as style
 from ._base import FromPredictions, Source, first_of, members
+from .description import Axis, Chart, Panel, Points, Rule, amount, short_name
 
 #: Most arrows that can be told apart.
 _ARROWS = 150
@@ -101,30 +101,45 @@ class PredictedActualDisplay(FromPredictions):
             for k, values in enumerate(zip(*(c.tolist() for c in columns), strict=True))
         ]
 
-    _size = (3.6, 3.7)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax = axes[0]
-        known = self.event | np.isfinite(self.surrogate)
-        end, beyond = self._end(known)
+    def describe(self) -> Chart:
+        """A point a subject; censored ones have an arrow to the time they count as."""
+        end, beyond = self._end(self.event | np.isfinite(self.surrogate))
         shown = np.minimum(self.predicted, end)
-        style.diagonal(ax, end)
-        events = np.flatnonzero(self.event)
-        ax.plot(
-            self.time[events], shown[events], linestyle="", marker="o", markersize=3.2,
-            color=style.EVENT, alpha=_opacity(events.size), markeredgewidth=0, rasterized=True,
-        )  # fmt: skip
-        self._draw_censored(ax, shown, end)
-        ax.set_xlim(0, end * 1.02)
-        ax.set_ylim(1.08 * min(0.0, float(shown.min())), end * 1.02)
-        capped = "" if self.tau is None else f", up to {style.amount(self.tau)}"
-        ax.set_xlabel(style.time_label(self.unit, f"actual time{capped}"))
-        ax.set_ylabel(style.time_label(self.unit, "predicted time"))
-        title = style.plain(self.model, 40)
-        if beyond:
-            title += f"\n{beyond:,} of {self.time.size:,} reach past the axes (at the edge)"
-        ax.set_title(title, loc="left")
-        self._legend(axes, own)
+        marks = (*self._known(shown), *self._censored(shown, end))
+        low = 1.08 * min(0.0, float(shown.min()))
+        capped = "" if self.tau is None else f", up to {amount(self.tau)}"
+        said = f"{beyond:,} of {self.time.size:,} reach past the axes (at the edge)"
+        panel = Panel(
+            Axis.time(self.unit, f"Actual time{capped}", 0, end * 1.02),
+            Axis.time(self.unit, "Predicted time", low, end * 1.02),
+            (Rule("diagonal", label="predicted = actual"), *marks),
+            f"{short_name(self.model, 40)}\n{said}" if beyond else short_name(self.model, 40),
+            height=3.35,
+        )
+        return Chart(
+            "Predicted against actual",
+            "On the dashed line a prediction is right. Censored subjects are arrows from the time "
+            f"they left to the time they count as ({self.method}).",
+            (panel,),
+        )
+
+    def _known(self, shown: Floats) -> list[Points]:
+        """Subjects whose time is known: by their event, or because they reached tau."""
+        late = self.event & (self.time >= (np.inf if self.tau is None else self.tau))
+        found = []
+        for label, chosen, hollow in (
+            ("event", self.event & ~late, False),
+            ("event-free at tau", late, True),
+        ):
+            rows = np.flatnonzero(chosen)
+            if rows.size:
+                found.append(
+                    Points(
+                        self.time[rows], shown[rows], "event", f"{label} ({rows.size:,})",
+                        names=_subjects(rows, label), hollow=hollow, marker="dot", size=3.2,
+                    )
+                )  # fmt: skip
+        return found
 
     def _end(self, known: Bools) -> tuple[float, int]:
         """Where the axes end: not so far that a few tails squeeze the rest into a corner."""
@@ -141,47 +156,26 @@ class PredictedActualDisplay(FromPredictions):
             return rows
         return rows[np.linspace(0, rows.size - 1, _ARROWS).astype(np.intp)]
 
-    def _draw_censored(self, ax: Any, shown: Floats, end: float) -> None:
-        censored = np.flatnonzero(~self.event)
-        ax.plot(
-            self.time[censored], shown[censored], linestyle="", marker="o", markersize=3.2,
-            markerfacecolor="white", markeredgecolor=style.CENSORED, markeredgewidth=0.6,
-            alpha=_opacity(censored.size), rasterized=True,
-        )  # fmt: skip
-        rows = self._chosen()
+    def _censored(self, shown: Floats, end: float) -> list[Points]:
+        """Censored subjects; the surer what they count as, the darker the arrow."""
+        rows, arrows = np.flatnonzero(~self.event), self._chosen()
         if not rows.size:
-            return
-        # Surer surrogates are drawn darker.
-        strength = 0.15 + 0.6 * np.clip(self.weight[rows], 0, 1)
-        start, stop = self.time[rows], np.minimum(self.surrogate[rows], end)
-        ax.quiver(
-            start, shown[rows], stop - start, np.zeros(rows.size), angles="xy",
-            scale_units="xy", scale=1, color=style.CENSORED, alpha=strength, width=0.0022,
-            headwidth=5, headlength=6, headaxislength=6, zorder=1,
-        )  # fmt: skip
-
-    def _legend(self, axes: list[Any], own: bool) -> None:
-        count = int((~self.event).sum())
-        events, rows = int(self.event.sum()), self._chosen()
-        dot = {"linestyle": "", "marker": "o", "markersize": 4}
-        known = "event" if self.tau is None else "known time"
-        entries = [style.handle(f"{known} ({events:,})", color=style.EVENT, **dot)]
-        if count:
-            label = f"censored ({count:,})"
-            if rows.size:
-                label += f", arrow to {self.method} surrogate"
-                if rows.size < count:
-                    label += f", {rows.size} drawn"
-            hollow = {"markerfacecolor": "white", "markeredgecolor": style.CENSORED}
-            entries.append(style.handle(label, **dot, **hollow))
-        entries.append(
-            style.handle(
-                "predicted = actual", color=style.GREY, linestyle=(0, (3, 2)), linewidth=0.8
+            return []
+        label = f"censored ({rows.size:,})"
+        if arrows.size:
+            label += f", arrow to {self.method} surrogate"
+            label += f", {arrows.size} drawn" if arrows.size < rows.size else ""
+        stop = np.full(self.time.size, np.nan)
+        stop[arrows] = np.minimum(self.surrogate[arrows], end)
+        return [
+            Points(
+                self.time[rows], shown[rows], "censored", label, to=stop[rows],
+                to_label=f"Counts as ({self.method})", names=_subjects(rows, "censored"),
+                hollow=True, marker="dot", size=3.2,
+                alpha=0.15 + 0.6 * np.clip(self.weight[rows], 0, 1),
             )
-        )
-        style.legend(axes, own, entries)
+        ]  # fmt: skip
 
 
-def _opacity(n: int) -> float:
-    """Let crowded points show how crowded they are."""
-    return float(np.clip(900 / max(n, 1), 0.1, 0.85))
+def _subjects(rows: Any, status: str) -> tuple[str, ...]:
+    return tuple(f"subject {row}, {status}" for row in rows.tolist())

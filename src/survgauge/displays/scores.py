@@ -12,10 +12,22 @@ import numpy as np
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
 from ..metrics.registry import REGISTRY, Metric
-from . import _style as style
 from ._base import Display
+from .description import (
+    Axis,
+    Chart,
+    Mark,
+    Model,
+    Panel,
+    Points,
+    Row,
+    Rule,
+    p_relation,
+    positions,
+    short_name,
+)
 
-_BASELINE: dict[str, Any] = {"color": style.BASELINE, "linewidth": 0.9, "linestyle": (0, (3, 2))}
+_NAN = float("nan")
 #: More pairs than this make no figure.
 _MOST_PAIRS = 45
 
@@ -72,28 +84,30 @@ class MetricsDisplay(Display):
         known = list(dict.fromkeys(score.metric.name for score in ev.scores))
         names = _chosen("metrics", metrics, known)
         wanted = _chosen("models", models, ev.models)
-        values = []
-        for score in ev.scores:
-            if score.metric.name not in names or score.model not in wanted:
-                continue
-            row = {
-                "model": score.model,
-                "metric": score.metric.name,
-                "title": score.metric.title,
-                "value": score.value,
-                "low": score.low,
-                "high": score.high,
-                "direction": score.metric.direction,
-                "unit": metric_unit(score.metric, ev.unit),
-                "baseline": score.baseline,
-                "test": score.metric.inference == "test",
-            }
-            values.append(row if score.group is None else {"group": score.group, **row})
-        present = {row["metric"] for row in values}
-        shown = tuple(name for name in names if name in present)
+        values = [
+            _row(score.metric, ev.unit, score.model, score.value, score.low, score.high,
+                 score.baseline, score.group)
+            for score in ev.scores
+            if score.metric.name in names and score.model in wanted
+        ]  # fmt: skip
         if not values:
             raise InputError("this evaluation has no metric to show for the models chosen")
-        return cls(values, ev.models, shown, ev.confidence, ev.unit)
+        return cls(values, ev.models, _present(names, values), ev.confidence, ev.unit)
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any], group: Any = None) -> MetricsDisplay:
+        """Build from the plain data of `Evaluation.to_dict`, for one group where there are any."""
+        unit = record.get("unit") or ""
+        values = []
+        for row in record["metrics"]:
+            if row.get("group") == group:
+                value, skill = _float(row["value"]), _float(row["skill"])
+                baseline = value / (1 - skill) if skill < 1 else _NAN
+                low, high = _float(row["low"]), _float(row["high"])
+                metric = REGISTRY[row["metric"]]
+                values.append(_row(metric, unit, row["model"], value, low, high, baseline))
+        names = dict.fromkeys(row["metric"] for row in values)
+        return cls(values, tuple(record["models"]), tuple(names), record["confidence"], unit)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a model and metric (and group)."""
@@ -103,79 +117,50 @@ class MetricsDisplay(Display):
         """Rows of a panel: model and group."""
         return list(dict.fromkeys((row["model"], row.get("group")) for row in self.values))
 
-    def _panels(self) -> int:
-        return len(self.metrics)
-
-    def _figure(self) -> list[Any]:
+    def describe(self) -> Chart:
+        """A panel a metric, a row a model (and group)."""
         columns = 2 if len(self.metrics) == 4 else min(len(self.metrics), 3)
-        rows = -(-len(self.metrics) // columns)
-        height = rows * (0.72 + 0.17 * len(self._entries())) + 0.35
-        return style.grid(len(self.metrics), columns, (3.6 if columns == 1 else 7.0, height))
+        return Chart(
+            "Metric with interval",
+            "A dot is the value, the line its interval.",
+            tuple(self._panel(metric) for metric in self.metrics),
+            columns,
+            "y",
+            3.6 if columns == 1 else 7.0,
+        )
 
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        look, entries = style.Models(self.models, 18), self._entries()
-        labels = [
-            look.names[model] + ("" if group is None else f" · {style.plain(group, 10)}")
-            for model, group in entries
-        ]
-        at = {entry: k for k, entry in enumerate(entries)}
-        for ax, metric in zip(axes, self.metrics, strict=True):
-            rows = [row for row in self.values if row["metric"] == metric]
-            missing = dict.fromkeys(at, "n/a")
-            for row in rows:
-                entry = (row["model"], row.get("group"))
-                if np.isinf(row["value"]):
-                    missing[entry] = "∞" if row["value"] > 0 else "−∞"
-                elif np.isfinite(row["value"]):
-                    del missing[entry]
-                    kind = {"markersize": 4, **look.marker(row["model"])}
-                    style.whiskers(ax, row["value"], row["low"], row["high"], at[entry], **kind)
-            for entry, text in missing.items():
-                ax.annotate(
-                    text, (0.02, at[entry]), xycoords=("axes fraction", "data"), va="center",
-                    color=style.GREY, fontsize="x-small",
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-                )  # fmt: skip
-            if len(missing) == len(at):
-                ax.set_xticks([])
-            self._draw_baseline(ax, rows)
-            style.names_on_rows(ax, labels)
-            place = ax.get_subplotspec()
-            if own and place is not None and not place.is_first_col():
-                ax.tick_params(labelleft=False)
-            ax.grid(axis="y", color="#E6E6E6", linewidth=0.6, zorder=0)
-            ax.set_axisbelow(True)
-            ax.margins(x=0.08)
-            if len(missing) < len(at):
-                ax.locator_params(axis="x", nbins=4)
-            ax.set_title(_heading(rows[0]), loc="left", fontsize="small")
-        style.legend(axes, own, self._legend())
-
-    def _draw_baseline(self, ax: Any, rows: list[dict[str, Any]]) -> None:
-        known = {row["baseline"] for row in rows if np.isfinite(row["baseline"])}
-        if len(known) == 1:  # groups have baselines of their own
-            ax.axvline(known.pop(), **_BASELINE)
-        if rows[0]["test"]:
-            ax.axvline(0.05, color=style.GREY, linewidth=0.8, linestyle=":")
-            ax.set_xlim(-0.03, 1.03)
-
-    def _legend(self) -> list[Any]:
-        entries = []
+    def _panel(self, metric: str) -> Panel:
+        entries, place = self._entries(), positions(self.models)
+        rows = {(r["model"], r.get("group")): r for r in self.values if r["metric"] == metric}
+        one = next(iter(rows.values()))
+        marks: list[Mark] = []
         if self.confidence is not None:
             label = f"value with {self.confidence:.0%} interval"
-            entries.append(style.handle(label, color="black", marker="o"))
-        if any(np.isfinite(row["baseline"]) for row in self.values):
-            entries.append(style.handle("Kaplan-Meier (reference)", **_BASELINE))
-        if any(row["test"] for row in self.values):
-            dots = {"color": style.GREY, "linewidth": 0.8, "linestyle": ":"}
-            entries.append(style.handle("p = 0.05", **dots))
-        better = {row["direction"] for row in self.values if not row["test"]}
-        for direction, arrow in (("lower", "←"), ("higher", "→")):
-            if direction in better:
-                # The sign itself as the marker; matplotlib takes short texts between dollars.
-                mark = {"linestyle": "", "marker": f"${arrow}$", "markersize": 8, "color": "black"}
-                entries.append(style.handle(f"{direction} is better", **mark))
-        return entries
+            marks.append(Points([], [], "ink", label, left=[], right=[]))
+        for k, entry in enumerate(entries):
+            row = rows.get(entry)
+            if row is not None and np.isfinite(row["value"]):
+                marks.append(
+                    Points([row["value"]], [k], place[row["model"]], left=[row["low"]],
+                           right=[row["high"]], names=(_with_skill(row),))
+                )  # fmt: skip
+        known = {row["baseline"] for row in rows.values() if np.isfinite(row["baseline"])}
+        if len(known) == 1:  # groups have baselines of their own
+            marks.append(Rule("x", known.pop(), "Kaplan-Meier (reference)", "baseline"))
+        if one["test"]:
+            marks.append(Rule("x", 0.05, "p = 0.05", dash="dotted"))
+        low, high = (-0.03, 1.03) if one["test"] else (None, None)
+        unit = one["unit"] if one["unit"] != "time" else "in units of time"
+        better = _better_values(one)
+        return Panel(
+            Axis(metric, "p-value" if one["test"] else unit, low, high),
+            Axis(),
+            tuple(marks),
+            better,
+            tuple(_entry(entry, rows.get(entry)) for entry in entries),
+            height=0.74 + 0.17 * len(entries),
+            note=f"{one['title']}; {better}.",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,10 +223,34 @@ class DifferencesDisplay(Display):
             pairs = [_facing(row, against) for row in pairs if against in _names(row)]
             if not pairs:
                 raise InputError(f"metric {metric!r} has no value for {against!r} to compare with")
-        entry = REGISTRY[metric]
+        return cls._of(pairs, ev.models, ev.confidence, ev.unit)
+
+    @classmethod
+    def from_record(
+        cls, record: dict[str, Any], metric: str, group: Any = None
+    ) -> DifferencesDisplay:
+        """Build from the plain data of `Evaluation.to_dict`, for one group where there are any."""
+        numbers = ("difference", "low", "high", "p_holm", "low_simultaneous", "high_simultaneous")
+        pairs = [
+            {k: v for k, v in row.items() if k != "group"} | {k: _float(row[k]) for k in numbers}
+            for row in record["comparisons"]
+            if row["metric"] == metric and row.get("group") == group
+        ]
+        models = tuple(record["models"])
+        return cls._of(pairs, models, record["confidence"], record.get("unit") or "")
+
+    @classmethod
+    def _of(
+        cls,
+        pairs: list[dict[str, Any]],
+        models: tuple[str, ...],
+        confidence: float | None,
+        unit: str,
+    ) -> DifferencesDisplay:
+        entry = REGISTRY[pairs[0]["metric"]]
         values = [{**row, "better": _better(row, entry.direction)} for row in pairs]
-        level, unit = ev.confidence or 0.95, metric_unit(entry, ev.unit)
-        return cls(values, metric, entry.title, entry.direction, ev.models, level, unit)
+        level, unit = confidence or 0.95, metric_unit(entry, unit)
+        return cls(values, entry.name, entry.title, entry.direction, models, level, unit)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a pair (and group)."""
@@ -255,45 +264,46 @@ class DifferencesDisplay(Display):
         best = max(self.models, key=lambda model: wins[model])
         return [row for row in self.values if best in _names(row)]
 
-    def _figure(self) -> list[Any]:
-        return style.grid(1, 1, (5.4, 1.35 + 0.2 * len(self._shown())))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, names, rows = axes[0], style.short_names(self.models, 16), self._shown()
-        labels = []
-        for k, row in enumerate(rows):
-            clear = row["p_holm"] < 1 - self.confidence
-            kind = {"color": style.EVENT if clear else style.GREY, "marker": "o"}
-            face = kind["color"] if clear else "white"
-            value, low, high = _reach(row)
-            style.whiskers(ax, value, low, high, k, face=face, **kind)
-            group = "" if row.get("group") is None else f" · {style.plain(row['group'], 10)}"
-            labels.append(f"{names[row['model_a']]} − {names[row['model_b']]}{group}")
-            ax.annotate(
-                f"p {style.p_relation(row['p_holm'])}", (1.01, k), va="center",
-                xycoords=("axes fraction", "data"), fontsize="x-small",
-                color="black" if clear else style.GREY,
-            )  # fmt: skip
-        style.names_on_rows(ax, labels)
-        ax.axvline(0, color="black", linewidth=0.8)
+    def describe(self) -> Chart:
+        """A row a pair of models."""
+        rows = self._shown()
         ends = np.array([_reach(row) for row in rows])
+        clear = np.array([row["p_holm"] < 1 - self.confidence for row in rows])
         reach = float(np.max(np.abs(ends[np.isfinite(ends)]), initial=0.0)) or 1.0
-        ax.set_xlim(-1.08 * reach, 1.08 * reach)
-        unit = f" ({style.plain(self.unit)})" if self.unit else ""
-        sides = ("first better", "second better")
-        left, right = sides if self.direction == "lower" else sides[::-1]
-        ax.set_xlabel(f"← {left}     difference in {self.metric}{unit}     {right} →")
-        title = style.plain(self.title, 60)
-        if len(rows) < len(self.values):
-            title += f"\n{len(rows)} of {len(self.values)} pairs: those of the best model"
-        ax.set_title(title, loc="left")
-        dot = {"linestyle": "-", "marker": "o"}
-        entries = [
-            style.handle(f"clear: Holm-adjusted p below {1 - self.confidence:.2g}",
-                         color=style.EVENT, **dot),
-            style.handle("not clear", color=style.GREY, markerfacecolor="white", **dot),
-        ]  # fmt: skip
-        style.legend(axes, own, entries)
+        level = f"Holm-adjusted p below {1 - self.confidence:.2g}"
+        marks: list[Mark] = [Rule("x", 0.0, role="ink", dash="solid")]
+        for chosen, role, label in (
+            (clear, "event", f"clear: {level}"),
+            (~clear, "soft", "not clear"),
+        ):
+            at = np.flatnonzero(chosen)
+            value, low, high = ends[at].T
+            names = tuple(f"{rows[k]['model_a']} − {rows[k]['model_b']}" for k in at)
+            marks.append(
+                Points(value, at, role, label, left=low, right=high, names=names,
+                       hollow=role == "soft", marker="dot")
+            )  # fmt: skip
+        first = "first" if self.direction == "lower" else "second"
+        side = f"left of 0 the {first} model is better"
+        unit = self.unit if self.unit != "time" else "in units of time"
+        panel = Panel(
+            Axis(f"Difference in {self.metric}", unit, -1.08 * reach, 1.08 * reach),
+            Axis(),
+            tuple(marks),
+            side,
+            tuple(_pair(row, bool(sure)) for row, sure in zip(rows, clear, strict=True)),
+            height=1.0 + 0.2 * len(rows),
+            note=f"{self.title}; {side}.",
+        )
+        few = f"{len(rows)} of {len(self.values)} pairs: those of the best model"
+        return Chart(
+            "Paired differences",
+            "Difference of two models on the same subjects, with an interval that holds for all "
+            "pairs.",
+            (panel,),
+            width=5.4,
+            remarks=(few,) if len(rows) < len(self.values) else (),
+        )
 
 
 def _chosen(argument: str, wanted: Iterable[str] | str | None, known: Iterable[str]) -> list[str]:
@@ -330,9 +340,65 @@ def _better(row: dict[str, Any], direction: str) -> str:
     return row["model_a"] if gap < 0 else row["model_b"] if gap > 0 else ""
 
 
-def _heading(row: dict[str, Any]) -> str:
-    """Name of a metric with what to look for."""
-    if row["test"]:
-        return f"{row['metric']} (p-value)"
-    unit = f", {style.plain(row['unit'])}" if row["unit"] else ""
-    return f"{row['metric']}{unit} {'←' if row['direction'] == 'lower' else '→'}"
+def _float(value: Any) -> float:
+    """Read a number of plain data, where nothing is NaN and infinities are words."""
+    return _NAN if value is None else float(value)
+
+
+def _row(
+    metric: Metric,
+    unit: str,
+    model: str,
+    value: float,
+    low: float,
+    high: float,
+    baseline: float,
+    group: Any = None,
+) -> dict[str, Any]:
+    row = {
+        "model": model,
+        "metric": metric.name,
+        "title": metric.title,
+        "value": value,
+        "low": low,
+        "high": high,
+        "direction": metric.direction,
+        "unit": metric_unit(metric, unit),
+        "baseline": baseline,
+        "test": metric.inference == "test",
+    }
+    return row if group is None else {"group": group, **row}
+
+
+def _present(names: Iterable[str], values: list[dict[str, Any]]) -> tuple[str, ...]:
+    found = {row["metric"] for row in values}
+    return tuple(name for name in names if name in found)
+
+
+def _better_values(row: dict[str, Any]) -> str:
+    return "small means miscalibrated" if row["test"] else f"{row['direction']} is better"
+
+
+def _with_skill(row: dict[str, Any]) -> str:
+    """Name of a value, with how much better it is than Kaplan-Meier's."""
+    if not row["baseline"] > 0:
+        return str(row["model"])
+    return f"{row['model']}, skill over Kaplan-Meier {1 - row['value'] / row['baseline']:.1%}"
+
+
+def _label(model: str, group: Any) -> tuple[str | Model, ...]:
+    return (Model(model),) if group is None else (Model(model), f" · {short_name(group, 10)}")
+
+
+def _entry(entry: tuple[str, Any], row: dict[str, Any] | None) -> Row:
+    value = _NAN if row is None else row["value"]
+    inside = "" if np.isfinite(value) else "n/a"
+    if np.isinf(value):
+        inside = "∞" if value > 0 else "−∞"
+    return Row(_label(*entry), inside=inside)
+
+
+def _pair(row: dict[str, Any], clear: bool) -> Row:
+    second = _label(row["model_b"], row.get("group"))
+    label = (Model(row["model_a"]), " − ", *second)
+    return Row(label, f"p {p_relation(row['p_holm'])}", clear=clear)

@@ -19,8 +19,8 @@ from ..metrics.probability.probability import integrated_brier_score
 from ..metrics.problem import Problem
 from ..metrics.ranking.discrimination import concordance_index
 from . import _six_panels as panels
-from . import _style as style
 from ._base import FromPredictions, Source, members, reference_of
+from .description import Chart
 from .mae_variants import subject_errors
 from .subject_curves import checked_subjects
 
@@ -164,19 +164,16 @@ class SixMetricsDisplay(FromPredictions):
             found.append({"model": self.model, "subject": subject, **row, "group": group})
         return found
 
-    def _panels(self) -> int:
-        return 6
-
-    def _figure(self) -> list[Any]:
-        return style.grid(6, 3, (7.2, 4.7))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        for ax, draw in zip(axes, panels.PANELS, strict=True):
-            draw(ax, self)
-            ax.set_xlim(0, self.times[-1])
-            ax.locator_params(axis="x", nbins=5)
-            ax.set_xlabel(style.time_label(self.unit))
-        style.legend(axes, own, panels.entries(self))
+    def describe(self) -> Chart:
+        """A panel a metric, all of the same subjects."""
+        return Chart(
+            "What six metrics look at",
+            "The same few predictions under six metrics: distances in time, the order of pairs, "
+            "areas, heights, and shares.",
+            tuple(panel(self) for panel in panels.PANELS),
+            3,
+            width=7.2,
+        )
 
 
 def _assured(curves: SurvivalCurves | None) -> SurvivalCurves:

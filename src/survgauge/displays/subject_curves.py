@@ -13,8 +13,21 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, name_some
 from ..metrics.checks import check_times
-from . import _style as style
 from ._base import FromPredictions, Source, members
+from .description import (
+    Axis,
+    Chart,
+    Line,
+    Mark,
+    Model,
+    Note,
+    Panel,
+    Points,
+    Rule,
+    Span,
+    amount,
+    positions,
+)
 
 _POINTS = 201
 
@@ -153,70 +166,55 @@ class SubjectCurvesDisplay(FromPredictions):
                 ]
         return table
 
-    def _panels(self) -> int:
-        return self.subjects.size
+    def describe(self) -> Chart:
+        """A panel a subject: curves, predicted times, and what happened."""
+        count = self.subjects.size
+        columns = min(count, 2 if count <= 4 else 3)
+        return Chart(
+            "Predicted curves of single subjects",
+            "What the models said about a subject, and what happened to it: a solid line is its "
+            "event; from a dotted line on, nothing is known.",
+            tuple(self._panel(k) for k in range(count)),
+            columns,
+            "y",
+            3.6 if columns == 1 else 6.6,
+            self.left_out,
+        )
 
-    def _figure(self) -> list[Any]:
-        k = self._panels()
-        columns = min(k, 2 if k <= 4 else 3)
-        rows = -(-k // columns)
-        width = 3.6 if columns == 1 else 6.6
-        size = (width, 1.0 + 1.75 * rows)
-        return style.grid(k, columns, size, share=True)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        look = style.Models(self.models)
-        end = float(self.times[-1])
-        for k, ax in enumerate(axes):
-            self._draw_outcome(ax, k)
-            for model, curves in self.survival.items():
-                ax.plot(self.times, curves[k], **look.line(model))
-            for model in self.predicted:
-                if model not in self.survival:
-                    self._draw_time(ax, float(self.predicted[model][k]), look.marker(model))
-            ax.set_xlim(0, end)
-            ax.set_ylim(0, 1.03)
-            if ax.get_subplotspec() is None or ax.get_subplotspec().is_last_row():
-                ax.set_xlabel(style.time_label(self.unit))
-            if ax.get_subplotspec() is None or ax.get_subplotspec().is_first_col():
-                ax.set_ylabel("survival probability")
-        entries = [
-            style.handle(look.names[m], **look.line(m))
-            if m in self.survival
-            else style.handle(f"{look.names[m]}: time", linestyle="", **look.marker(m))
-            for m in self.predicted
+    def _panel(self, k: int) -> Panel:
+        t, happened, end = float(self.time[k]), bool(self.event[k]), float(self.times[-1])
+        marks: list[Mark] = [
+            Rule("y", 0.5, dash="dotted", width=0.6),
+            Rule("x", t, role="ink", dash="solid" if happened else "dotted", width=0.9),
         ]
-        style.legend(axes, own, entries, self.left_out, look.names)
-
-    def _draw_outcome(self, ax: Any, k: int) -> None:
-        """Mark when the event happened, or from when on nothing is known."""
-        t, happened = float(self.time[k]), bool(self.event[k])
-        end = float(self.times[-1])
-        ax.axhline(0.5, color=style.GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
-        ax.axvline(t, color="black", linewidth=0.9, linestyle="-" if happened else ":", zorder=1)
         if happened:
-            ax.plot([t], [0], marker="*", markersize=9, color="black", clip_on=False, zorder=4)
+            marks.append(Points([t], [0.0], "ink", marker="star", size=9))
         else:
-            ax.axvspan(t, max(end, t), color=style.GREY, alpha=0.12, linewidth=0, zorder=0)
+            marks.append(Span("x", t, max(end, t)))
+        for model, role in positions(self.models).items():
+            if model in self.survival:
+                marks.append(Line(self.times, self.survival[model][k], role, (Model(model),)))
+            elif model in self.predicted:
+                marks += _predicted(float(self.predicted[model][k]), end, role, model)
         what = "event at" if happened else "censored at"
-        after = f" {style.plain(self.unit)}" if self.unit else ""
-        ax.set_title(f"subject {self.subjects[k]}: {what} {style.amount(t)}{after}", loc="left")
+        return Panel(
+            Axis.time(self.unit, low=0, high=end),
+            Axis("Survival probability", low=0, high=1.03),
+            tuple(marks),
+            f"subject {self.subjects[k]}: {what} {amount(t, self.unit)}",
+            height=2.05,
+        )
 
-    def _draw_time(self, ax: Any, t: float, marker: dict[str, Any]) -> None:
-        """Mark a predicted time; one past the axis at its end, with its value."""
-        end = float(self.times[-1])
-        ax.plot([min(max(t, 0.0), end)], [0.5], clip_on=False, zorder=5, **marker)
-        if t > end or t < 0:
-            side, shift = ("right", -5) if t > end else ("left", 5)
-            ax.annotate(
-                f"{style.amount(t)} →" if t > end else f"← {style.amount(t)}",
-                (min(max(t, 0.0), end), 0.5),
-                (shift, 4),
-                textcoords="offset points",
-                ha=side,
-                fontsize="x-small",
-                color=marker["color"],
-            )
+
+def _predicted(t: float, end: float, role: int, model: str) -> list[Mark]:
+    """Mark a predicted time; one past the axis at its end, with its value."""
+    at = min(max(t, 0.0), end)
+    marks: list[Mark] = [Points([at], [0.5], role, (Model(model), ": time"))]
+    if t > end:
+        marks.append(Note(f"{amount(t)} →", end, 0.52, "right", role, on_data=True))
+    elif t < 0:
+        marks.append(Note(f"← {amount(t)}", 0.0, 0.52, "left", role, on_data=True))
+    return marks
 
 
 def _times(prediction: Prediction) -> Floats:

@@ -14,11 +14,13 @@ from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics.checks import check_times
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import RiskTable
-from . import _style as style
 from ._base import Display, Given, Source, check_outcomes, reference_of
+from .description import Axis, Chart, Line, Mark, Panel, Rule, amount, horizon_marks, positions
 from .predicted_actual import surrogates_of
 
 _POINTS = 101
+#: With fewer subjects than this, every one of them is marked.
+_FEW = 40
 _REASONS = {
     "thin-risk-set": "beyond it too few are at risk",
     "g-below-floor": "beyond it almost all are censored",
@@ -102,44 +104,34 @@ class SupportDisplay(Display):
         values = zip(*(getattr(self, c).tolist() for c in columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in values]
 
-    def _panels(self) -> int:
-        return 2
-
-    def _figure(self) -> list[Any]:
-        return style.stack((1.3, 1), (3.6, 3.6))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        counts, share = axes
-        lines: list[tuple[str, Floats, dict[str, Any]]] = [
-            ("at risk, test", self.at_risk, {"color": style.COLOURS[0]}),
-            ("events so far, test", self.events, {"color": style.COLOURS[1], "linestyle": "-."}),
-        ]
+    def describe(self) -> Chart:
+        """Numbers at risk and events above, G(t) below."""
+        end = float(self.times[-1])
+        lines = [Line(self.times, self.at_risk, 0, "at risk, test")]
         if not self.in_sample:
-            dashed = {"color": style.COLOURS[2], "linestyle": (0, (5, 1.6))}
-            lines.insert(1, ("at risk, reference", self.reference_at_risk, dashed))
-        for _, values, look in lines:
-            counts.plot(self.times, values, **look)
-        counts.set_ylim(bottom=0)
-        counts.set_ylabel("subjects")
-        g = {"color": "black", "linestyle": "-"}
-        share.plot(self.times, self.censoring, **g)
-        share.set_ylim(0, 1.03)
-        share.set_ylabel("G(t): not yet censored")
-        share.set_xlabel(style.time_label(self.unit))
-        share.set_xlim(0, self.times[-1])
-        for ax in axes:
-            ax.axvline(self.horizon, color=style.GREY, linewidth=1.0)
-            if self.horizon < self.times[-1]:
-                ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.13, linewidth=0)
-        after = f" {style.plain(self.unit)}" if self.unit else ""
+            lines.append(Line(self.times, self.reference_at_risk, 2, "at risk, reference"))
+        lines.append(Line(self.times, self.events, 1, "events so far, test"))
+        marks = horizon_marks(self.horizon, end) or (Rule("x", self.horizon, dash="solid"),)
         why = _REASONS.get(self.reason, self.reason)
-        counts.set_title(f"horizon {style.amount(self.horizon)}{after}: {why}", loc="left")
-        entries = [style.handle(label, **look) for label, _, look in lines]
-        entries += [
-            style.handle("G(t)", **g),
-            style.bar_handle("past the horizon", color=style.GREY, alpha=0.2),
-        ]
-        style.legend(axes, own, entries)
+        counts = Panel(
+            Axis.time(self.unit, low=0, high=end),
+            Axis("Subjects", low=0),
+            (*lines, *marks),
+            f"horizon {amount(self.horizon, self.unit)}: {why}",
+            height=1.85,
+        )
+        share = Panel(
+            Axis.time(self.unit, low=0, high=end),
+            Axis("Not yet censored", low=0, high=1.03),
+            (Line(self.times, self.censoring, "ink", "G(t)"), *marks),
+            height=1.4,
+        )
+        return Chart(
+            "Follow-up",
+            "How many are still followed, and the probability G of not being censored yet.",
+            (counts, share),
+            shared="x",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,35 +226,32 @@ class SurrogatesDisplay(Display):
                                self.weight[method].tolist(), strict=True)
         ]  # fmt: skip
 
-    def _panels(self) -> int:
-        return 2
-
-    def _figure(self) -> list[Any]:
-        return style.stack((3, 1), (3.6, 3.5))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, look = axes[0], style.Models(SURROGATE_METHODS)
+    def describe(self) -> Chart:
+        """What the censored count as above, and how much below."""
         end = float(self.time.max()) * 1.02 or 1.0
-        style.diagonal(ax, end)
-        for method, surrogate in self.surrogate.items():
-            few = {"marker": look.marker(method)["marker"]} if self.time.size < 40 else {}
-            ax.plot(self.time, surrogate, **look.line(method), **few)
-            axes[1].plot(self.time, self.weight[method], **look.line(method), **few)
+        place, few = positions(SURROGATE_METHODS), self.time.size < _FEW
+        ends: tuple[Mark, ...] = ()
         if self.last_time < end:
-            for panel in axes:
-                panel.axvline(self.last_time, color=style.GREY, linewidth=0.8)
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel(style.time_label(self.unit, "counts as"))
-        axes[1].set_ylim(0, 1.03)
-        axes[1].set_ylabel("weight")
-        axes[1].set_xlabel(style.time_label(self.unit, "censored at"))
-        axes[1].set_xlim(0, end)
-        entries = [style.handle(m, **look.line(m)) for m in self.surrogate]
-        thin = {"color": style.GREY, "linewidth": 0.8}
-        entries.append(style.handle("censoring time", linestyle=(0, (3, 2)), **thin))
-        if self.last_time < end:
-            entries.append(style.handle("reference ends", **thin))
-        style.legend(axes, own, entries, self.left_out, look.names)
+            ends = (Rule("x", self.last_time, "reference ends", dash="solid"),)
+
+        def lines(values: dict[str, Floats]) -> list[Line]:
+            return [Line(self.time, v, place[m], m, marked=few) for m, v in values.items()]
+
+        below = Axis.time(self.unit, "Censoring time", 0, end)
+        own = Rule("diagonal", label="censoring time")
+        return Chart(
+            "Surrogate times",
+            "The time that a censored subject counts as, by method, and how much it counts; on the "
+            "dashed line it would count as its censoring time.",
+            (
+                Panel(below, Axis.time(self.unit, "Counts as", 0), (*lines(self.surrogate), own,
+                      *ends), height=2.35),
+                Panel(below, Axis("Weight", low=0, high=1.03), (*lines(self.weight), *ends),
+                      height=1.0),
+            ),
+            shared="x",
+            left_out=self.left_out,
+        )  # fmt: skip
 
 
 def _outcomes(y_test: Any, y_train: Any, unit: str, settings: dict[str, Any]) -> Given:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,40 @@ from ..metrics.probability.probability import brier_score
 from ..metrics.problem import Problem
 from ..metrics.ranking.dynamic_auc import cumulative_dynamic_auc
 from ..metrics.skill import reference_curves
-from . import _style as style
 from ._base import FromPredictions, Source, band, check_horizon, measure_each, members, reference_of
+from .description import Axis, Chart, Line, Mark, Model, Panel, horizon_marks, positions
 
 _POINTS = 60
-_NAMES = {"brier": "the Brier score over time", "auc": "AUC over time"}
+
+
+class _Words(NamedTuple):
+    """What is said of a metric over time."""
+
+    name: str
+    title: str
+    axis: str
+    baseline: str
+    caption: str
+
+
+_WORDS = {
+    "brier": _Words(
+        "the Brier score over time",
+        "Brier score over time",
+        "Brier score (lower is better)",
+        "Kaplan-Meier (reference)",
+        "Squared error of the probability of being event-free; lower is better. Kaplan-Meier "
+        "predicts the same for everybody.",
+    ),
+    "auc": _Words(
+        "AUC over time",
+        "AUC over time",
+        "AUC (higher is better)",
+        "chance",
+        "How well events up to a time are told from those without (cumulative/dynamic AUC); 0.5 is "
+        "chance.",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +115,14 @@ class TimeCurveDisplay(FromPredictions):
         models : names, optional
             By default all.
         """
-        one_of("kind", kind, _NAMES)
+        one_of("kind", kind, _WORDS)
         usable, left_out = members(
-            ev, "curves" if kind == "brier" else "risk", _NAMES[kind], models
+            ev, "curves" if kind == "brier" else "risk", _WORDS[kind].name, models
         )
         problem = ev.problem
         grid = _grid(problem, kind) if times is None else check_times(times)
         score = _brier if kind == "brier" else _auc
-        found = measure_each(usable, left_out, _NAMES[kind], lambda p: score(problem, p, grid))
+        found = measure_each(usable, left_out, _WORDS[kind].name, lambda p: score(problem, p, grid))
         values, low, high = {}, {}, {}
         for model, (value, stderr) in found.items():
             values[model] = value
@@ -123,37 +152,32 @@ class TimeCurveDisplay(FromPredictions):
             ]
         return table
 
-    _size = (3.6, 2.75)
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, look = axes[0], style.Models(self.models)
-        remarks = look.shade(ax, self.times, self.low, self.high)
-        for model, values in self.values.items():
-            single = {"marker": "o"} if np.isfinite(values).sum() == 1 else {}
-            ax.plot(self.times, values, **look.line(model), **single)
-        entries = [style.handle(look.names[m], **look.line(m)) for m in self.values]
+    def describe(self) -> Chart:
+        """A line a model with its band, and that of Kaplan-Meier."""
+        place, words = positions(self.models), _WORDS[self.kind]
+        marks: list[Mark] = [
+            Line(self.times, values, place[model], (Model(model),), self.low[model],
+                 self.high[model])
+            for model, values in self.values.items()
+        ]  # fmt: skip
         if self.baseline is not None:
-            grey = {"color": style.BASELINE, "linewidth": 1.0, "linestyle": (0, (3, 2))}
-            ax.plot(self.times, self.baseline, zorder=1, **grey)
-            entries.append(style.handle("Kaplan-Meier (reference)", **grey))
-        if self.times[-1] > self.horizon:
-            ax.axvline(self.horizon, color=style.GREY, linewidth=0.8)
-            ax.axvspan(self.horizon, self.times[-1], color=style.GREY, alpha=0.12, linewidth=0)
-            entries.append(style.bar_handle("past the horizon", color=style.GREY, alpha=0.2))
-        ax.set_xlabel(style.time_label(self.unit))
-        ax.set_xlim(self.times[0], self.times[-1] if self.times.size > 1 else None)
-        if self.kind == "brier":
-            ax.set_ylabel("Brier score (lower is better)")
-            ax.set_ylim(bottom=0)
-        else:
-            ax.set_ylabel("AUC (higher is better)")
-            known = np.concatenate([*self.values.values(), *self.low.values(), [0.5]])
-            ax.set_ylim(max(0.0, min(0.45, float(np.nanmin(known)) - 0.02)), 1.0)
-        style.legend(axes, own, entries, {**self.left_out, **remarks}, look.names)
+            marks.append(Line(self.times, self.baseline, "baseline", words.baseline, width=1.0))
+        marks += horizon_marks(self.horizon, float(self.times[-1]))
+        known = np.concatenate([*self.values.values(), *self.low.values(), [0.5]])
+        low, high = 0.0, None
+        if self.kind == "auc":
+            low, high = max(0.0, min(0.45, float(np.nanmin(known)) - 0.02)), 1.0
+        end = float(self.times[-1]) if self.times.size > 1 else None
+        panel = Panel(
+            Axis.time(self.unit, low=float(self.times[0]) if end is not None else None, high=end),
+            Axis(words.axis, low=low, high=high),
+            tuple(marks),
+        )
+        return Chart(words.title, words.caption, (panel,), left_out=self.left_out)
 
 
 def _grid(problem: Problem, kind: str) -> Floats:
-    end = check_horizon(problem, _NAMES[kind])
+    end = check_horizon(problem, _WORDS[kind].name)
     start = 0.0
     if kind == "auc":
         y = problem.y.present()

@@ -16,8 +16,8 @@ from ..metrics.details import standard_error
 from ..metrics.problem import Problem
 from ..metrics.time.terms import TimeErrorDetails
 from ..metrics.time.time_errors import time_error_details
-from . import _style as style
 from ._base import FromPredictions, Source, band, measure_each, members
+from .description import Axis, Bars, Chart, Line, Model, Panel, Points, Row, positions
 
 
 class Estimate(NamedTuple):
@@ -130,33 +130,34 @@ class ErrorByStatusDisplay(FromPredictions):
             for k, (name, part) in enumerate((("event", self.event), ("censored", self.censored)))
         ]  # fmt: skip
 
-    def _figure(self) -> list[Any]:
-        return style.grid(1, 1, (3.6, 1.2 + 0.33 * len(self.event)))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, look = axes[0], style.Models(self.models)
-        kinds: tuple[tuple[dict[str, Estimate], float, dict[str, Any]], ...] = (
-            (self.event, -0.13, {"color": style.EVENT, "marker": "o"}),
-            (self.censored, 0.13, {"color": style.CENSORED, "marker": "D", "face": "white"}),
+    def describe(self) -> Chart:
+        """A row a model, with the error of both statuses."""
+        first, known = next(iter(self.event)), "event" if self.tau is None else "known time"
+        marks = []
+        for part, shift, role, label in (
+            (self.event, -0.13, "event", f"{known} ({self.event[first].n:,})"),
+            (self.censored, 0.13, "censored",
+             f"censored ({self.censored[first].n:,}), {self.method}"),
+        ):  # fmt: skip
+            mean, low, high, _ = zip(*part.values(), strict=True)
+            marks.append(
+                Points(
+                    mean, np.arange(len(mean)) + shift, role, label, left=low, right=high,
+                    names=tuple(f"{model}, {e.n:,} subjects" for model, e in part.items()),
+                    hollow=role == "censored",
+                )
+            )  # fmt: skip
+        rows = tuple(Row((Model(model),)) for model in self.event)
+        panel = Panel(
+            Axis.time(self.unit, "Mean absolute error", 0), Axis(), tuple(marks), rows=rows,
+            height=0.85 + 0.33 * len(rows),
+        )  # fmt: skip
+        return Chart(
+            "Error by censoring status",
+            f"Errors of the subjects whose time is known, and of the others ({self.method}).",
+            (panel,),
+            left_out=self.left_out,
         )
-        for part, shift, kind in kinds:
-            for k, estimate in enumerate(part.values()):
-                style.whiskers(ax, *estimate[:3], k + shift, **kind)
-        style.names_on_rows(ax, [look.names[model] for model in self.event])
-        ax.set_xlim(left=0)
-        ax.set_xlabel(style.time_label(self.unit, "mean absolute error"))
-        first = next(iter(self.event))
-        known = "event" if self.tau is None else "known time"
-        entries = [
-            style.handle(f"{known} ({self.event[first].n:,})", marker="o", color=style.EVENT),
-            style.handle(
-                f"censored ({self.censored[first].n:,}), {self.method}",
-                marker="D",
-                color=style.CENSORED,
-                markerfacecolor="white",
-            ),
-        ]
-        style.legend(axes, own, entries, self.left_out, look.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,39 +252,34 @@ class ErrorOverTimeDisplay(FromPredictions):
             for k in range(mean.size)
         ]
 
-    def _panels(self) -> int:
-        return 2
-
-    def _figure(self) -> list[Any]:
-        return style.stack((3, 1), (3.6, 3.3))
-
-    def _draw(self, axes: list[Any], own: bool) -> None:
-        ax, look = axes[0], style.Models(self.models)
-        middle = (self.edges[:-1] + self.edges[1:]) / 2
-        remarks = look.shade(ax, middle, self.low, self.high)
-        for model, mean in self.mean.items():
-            ax.plot(middle, mean, **{**look.marker(model), **look.line(model)})
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel(style.time_label(self.unit, f"mean absolute\nerror, {self.method}"))
-        left, width = self.edges[:-1], np.diff(self.edges)
-        if not width.any():  # everybody at the same time
-            width = np.full(1, 0.1 * float(left[0]) or 0.1)
-            left = left - width / 2
-        bars = {"width": width, "align": "edge", "edgecolor": "white", "linewidth": 0.5}
-        axes[1].bar(left, self.events, color=style.EVENT, **bars)
-        rest = self.subjects - self.events
-        hollow = bars | {"edgecolor": style.CENSORED, "hatch": "//////"}
-        axes[1].bar(left, rest, bottom=self.events, color="white", **hollow)
-        axes[1].set_ylabel("subjects")
-        axes[1].set_xlabel(style.time_label(self.unit, "observed time"))
-        entries = [
-            style.handle(look.names[m], **{**look.marker(m), **look.line(m)}) for m in self.mean
-        ]
-        entries += [
-            style.bar_handle("events", color=style.EVENT),
-            style.bar_handle("censored", facecolor="white", edgecolor=style.CENSORED, hatch="////"),
-        ]
-        style.legend(axes, own, entries, {**self.left_out, **remarks}, look.names)
+    def describe(self) -> Chart:
+        """Errors above, and below how many subjects they are the errors of."""
+        edges = self.edges
+        if edges[0] == edges[-1]:  # everybody at the same time
+            edges = edges + np.array([-0.05, 0.05]) * (float(edges[0]) or 1.0)
+        middle, place = (edges[:-1] + edges[1:]) / 2, positions(self.models)
+        lines = [
+            Line(middle, mean, place[model], (Model(model),), self.low[model], self.high[model],
+                 marked=True)
+            for model, mean in self.mean.items()
+        ]  # fmt: skip
+        below = Axis.time(self.unit, "Observed time")
+        bars = (
+            Bars(edges, 0.0, self.events, "event", "events"),
+            Bars(edges, self.events, self.subjects, "censored", "censored", hollow=True),
+        )
+        return Chart(
+            "Error over the observed time",
+            f"Where along the follow-up the errors arise ({self.method}). A rise is no fault by "
+            "itself: those who turn out to be late were rightly predicted earlier.",
+            (
+                Panel(below, Axis.time(self.unit, f"Mean absolute\nerror, {self.method}", 0),
+                      tuple(lines), height=2.2),
+                Panel(below, Axis("Subjects", low=0), bars, height=0.95),
+            ),
+            shared="x",
+            left_out=self.left_out,
+        )  # fmt: skip
 
 
 def _time_bins(y: Outcomes, bins: int) -> tuple[Floats, Any]:

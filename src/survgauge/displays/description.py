@@ -1,0 +1,289 @@
+"""What a chart shows, described once: `plot()` and the page both draw from the description.
+
+A chart has panels; a panel has two axes and marks (lines, points, bars, rules, spans). A mark says
+what it stands for by its role: a whole number is the k-th model (or method, or subject) and has
+that one's colour, line and marker everywhere; a word is one of `ROLES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._tools.text_tables import number, p_text
+
+#: Words that say what a mark stands for: events; censored subjects; what a prediction is held
+#: against (Kaplan-Meier, chance); what was observed; what stays in the background.
+ROLES = ("event", "censored", "baseline", "ink", "soft", "pale")
+#: More bands than this only cover each other.
+MOST_BANDS = 6
+
+
+@dataclass(frozen=True)
+class Model:
+    """Name of a model within a text: shortened where room is short; its text belongs to it."""
+
+    name: str
+
+
+#: Text, or parts of it that name models.
+Text = str | tuple[str | Model, ...]
+
+
+def written(text: Text, names: Mapping[str, str] | None = None) -> str:
+    """Return the text with models named in full, or by the `names` given.
+
+    >>> written((Model("cox"), ": p = 0.2")), written((Model("cox"), "!"), {"cox": "C"})
+    ('cox: p = 0.2', 'C!')
+    """
+    parts = (text,) if isinstance(text, str) else text
+    known = names or {}
+    return "".join(p if isinstance(p, str) else known.get(p.name, p.name) for p in parts)
+
+
+def models_in(text: Text) -> tuple[str, ...]:
+    """Return the names of the models that a text names."""
+    return () if isinstance(text, str) else tuple(p.name for p in text if isinstance(p, Model))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Label, unit, ends (None: where the data end) and, where they are not numbers, the ticks."""
+
+    label: str = ""
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    ticks: tuple[tuple[float, str], ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """Label with its unit."""
+        return f"{self.label} ({' '.join(self.unit.split())})" if self.unit else self.label
+
+    @classmethod
+    def time(
+        cls, unit: str, label: str = "Time", low: float | None = None, high: float | None = None
+    ) -> Axis:
+        """Return an axis of time, which says so where it has no unit.
+
+        >>> Axis.time("days").text, Axis.time("", "Error").text
+        ('Time (days)', 'Error (in units of time)')
+        """
+        unsaid = "" if "time" in label.lower() else "in units of time"
+        return cls(label, unit or unsaid, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line, with the band from `low` to `high` where it has one.
+
+    `step`: constant up to the next point. `marked`: with a marker at every point. `dash`: solid,
+    dashed or dotted; by default that of the role. A line of `width` 0 is its band alone.
+    """
+
+    x: Any
+    y: Any
+    role: int | str
+    label: Text = ""
+    low: Any = None
+    high: Any = None
+    step: bool = False
+    marked: bool = False
+    dash: str = ""
+    width: float = 1.4
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points, with intervals from `low` to `high` upwards or from `left` to `right` across.
+
+    `to`: where an arrow from the point ends on the horizontal axis (NaN: no arrow), `to_label` what
+    that is. `names`: what each point is called. `marker`: dot, square, star, down, right or flat;
+    by default that of the role. `alpha`: one for all, or one for each point's arrow.
+    """
+
+    x: Any
+    y: Any
+    role: int | str
+    label: Text = ""
+    low: Any = None
+    high: Any = None
+    left: Any = None
+    right: Any = None
+    to: Any = None
+    to_label: str = ""
+    names: tuple[str, ...] = ()
+    hollow: bool = False
+    marker: str = ""
+    size: float = 4.5
+    alpha: Any = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Bars between `edges` from `base` to `top`; `gap` is the share of a bar that stays empty."""
+
+    edges: Any
+    base: Any
+    top: Any
+    role: int | str
+    label: Text = ""
+    hollow: bool = False
+    gap: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A straight line across the panel: at a value of the axis "x" or "y", or the "diagonal"."""
+
+    axis: str
+    value: float = 0.0
+    label: str = ""
+    role: str = "soft"
+    dash: str = "dashed"
+    width: float = 0.8
+
+
+@dataclass(frozen=True)
+class Span:
+    """A shaded part of the axis "x" or "y"."""
+
+    axis: str
+    start: float
+    end: float
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Words at a point of the panel: shares of its width and height, or with `on_data` values."""
+
+    text: str
+    x: float
+    y: float
+    align: str = "left"
+    role: int | str = "ink"
+    on_data: bool = False
+
+
+Mark = Line | Points | Bars | Rule | Span | Note
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a panel whose vertical axis has names: its name, and words beside and inside it."""
+
+    label: Text
+    beside: str = ""
+    inside: str = ""
+    clear: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture.
+
+    With `rows`, the vertical axis has their names from top to bottom, and the marks' `y` are
+    numbers of rows. A panel whose title names a model is a panel of that model. `height` is in
+    inches, and `note` is said below where the panel is shown alone.
+    """
+
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    title: Text = ""
+    rows: tuple[Row, ...] = ()
+    height: float = 2.3
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A figure: its panels in rows of `columns`, its words, and what is missing.
+
+    Attributes
+    ----------
+    title, caption : str
+        What it shows, and how to read it.
+    panels : tuple of Panel
+        Row by row.
+    columns : int
+        Panels beside each other.
+    shared : {"", "x", "y"}
+        Which axis all panels have in common.
+    width : float
+        Inches; a column of a paper is 3.4 wide, a page 7.
+    left_out : dict of str to str
+        What could not be drawn, and why.
+    remarks : tuple of str
+        What has to be said in the picture itself.
+    """
+
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+    columns: int = 1
+    shared: str = ""
+    width: float = 3.6
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def texts(self) -> Iterator[Text]:
+        """Yield all texts that may name a model."""
+        for panel in self.panels:
+            yield panel.title
+            yield from (row.label for row in panel.rows)
+            yield from (mark.label for mark in panel.marks if not isinstance(mark, Note))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models that are named, in order of appearance."""
+        return tuple(dict.fromkeys(name for text in self.texts() for name in models_in(text)))
+
+
+def short_name(name: object, width: int) -> str:
+    """Return a name on one line, shortened in the middle: names often differ at their end.
+
+    >>> short_name("a rather long name of a model", 14)
+    'a rather…model'
+    """
+    line = " ".join(str(name).split()) or "(no name)"
+    if len(line) > width:
+        tail = max((width - 1) * 2 // 5, 1)
+        line = line[: width - 1 - tail].rstrip() + "…" + line[-tail:].lstrip()
+    return line
+
+
+def amount(value: float, unit: str = "") -> str:
+    """Write a number as people do, whole where it is whole, with its unit.
+
+    >>> amount(456.0), amount(1842.25), amount(12345.0, "days")
+    ('456', '1842', '12,345 days')
+    """
+    text = f"{value:,.0f}" if value == round(value) else number(value)
+    return f"{text} {' '.join(unit.split())}".strip()
+
+
+def p_relation(p: float) -> str:
+    """Write a p-value after the letter p.
+
+    >>> p_relation(0.0004), p_relation(0.25)
+    ('< 0.001', '= 0.250')
+    """
+    text = p_text(p)
+    return text if text == "-" else f"< {text[1:]}" if text.startswith("<") else f"= {text}"
+
+
+def horizon_marks(horizon: float, end: float) -> tuple[Mark, ...]:
+    """Mark where support ends, if that is before the axis ends."""
+    if not 0 < horizon < end:
+        return ()
+    return Rule("x", horizon, dash="solid"), Span("x", horizon, end, "past the horizon")
+
+
+def positions(names: Iterable[str]) -> dict[str, int]:
+    """Return the place of each model: its role in every chart."""
+    return {name: k for k, name in enumerate(names)}
