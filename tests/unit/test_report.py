@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge import displays
 from survgauge._tools.text_tables import number
 from survgauge.cli.main import main
+from survgauge.displays.description import ROLES
 from survgauge.evaluation.explanations import EXPLANATIONS
 from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
 from survgauge.report.markup import Markup, join, tag
+from survgauge.report.specs import figure
 from survgauge.report.words import summary
 
 ROOT = Path(__file__).parents[2]
@@ -279,6 +282,35 @@ def test_every_warning_is_explained_in_code_and_docs() -> None:
     docs = (ROOT / "docs/warnings.md").read_text()
     for code, told in EXPLANATIONS.items():
         assert f"| `{code}` | {told.meaning} | {told.advice} |" in docs
+
+
+def test_the_page_draws_what_the_displays_describe(evaluation: Any) -> None:
+    figures = {f["id"]: f["specs"] for f in Outline(evaluation_html(evaluation)).data["figures"]}
+    d = displays.DCalibrationDisplay.from_evaluation(evaluation)
+    (chart,) = figures["d-calibration"]
+    assert [panel["series"] for panel in chart["panels"]] == [["cox"], ["flat"]]
+    for panel, model in zip(chart["panels"], ("cox", "flat"), strict=True):
+        bars = {mark["label"]: mark for mark in panel["marks"] if mark["type"] == "bars"}
+        assert bars["events"]["top"] == pytest.approx(d.events[model], rel=1e-4)
+        assert bars["censored, spread"]["top"] == pytest.approx(d.observed[model], rel=1e-4)
+    smooth = displays.SmoothCalibrationDisplay.from_evaluation(evaluation)
+    curves, histograms = figures["smooth-calibration"][0]["panels"]
+    lines = {m["label"]: m["y"] for m in curves["marks"] if m["type"] == "line"}
+    assert lines["cox"] == pytest.approx(smooth.observed["cox"], rel=1e-4)
+    assert [row["series"] for row in histograms["rows"]] == [["cox"], ["flat"]]
+    events, others = (np.array(m["top"]) - m["base"] for m in histograms["marks"][:2])
+    share = smooth.events["cox"] / (smooth.histogram["cox"] - smooth.events["cox"]).max()
+    assert -events / others.max() == pytest.approx(share, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", displays.DISPLAYS)
+def test_every_description_becomes_plain_data(evaluation: Any, kind: str) -> None:
+    chart = displays.display(evaluation, kind).describe()
+    spec = figure("id", [chart])["specs"][0]
+    assert json.loads(json.dumps(spec, allow_nan=False))["panels"]
+    assert len(spec["panels"]) == len(chart.panels)
+    roles = {m["role"] for panel in spec["panels"] for m in panel["marks"] if "role" in m}
+    assert all(isinstance(role, int) or role in ROLES for role in roles)
 
 
 def test_an_experiment_page_needs_a_truth() -> None:

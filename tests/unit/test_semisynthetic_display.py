@@ -62,8 +62,10 @@ def test_plot_draws_those_numbers(data):
         heights = [bar.get_height() for bar in panel.patches]
         counts = display.counts[name]
         assert heights == [*counts["event"], *counts["censored"]]
-        assert f"{100 * np.mean(~display.outcomes[name].event):.1f} % censored" in panel.get_title()
-        assert panel.get_xlabel() == "time (days)"
+        assert f"{100 * np.mean(~display.outcomes[name].event):.1f} % censored" in panel.get_title(
+            loc="left"
+        )
+        assert panel.get_xlabel() == "Time (days)"
     assert axes[0].get_ylim() == axes[1].get_ylim()
     lines = {line.get_label().partition(":")[0]: line for line in axes[2].get_lines()}
     for name in ("D", "D''", "D'"):
@@ -79,7 +81,7 @@ def test_plot_on_given_axes(data):
     assert figure is axes[0].figure
     assert not axes[0].has_data()
     assert axes[3].get_lines()
-    with pytest.raises(InputError, match="three Axes"):
+    with pytest.raises(InputError, match="one Axes per panel, 3 here"):
         SemiSyntheticDisplay(data).plot(axes)
 
 

@@ -178,6 +178,8 @@ class _Drawing:
             options |= {"marker": style.marker(mark.role), "markersize": 3.5}
         if mark.step:
             options["drawstyle"] = "steps-post"
+        if mark.label:
+            options["label"] = self.text(mark.label)
         if mark.width:
             self.ax.plot(mark.x, mark.y, **kind, **options)
         known = _known(mark.low) & _known(mark.high)

@@ -47,7 +47,7 @@ _RC: dict[Any, Any] = {
 def look(own: bool) -> Iterator[None]:
     """Use our sizes on our own figures; axes that came from outside keep theirs."""
     try:
-        import matplotlib
+        import matplotlib.figure
     except ImportError as error:
         raise MissingExtraError("plot()", "plot") from error
     with matplotlib.rc_context(_RC if own else {}):

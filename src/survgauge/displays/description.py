@@ -22,7 +22,10 @@ MOST_BANDS = 6
 
 @dataclass(frozen=True)
 class Model:
-    """Name of a model within a text: shortened where room is short; its text belongs to it."""
+    """Name of a model (or metric) within a text: shortened where room is short.
+
+    What is labelled by it belongs to it: the page hides a mark, row or panel with its model.
+    """
 
     name: str
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,17 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..censoring.generate import SemiSynthetic
 from ..data.outcomes import Outcomes
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError
 from ..reference.kaplan_meier import KaplanMeier
+from ._base import Display
+from .description import Axis, Bars, Chart, Line, Mark, Panel, Points
 
-# Okabe and Ito's colours, told apart by colour-blind readers; lines differ in style as well.
-_EVENT, _CENSORED = "#0072B2", "#E69F00"
-_LINES = {"D": ("#555555", "--"), "D''": (_EVENT, "-"), "D'": ("#D55E00", ":")}
+#: Role and line of the three curves.
+_LOOKS = {"D": ("soft", "dashed"), "D''": ("event", "solid"), "D'": ("censored", "dotted")}
 _MEANING = {"D": "as it came", "D''": "drawn censoring", "D'": "true event times"}
 
 
-class SemiSyntheticDisplay:
+class SemiSyntheticDisplay(Display):
     """The panel of histograms and Kaplan-Meier curves of D and D''.
 
     Two histograms show when events and censorings happen, in the data that came in (D) and in
@@ -75,103 +75,73 @@ class SemiSyntheticDisplay:
             "censored": np.histogram(y.time[~y.event], self.edges)[0],
         }
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Rows of `frame`: what holds from `start` to `end`."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of `frame` (panel, data, series, start, end, value): what holds from `start` on."""
+        found = []
+        bars = list(zip(self.edges[:-1].tolist(), self.edges[1:].tolist(), strict=True))
         for name, series in self.counts.items():
             for status, counts in series.items():
-                for k, count in enumerate(counts.tolist()):
-                    bar = {"start": float(self.edges[k]), "end": float(self.edges[k + 1])}
-                    yield (
-                        {"panel": "histogram", "data": name, "series": status}
-                        | bar
-                        | {"value": float(count)}
-                    )
+                labels = {"panel": "histogram", "data": name, "series": status}
+                for (start, end), count in zip(bars, counts.tolist(), strict=True):
+                    found.append({**labels, "start": start, "end": end, "value": float(count)})
         for name, curve in self.curves.items():
             starts, values = _steps(curve)
             ends = np.append(starts[1:], curve.last_time)
+            labels = {"panel": "kaplan_meier", "data": name, "series": "survival"}
             for start, end, value in zip(starts, ends, values, strict=True):
                 step = {"start": float(start), "end": float(end), "value": float(value)}
-                yield {"panel": "kaplan_meier", "data": name, "series": "survival"} | step
+                found.append({**labels, **step})
+        return found
 
-    def frame(self) -> Any:
-        """Table behind the figure: panel, data, series, start, end, value (pandas)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("frame()", "pandas") from error
-        return pd.DataFrame(list(self.rows()))
+    def describe(self) -> Chart:
+        """Histograms of D and D'' and the Kaplan-Meier curves."""
+        return Chart(
+            "Before and after censoring",
+            "When events and censorings happen in the data as they came (D) and under drawn "
+            "censoring (D''), and the Kaplan-Meier curves, which follow the true event times (D') "
+            "if the drawn censoring is independent of them.",
+            (*(self._histogram(name) for name in self.counts), self._kaplan_meier()),
+            columns=3,
+            width=10.5,
+        )
 
-    def plot(self, ax: Sequence[Any] | None = None) -> Any:
-        """Draw the three panels; returns the figure.
+    def _time(self) -> Axis:
+        return Axis.time(self.unit, low=0, high=float(self.edges[-1]))
 
-        Parameters
-        ----------
-        ax : sequence of three matplotlib Axes, optional
-            Where to draw: D, D'', Kaplan-Meier. By default on a new figure.
-        """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise MissingExtraError("plot()", "plot") from error
-        if ax is None:
-            # Not through pyplot: nothing is left open, and no window system is needed.
-            axes = Figure(figsize=(11, 3.3), layout="constrained").subplots(1, 3)
-            axes[1].sharex(axes[0])
-            axes[1].sharey(axes[0])
-        else:
-            axes = np.ravel(np.asarray(ax, dtype=object))
-            if axes.size != 3:
-                raise InputError(f"ax must be three Axes (D, D'', Kaplan-Meier); got {axes.size}")
-        time = f"time ({self.unit})" if self.unit else "time"
-        for panel, name in zip(axes[:2], self.counts, strict=True):
-            self._draw_histogram(panel, name)
-            panel.set_xlabel(time)
-        self._draw_curves(axes[2])
-        axes[2].set_xlabel(time)
-        return axes[0].figure
-
-    def _draw_histogram(self, panel: Any, name: str) -> None:
+    def _histogram(self, name: str) -> Panel:
         y, counts = self.outcomes[name], self.counts[name]
-        left, width = self.edges[:-1], np.diff(self.edges)
-        style = {"width": width, "align": "edge", "edgecolor": "white", "linewidth": 0.4}
-        below = counts["event"]
-        panel.bar(left, below, color=_EVENT, label="event", **style)
-        style |= {"bottom": below, "hatch": "////", "label": "censored"}
-        panel.bar(left, counts["censored"], color=_CENSORED, **style)
-        rate = 100 * float(np.mean(~y.event))
+        whole = {key: part["event"] + part["censored"] for key, part in self.counts.items()}
+        top = 1.05 * max(float(part.max()) for part in whole.values())
+        bars = (
+            Bars(self.edges, 0.0, counts["event"], "event", "event"),
+            Bars(self.edges, counts["event"], whole[name], "censored", "censored", hollow=True),
+        )
         kind = f", {self.data.censoring}" if name == "D''" else ""
-        size = f"{len(y):,} subjects, {rate:.1f} % censored"
-        panel.set_title(f"{name}: {_MEANING[name]}{kind}\n{size}", fontsize=10)
-        panel.set_ylabel("subjects")
-        panel.set_xlim(0, self.edges[-1])
-        panel.legend(loc="best", frameon=False)  # unsaid, a slow machine would warn
+        size = f"{len(y):,} subjects, {100 * float(np.mean(~y.event)):.1f} % censored"
+        title = f"{name}: {_MEANING[name]}{kind}\n{size}"
+        return Panel(self._time(), Axis("Subjects", low=0, high=top), bars, title, height=2.9)
 
-    def _draw_curves(self, panel: Any) -> None:
+    def _kaplan_meier(self) -> Panel:
+        marks: list[Mark] = []
         for name, curve in self.curves.items():
             starts, values = _steps(curve)
-            colour, line = _LINES[name]
-            panel.step(
-                np.append(starts, curve.last_time),
-                np.append(values, values[-1]),
-                where="post",
-                color=colour,
-                linestyle=line,
-                linewidth=2.0 if name == "D'" else 1.6,
-                label=f"{name}: {_MEANING[name]}",
-            )
+            role, dash = _LOOKS[name]
+            marks.append(
+                Line(
+                    np.append(starts, curve.last_time), np.append(values, values[-1]), role,
+                    f"{name}: {_MEANING[name]}", step=True, dash=dash, width=1.6,
+                )
+            )  # fmt: skip
         # Where follow-up ends: past it nothing is observed, which administrative censoring hides.
         last = self.curves["D''"]
-        panel.plot(last.last_time, last.last_survival, marker="o", markersize=5, color=_EVENT)
+        marks.append(Points([last.last_time], [last.last_survival], "event", size=5))
         gaps = self.data.comparison
-        panel.set_title(
+        title = (
             "Kaplan-Meier estimates\nlargest gap of D'': "
-            f"{gaps.distance_from_truth:.3f} to D', {gaps.distance:.3f} to D",
-            fontsize=10,
+            f"{gaps.distance_from_truth:.3f} to D', {gaps.distance:.3f} to D"
         )
-        panel.set_ylabel("survival probability")
-        panel.set_xlim(0, self.edges[-1])
-        panel.set_ylim(0, 1.02)
-        panel.legend(loc="best", frameon=False)  # unsaid, a slow machine would warn
+        chance = Axis("Survival probability", low=0, high=1.02)
+        return Panel(self._time(), chance, tuple(marks), title, height=2.9)
 
 
 def _steps(curve: KaplanMeier) -> tuple[Floats, Floats]:

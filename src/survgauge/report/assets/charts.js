@@ -1,11 +1,10 @@
 "use strict";
-// Small SVG charts from plain descriptions. A chart is drawn for a width; every text is set as text,
+// Draws the descriptions of survgauge.displays.description as SVG, for a width. Every text is set as text,
 // every colour is a variable of the page, so that dark pages and paper need no second drawing.
 const Charts = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
   const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 2", "12 4"];
-  const SHAPES = 6;
   const canvas = document.createElement("canvas").getContext("2d");
 
   function node(name, attributes, parent, text) {
@@ -60,229 +59,346 @@ const Charts = (() => {
   }
 
   // Domain of the values in sight, with room at its ends where it is not fixed.
-  function extent(values, fixed, room) {
+  function extent(values, axis, room) {
     let low = Infinity;
     let high = -Infinity;
     for (const list of values) for (const v of list || []) {
-      if (v === null || v === undefined || !Number.isFinite(v)) continue;
+      if (!known(v)) continue;
       if (v < low) low = v;
       if (v > high) high = v;
     }
     if (low > high) { low = 0; high = 1; }
     if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))) { const pad = Math.abs(low) * 0.1 || 1; low -= pad; high += pad; }
     const pad = (high - low) * room;
-    const [a, b] = fixed || [null, null];
-    low = a === null || a === undefined ? low - pad : a;
-    high = b === null || b === undefined ? high + pad : b;
+    low = known(axis.low) ? axis.low : low - pad;
+    high = known(axis.high) ? axis.high : high + pad;
     return low < high ? [low, high] : [low, low + 1];
   }
 
-  const colour = (c) => (typeof c === "number" ? `var(--s${c % 8})` : `var(--${c || "ref"})`);
-  const dash = (c) => (typeof c === "number" ? DASHES[c % DASHES.length] : "4 3");
   const known = (v) => v !== null && v !== undefined && Number.isFinite(v);
-
-  function shape(c, x, y, r, parent, filled) {
-    const kind = typeof c === "number" ? c % SHAPES : 0;
-    const paths = [
-      `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`,
-      `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
-      `M${x},${y - r * 1.2}L${x + r * 1.15},${y + r * 0.9}H${x - r * 1.15}Z`,
-      `M${x},${y - r * 1.3}L${x + r * 1.3},${y}L${x},${y + r * 1.3}L${x - r * 1.3},${y}Z`,
-      `M${x},${y + r * 1.2}L${x + r * 1.15},${y - r * 0.9}H${x - r * 1.15}Z`,
-      `M${x - r * 1.2},${y - r * 0.5}h${r * 2.4}v${r}h${-r * 2.4}Z`,
-    ];
-    const paint = colour(c);
-    const style = `stroke:${paint};stroke-width:1.5;fill:${filled ? paint : "var(--card)"}`;
-    return node("path", { d: paths[kind], style }, parent);
+  const ROLES = { event: "s0", censored: "s1", baseline: "ref", pale: "line" };
+  const colour = (role) => (typeof role === "number" ? `var(--s${role % 8})` : `var(--${ROLES[role] || role})`);
+  const DASH = { solid: "", dashed: "5 4", dotted: "2 3" };
+  const ROLE_DASH = { baseline: "5 4", soft: "5 4" };
+  function dash(mark) {
+    if (mark.dash) return DASH[mark.dash];
+    return typeof mark.role === "number" ? DASHES[mark.role % DASHES.length] : ROLE_DASH[mark.role] || "";
   }
 
-  function swatch(c, kind) {
+  const MARKERS = ["dot", "square", "up", "diamond", "down", "plank"];
+  const marker = (mark) => mark.marker || (typeof mark.role === "number" ? MARKERS[mark.role % MARKERS.length] : mark.role === "censored" ? "diamond" : "dot");
+  function star(x, y, r) {
+    const corner = (k) => { const size = k % 2 ? r * 0.5 : r * 1.3; const turn = (Math.PI * k) / 5; return `${x + size * Math.sin(turn)},${y - size * Math.cos(turn)}`; };
+    return `M${Array.from({ length: 10 }, (_, k) => corner(k)).join("L")}Z`;
+  }
+  const PATHS = {
+    dot: (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`,
+    square: (x, y, r) => `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
+    up: (x, y, r) => `M${x},${y - r * 1.2}L${x + r * 1.15},${y + r * 0.9}H${x - r * 1.15}Z`,
+    diamond: (x, y, r) => `M${x},${y - r * 1.3}L${x + r * 1.3},${y}L${x},${y + r * 1.3}L${x - r * 1.3},${y}Z`,
+    down: (x, y, r) => `M${x},${y + r * 1.2}L${x + r * 1.15},${y - r * 0.9}H${x - r * 1.15}Z`,
+    plank: (x, y, r) => `M${x - r * 1.2},${y - r * 0.5}h${r * 2.4}v${r}h${-r * 2.4}Z`,
+    right: (x, y, r) => `M${x + r * 1.2},${y}L${x - r * 0.9},${y - r * 1.15}V${y + r * 1.15}Z`,
+    flat: (x, y, r) => `M${x - r},${y - 1}h${2 * r}v2h${-2 * r}Z`,
+    star,
+  };
+  function shape(mark, x, y, r, parent) {
+    const paint = colour(mark.role);
+    const style = `stroke:${paint};stroke-width:1.5;fill:${mark.hollow ? "var(--card)" : paint}`;
+    return node("path", { d: PATHS[marker(mark)](x, y, r), style }, parent);
+  }
+  const barStyle = (mark) => `fill:${colour(mark.role)};fill-opacity:${mark.hollow ? 0.15 : 1};stroke:${mark.hollow ? colour(mark.role) : "var(--card)"};stroke-width:.75`;
+  const stroke = (mark, width) => ({ style: `stroke:${colour(mark.role)};stroke-width:${width}`, "stroke-dasharray": dash(mark) });
+
+  // The sign of a mark in a legend.
+  function key(parent, x, y, mark) {
+    if (mark.type === "bars") node("rect", { x: x + 6, y: y - 5, width: 12, height: 10, style: barStyle(mark) }, parent);
+    else if (mark.type === "span") node("rect", { x: x + 6, y: y - 5, width: 12, height: 10, style: "fill:var(--soft);opacity:.2" }, parent);
+    else {
+      if (mark.type !== "points" || mark.left) node("line", { x1: x, x2: x + 24, y1: y, y2: y, ...stroke(mark, mark.type === "rule" ? 1.25 : 2) }, parent);
+      if (mark.type === "points" || mark.marked) shape(mark, x + 12, y, 3.5, parent);
+    }
+  }
+  function swatch(role) {
     const made = node("svg", { width: 26, height: 12, viewBox: "0 0 26 12", "aria-hidden": "true" });
-    key(made, 0, 6, c, kind);
+    key(made, 0, 6, { type: "line", marked: true, role });
     return made;
   }
-
-  function key(parent, x, y, c, kind, solid, open) {
-    if (kind === "bars") {
-      node("rect", { x: x + 6, y: y - 5, width: 12, height: 10, style: `fill:${colour(c)}` }, parent);
-      return;
-    }
-    if (kind !== "points") {
-      node("line", { x1: x, x2: x + 24, y1: y, y2: y, style: `stroke:${colour(c)};stroke-width:2`, "stroke-dasharray": solid ? "" : dash(c) }, parent);
-    }
-    if (kind !== "line") shape(c, x + 12, y, 3.5, parent, !open);
-  }
-
-  function legend(svg, layers, width) {
+  function legend(svg, marks, width) {
     const seen = new Map();
-    for (const layer of layers) {
-      const own = `${layer.series}|${layer.color}`;
-      if (layer.series && !seen.has(own)) seen.set(own, layer);
-    }
+    for (const mark of marks) if (mark.label && !seen.has(mark.label)) seen.set(mark.label, mark);
     if (seen.size < 1) return 0;
     let x = 4;
     let y = 10;
-    for (const layer of seen.values()) {
-      const label = shorten(layer.series, 200);
+    for (const [name, mark] of seen) {
+      const label = shorten(name, Math.min(300, width - 40));
       const size = 34 + textWidth(label) + 14;
       if (x + size > width && x > 4) { x = 4; y += 18; }
-      key(svg, x, y, layer.color, layer.type, layer.solid, layer.open);
+      key(svg, x, y, mark);
       node("text", { x: x + 30, y: y + 4, style: "fill:var(--ink)" }, svg, label);
       x += size;
     }
     return y + 12;
   }
 
-  function frame(spec, width, height) {
-    const svg = node("svg", { width, height, viewBox: `0 0 ${width} ${height}`, style: `font:${FONT}` });
-    node("rect", { width, height, style: "fill:var(--card)" }, svg);
-    return svg;
+  const LINE = 14;
+  const rowsOf = (text) => text.split("\n");
+  // Text of several lines, the first at y.
+  function block(parent, text, x, y, width, attributes) {
+    rowsOf(text).forEach((part, k) => node("text", { x, y: y + k * LINE, ...attributes }, parent, shorten(part, width)));
   }
 
-  // Axes; returns the two scales and the box that the data are drawn into.
-  function axes(svg, spec, box, xDomain, yDomain) {
+  // What is in sight of a panel: rows and marks of the models that are shown.
+  function visible(panel, shown) {
+    const sees = (part) => (part.series || []).every(shown);
+    const marks = panel.marks.filter(sees);
+    if (!panel.rows.length) return { ...panel, marks };
+    const place = new Map();
+    panel.rows.forEach((row, k) => { if (sees(row)) place.set(k, place.size); });
+    const move = (v) => { const at = place.get(Math.round(v)); return at === undefined ? null : at + v - Math.round(v); };
+    return {
+      ...panel,
+      rows: panel.rows.filter(sees),
+      marks: marks.map((mark) => {
+        if (mark.type === "bars") return { ...mark, base: mark.base.map(move), top: mark.top.map((v, i) => { const at = move(mark.base[i]); return at === null ? null : at + v - mark.base[i]; }) };
+        return mark.y ? { ...mark, y: mark.y.map(move) } : mark;
+      }),
+    };
+  }
+
+  const xs = (m) => [m.x, m.left, m.right, m.to, m.edges, m.type === "rule" && m.axis === "x" ? [m.value] : []];
+  const ys = (m) => [m.y, m.low, m.high, m.base, m.top, m.type === "rule" && m.axis === "y" ? [m.value] : []];
+  const flat = (panels, pick) => panels.flatMap((panel) => panel.marks.filter((m) => m.type !== "note").flatMap(pick));
+
+  function domains(panels, shared) {
+    return panels.map((panel) => {
+      const x = extent(flat(shared === "x" ? panels : [panel], xs), panel.x, panel.rows.length ? 0.08 : 0.02);
+      if (panel.rows.length) return { x, y: [panel.rows.length - 0.5, -0.5] };
+      return { x, y: extent(flat(shared === "y" ? panels : [panel], ys), panel.y, 0.05) };
+    });
+  }
+
+  const ROW = 30;
+  const bodyHeight = (panel) => (panel.rows.length ? panel.rows.length * ROW : Math.max(72, panel.height * 120 - 50));
+  function leftOf(panel, domain, width) {
+    if (panel.rows.length) return Math.min(width * 0.4, Math.max(60, ...panel.rows.map((row) => textWidth(row.label))) + 14);
+    const marks = panel.y.ticks ? panel.y.ticks.map((tick) => tick[1]) : numbered(domain, bodyHeight(panel) / 45).map((tick) => tick[1]);
+    const words = panel.y.label ? 17 + LINE * rowsOf(panel.y.label).length : 8;
+    return words + Math.max(10, ...marks.map(textWidth));
+  }
+  const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? textWidth(row.beside) + 10 : 0)));
+  function numbered(domain, count) {
+    const found = ticks(Math.min(...domain), Math.max(...domain), count);
+    return found.values.map((v) => [v, tickText(v, found.step)]);
+  }
+  const footOf = (panel) => 12 + LINE * (Math.max(1, ...(panel.x.ticks || []).map((tick) => rowsOf(tick[1]).length)) + (panel.x.label ? rowsOf(panel.x.label).length : 0)) + 6;
+
+  // Axes; returns the two scales.
+  function axes(svg, panel, box, domain, edge) {
     const { left, top, right, bottom } = box;
-    const sx = (v) => left + ((v - xDomain[0]) / (xDomain[1] - xDomain[0])) * (right - left);
-    const sy = (v) => bottom - ((v - yDomain[0]) / (yDomain[1] - yDomain[0])) * (bottom - top);
-    const grid = "stroke:var(--faint);stroke-width:1";
+    const scale = ([low, high], from, to) => (v) => from + ((v - low) / (high - low)) * (to - from);
+    const sx = scale(domain.x, left, right);
+    const sy = scale(domain.y, bottom, top);
     const soft = "fill:var(--soft)";
-    const yTicks = ticks(...yDomain, (bottom - top) / 45);
-    for (const v of yTicks.values) {
-      node("line", { x1: left, x2: right, y1: sy(v), y2: sy(v), style: grid }, svg);
-      node("text", { x: left - 6, y: sy(v) + 4, "text-anchor": "end", style: soft }, svg, tickText(v, yTicks.step));
-    }
-    if (!spec.x.categories) {
-      const xTicks = ticks(...xDomain, (right - left) / 75);
-      for (const v of xTicks.values) {
-        node("line", { x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4, style: "stroke:var(--soft)" }, svg);
-        node("text", { x: sx(v), y: bottom + 17, "text-anchor": "middle", style: soft }, svg, tickText(v, xTicks.step));
+    const label = "fill:var(--ink);font-weight:500";
+    const grid = "stroke:var(--faint);stroke-width:1";
+    if (panel.rows.length) {
+      panel.rows.forEach((row, k) => {
+        node("line", { x1: left, x2: right, y1: sy(k), y2: sy(k), style: grid }, svg);
+        node("text", { x: left - 10, y: sy(k) + 4, "text-anchor": "end", style: "fill:var(--ink)" }, svg, rowLabel(row, left - box.start - 14));
+        if (row.beside) node("text", { x: right + 8, y: sy(k) + 4, style: row.clear ? "fill:var(--ink)" : soft }, svg, row.beside);
+        if (row.inside) node("text", { x: left + 6, y: sy(k) + 4, style: soft }, svg, row.inside);
+      });
+    } else {
+      for (const [v, text] of panel.y.ticks || numbered(domain.y, (bottom - top) / 45)) {
+        node("line", { x1: left, x2: right, y1: sy(v), y2: sy(v), style: grid }, svg);
+        node("text", { x: left - 6, y: sy(v) + 4, "text-anchor": "end", style: soft }, svg, text);
+      }
+      if (panel.y.label && edge.first) {
+        const parts = rowsOf(panel.y.label);
+        parts.forEach((part, k) => {
+          const at = { transform: `translate(${left - leftOf(panel, domain.y, box.end - box.start) + 12 + k * LINE},${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle", style: label };
+          node("text", at, svg, shorten(part, bottom - top + 60));
+        });
       }
     }
+    for (const [v, text] of panel.x.ticks || numbered(domain.x, (right - left) / 75)) {
+      node("line", { x1: sx(v), x2: sx(v), y1: panel.rows.length ? top : bottom, y2: bottom + 4, style: panel.rows.length ? grid : "stroke:var(--soft)" }, svg);
+      if (edge.last) block(svg, text, sx(v), bottom + 17, 200, { "text-anchor": "middle", style: soft });
+    }
     node("line", { x1: left, x2: right, y1: bottom, y2: bottom, style: "stroke:var(--soft)" }, svg);
-    const label = "fill:var(--ink);font-weight:500";
-    node("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle", style: label }, svg, shorten(spec.x.label, right - left + 40));
-    const up = node("text", { transform: `translate(12,${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle", style: label }, svg);
-    up.textContent = shorten(spec.y.label, bottom - top + 30);
+    if (panel.x.label && edge.last) {
+      const middle = (left + right) / 2;
+      const room = 2 * Math.min(middle - box.start, box.end - middle);
+      const first = bottom + footOf(panel) - 6 - LINE * (rowsOf(panel.x.label).length - 1) - 4;
+      block(svg, panel.x.label, middle, first, room, { "text-anchor": "middle", style: label });
+    }
     return { sx, sy };
   }
-
-  function yAxisWidth(domain, height) {
-    const marks = ticks(...domain, height / 45);
-    return 26 + Math.max(...marks.values.map((v) => textWidth(tickText(v, marks.step))), 10);
+  // A pair of long names keeps the ends of both.
+  function rowLabel(row, width) {
+    const pair = row.series || [];
+    if (pair.length !== 2 || textWidth(row.label) <= width) return shorten(row.label, width);
+    const half = (width - textWidth(" \u2212 ")) / 2;
+    return pair.map((part) => shorten(part, half)).join(" \u2212 ");
   }
 
-  function path(layer, sx, sy) {
+  function path(mark, sx, sy) {
     let d = "";
     let open = false;
-    layer.x.forEach((x, i) => {
-      const y = layer.y[i];
+    mark.x.forEach((x, i) => {
+      const y = mark.y[i];
       if (!known(y)) { open = false; return; }
       const at = `${sx(x).toFixed(1)},${sy(y).toFixed(1)}`;
       if (!open) d += `M${at}`;
-      else d += layer.step ? `H${sx(x).toFixed(1)}V${sy(y).toFixed(1)}` : `L${at}`;
+      else d += mark.step ? `H${sx(x).toFixed(1)}V${sy(y).toFixed(1)}` : `L${at}`;
       open = true;
     });
     return d;
   }
-
-  function band(layer, sx, sy) {
+  function band(mark, sx, sy) {
     const upper = [];
     const lower = [];
-    layer.x.forEach((x, i) => {
-      if (!known(layer.low[i]) || !known(layer.high[i])) return;
-      if (layer.step && upper.length) {
+    mark.x.forEach((x, i) => {
+      if (!known(mark.low[i]) || !known(mark.high[i])) return;
+      if (mark.step && upper.length) {
         upper.push([sx(x), upper[upper.length - 1][1]]);
         lower.push([sx(x), lower[lower.length - 1][1]]);
       }
-      upper.push([sx(x), sy(layer.high[i])]);
-      lower.push([sx(x), sy(layer.low[i])]);
+      upper.push([sx(x), sy(mark.high[i])]);
+      lower.push([sx(x), sy(mark.low[i])]);
     });
     if (!upper.length) return "";
     return "M" + upper.concat(lower.reverse()).map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L") + "Z";
   }
 
-  function rule(svg, layer, box, sx, sy) {
-    if (layer.axis !== "diagonal" && !known(layer.value)) return;
-    const style = "stroke:var(--soft);stroke-width:1.25";
-    const words = { style: "fill:var(--soft);font-size:11px" };
-    if (layer.axis === "x") {
-      const x = sx(layer.value);
-      if (x < box.left - 1 || x > box.right + 1) return;
-      node("line", { x1: x, x2: x, y1: box.top, y2: box.bottom, style, "stroke-dasharray": "5 4" }, svg);
-      const end = x > (box.left + box.right) / 2;
-      node("text", { ...words, x: x + (end ? -5 : 5), y: box.top + 11, "text-anchor": end ? "end" : "start" }, svg, layer.label || "");
-    } else if (layer.axis === "y") {
-      const y = sy(layer.value);
-      node("line", { x1: box.left, x2: box.right, y1: y, y2: y, style, "stroke-dasharray": "5 4" }, svg);
-      node("text", { ...words, x: box.right - 4, y: y - 5, "text-anchor": "end" }, svg, layer.label || "");
-    } else {
-      const low = Math.max(layer.low, layer.floor);
-      node("line", { x1: sx(low), y1: sy(low), x2: sx(layer.high), y2: sy(layer.high), style, "stroke-dasharray": "5 4" }, svg);
-    }
+  // How each kind of mark is drawn; dots collects the points that can be read.
+  const DRAW = {
+    span(mark, body, { sx, sy, box }) {
+      const part = mark.axis === "x" ? { x: sx(mark.start), width: Math.max(0, sx(mark.end) - sx(mark.start)), y: box.top, height: box.bottom - box.top } : { x: box.left, width: box.right - box.left, y: sy(mark.end), height: Math.max(0, sy(mark.start) - sy(mark.end)) };
+      node("rect", { ...part, style: "fill:var(--soft);opacity:.12" }, body);
+    },
+    bars(mark, body, { sx, sy }) {
+      mark.top.forEach((top, k) => {
+        if (!known(top) || !known(mark.base[k])) return;
+        const [from, to] = [sx(mark.edges[k]), sx(mark.edges[k + 1])];
+        const gap = ((to - from) * (mark.gap || 0)) / 2;
+        const [a, b] = [sy(mark.base[k]), sy(top)];
+        node("rect", { x: from + gap, y: Math.min(a, b), width: Math.max(0.5, to - from - 2 * gap), height: Math.abs(a - b), style: barStyle(mark) }, body);
+      });
+    },
+    rule(mark, body, { sx, sy, box, domain }) {
+      let ends = { x1: sx(mark.value), x2: sx(mark.value), y1: box.top, y2: box.bottom };
+      if (mark.axis === "y") ends = { x1: box.left, x2: box.right, y1: sy(mark.value), y2: sy(mark.value) };
+      if (mark.axis === "diagonal") {
+        const low = Math.max(domain.x[0], domain.y[0]);
+        const high = Math.min(domain.x[1], domain.y[1]);
+        ends = { x1: sx(low), y1: sy(low), x2: sx(high), y2: sy(high) };
+      }
+      node("line", { ...ends, ...stroke(mark, 1.25) }, body);
+    },
+    line(mark, body, { sx, sy }) {
+      if (mark.width) node("path", { d: path(mark, sx, sy), fill: "none", opacity: mark.alpha ?? 1, ...stroke(mark, mark.width * 1.4) }, body);
+      const single = mark.y.filter(known).length === 1;
+      if (mark.marked || single) mark.x.forEach((x, i) => { if (known(mark.y[i])) shape(mark, sx(x), sy(mark.y[i]), 3, body); });
+    },
+    points(mark, body, { sx, sy, dots }) {
+      const paint = `stroke:${colour(mark.role)};stroke-width:`;
+      const between = (a, b) => a && b && ((i) => known(a[i]) && known(b[i]));
+      const [up, across] = [between(mark.low, mark.high), between(mark.left, mark.right)];
+      mark.x.forEach((x, i) => {
+        const y = mark.y[i];
+        if (!known(x) || !known(y)) return;
+        const [px, py] = [sx(x), sy(y)];
+        if (up && up(i)) node("line", { x1: px, x2: px, y1: sy(mark.low[i]), y2: sy(mark.high[i]), style: `${paint}1.5` }, body);
+        if (across && across(i)) node("line", { x1: sx(mark.left[i]), x2: sx(mark.right[i]), y1: py, y2: py, style: `${paint}2.5` }, body);
+        if (mark.to && known(mark.to[i])) {
+          node("line", { x1: px, y1: py, x2: sx(mark.to[i]), y2: py, style: `${paint}1;opacity:.45` }, body);
+          node("path", { d: `M${sx(mark.to[i])},${py}l-5,-3v6Z`, style: `fill:${colour(mark.role)};opacity:.7` }, body);
+        }
+        const made = shape(mark, px, py, (mark.size || 4.5) * 0.6 + 1.2, body);
+        if (mark.x.length > 200) made.style.opacity = 0.65;
+        dots.push({ px, py, mark, i });
+      });
+    },
+    note(mark, body, { sx, sy, box }) {
+      const x = mark.on_data ? sx(mark.x) : box.left + mark.x * (box.right - box.left);
+      const y = mark.on_data ? sy(mark.y) - 3 : box.bottom - mark.y * (box.bottom - box.top) + 10;
+      const anchor = { left: "start", center: "middle", right: "end" }[mark.align || "left"];
+      block(body, mark.text, x, y, 300, { "text-anchor": anchor, style: `fill:${colour(mark.role || "ink")};font-size:11px` });
+    },
+  };
+  const ORDER = ["span", "bars", "rule", "line", "points", "note"];
+  const MOST_BANDS = 6;
+  let drawn = 0;
+
+  function drawPanel(svg, panel, box, domain, edge) {
+    const place = { ...axes(svg, panel, box, domain, edge), box, domain, dots: [] };
+    const { sx, sy } = place;
+    if (panel.title) block(svg, panel.title, box.start + (panel.rows.length ? 0 : 4), box.top - 8 - LINE * (rowsOf(panel.title).length - 1), 0.88 * (box.end - box.start) - 8, { style: "fill:var(--ink);font-weight:600" });
+    const clip = `clip-${(drawn += 1)}`;
+    const hole = node("clipPath", { id: clip }, node("defs", {}, svg));
+    node("rect", { x: box.left - 6, y: box.top - 6, width: box.right - box.left + 12, height: box.bottom - box.top + 12 }, hole);
+    const body = node("g", { "clip-path": `url(#${clip})` }, svg);
+    const bands = panel.marks.filter((mark) => mark.type === "line" && mark.low);
+    // Many bands on top of each other tell nothing.
+    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:.16` }, body);
+    const marks = [...panel.marks].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));
+    for (const mark of marks) DRAW[mark.type](mark, body, place);
+    return targetsOf(panel, place);
   }
 
+  // -- what the pointer and the keys read ------------------------------------------------------
   function interval(low, high) {
     return known(low) && known(high) ? ` (${format(low)} to ${format(high)})` : "";
   }
-
-  function drawXY(spec, width, shown) {
-    const layers = spec.layers.filter((layer) => !layer.toggle || shown(layer.series));
-    const height = (spec.height || 320) + Math.max(0, legend(node("svg"), layers, width) - 22);
-    const svg = frame(spec, width, height);
-    const top = legend(svg, layers, width) + 10;
-    const flat = (pick) => layers.flatMap(pick);
-    const xd = extent(flat((l) => [l.x, l.x1]), spec.x.domain, 0.02);
-    const yd = extent(flat((l) => [l.y, l.y1, l.low, l.high, l.type === "rule" && l.axis === "y" ? [l.value] : []]), spec.y.domain, 0.05);
-    const left = yAxisWidth(yd, height - top - 44);
-    const box = { left, top, right: width - 12, bottom: height - 44 };
-    const { sx, sy } = axes(svg, spec, box, xd, yd);
-    const clip = `clip-${(drawXY.count = (drawXY.count || 0) + 1)}`;
-    const hole = node("clipPath", { id: clip }, node("defs", {}, svg));
-    node("rect", { x: box.left - 5, y: box.top - 5, width: box.right - box.left + 10, height: box.bottom - box.top + 10 }, hole);
-    const body = node("g", { "clip-path": `url(#${clip})` }, svg);
-    // Many bands on top of each other tell nothing.
-    const bands = layers.filter((layer) => layer.type === "line" && layer.low).length;
-    for (const layer of layers) {
-      if (layer.type === "line" && layer.low && bands <= 4) {
-        node("path", { d: band(layer, sx, sy), style: `fill:${colour(layer.color)};opacity:.16` }, body);
-      }
-    }
-    const dots = [];
-    for (const layer of layers) {
-      const paint = colour(layer.color);
-      if (layer.type === "rule") rule(svg, { floor: Math.max(xd[0], yd[0]), low: -Infinity, high: Math.min(xd[1], yd[1]), ...layer }, box, sx, sy);
-      if (layer.type === "line") {
-        node("path", { d: path(layer, sx, sy), fill: "none", style: `stroke:${paint};stroke-width:${layer.thin ? 1 : 2}`, "stroke-dasharray": layer.solid ? "" : dash(layer.color) }, body);
-      }
-      if (layer.type === "points") {
-        layer.x.forEach((x, i) => {
-          const y = layer.y[i];
-          if (!known(x) || !known(y)) return;
-          if (layer.low && known(layer.low[i])) {
-            node("line", { x1: sx(x), x2: sx(x), y1: sy(layer.low[i]), y2: sy(layer.high[i]), style: `stroke:${paint};stroke-width:1.25` }, body);
-          }
-          if (layer.x1 && known(layer.x1[i])) {
-            node("line", { x1: sx(x), y1: sy(y), x2: sx(layer.x1[i]), y2: sy(y), style: `stroke:${paint};opacity:.45` }, body);
-            node("path", { d: `M${sx(layer.x1[i])},${sy(y)}l-5,-3v6Z`, style: `fill:${paint};opacity:.7` }, body);
-          }
-          const mark = shape(layer.color, sx(x), sy(y), layer.size || 3, body, !layer.open);
-          mark.style.opacity = layer.x.length > 200 ? 0.65 : 1;
-          dots.push({ px: sx(x), py: sy(y), layer, i });
-        });
-      }
-    }
-    return { svg, targets: dots.length ? pointTargets(dots, spec) : lineTargets(layers, spec, sx, sy, box) };
+  function targetsOf(panel, place) {
+    const of = (type) => panel.marks.filter((mark) => mark.type === type);
+    if (panel.rows.length) return rowTargets(panel, place);
+    if (of("bars").length) return barTargets(panel, of("bars"), place);
+    const lines = of("line").filter((mark) => mark.label && mark.x.length > 1);
+    return lines.length ? lineTargets(panel, lines, place) : pointTargets(panel, place.dots);
   }
-
-  function pointTargets(dots, spec) {
+  const oneLine = (text) => text.replaceAll("\n", " ");
+  function rowTargets(panel, { dots, box, sy }) {
+    return {
+      count: panel.rows.length,
+      at(k) {
+        const mine = dots.filter(({ mark, i }) => Math.round(mark.y[i]) === k);
+        const named = mine.length === 1 && mine[0].mark.names ? mine[0].mark.names[mine[0].i] : panel.rows[k].label;
+        const rows = mine.map(({ mark, i }) => [mine.length > 1 ? mark.label : panel.x.label, format(mark.x[i]) + (mark.left ? interval(mark.left[i], mark.right[i]) : "")]);
+        for (const text of [panel.rows[k].inside, panel.rows[k].beside]) if (text) rows.push([text, ""]);
+        return { title: named, rows, marks: mine.length ? mine.map(({ px, py }) => [px, py]) : [[box.left, sy(k)]] };
+      },
+      nearest: (px, py) => (panel.rows.length ? Math.max(0, Math.min(panel.rows.length - 1, Math.floor((py - box.top) / ROW))) : -1),
+    };
+  }
+  function barTargets(panel, bars, { box, sx }) {
+    const { edges } = bars[0];
+    return {
+      count: edges.length - 1,
+      at: (k) => ({
+        title: `${oneLine(panel.x.label)} ${format(edges[k])} to ${format(edges[k + 1])}`,
+        rows: bars.map((mark) => [mark.label, format(mark.top[k] - mark.base[k])]),
+        marks: [],
+        guide: { x: sx((edges[k] + edges[k + 1]) / 2), top: box.top, bottom: box.bottom },
+      }),
+      nearest(px) {
+        const k = edges.findIndex((edge) => sx(edge) > px);
+        return Math.max(0, Math.min(edges.length - 2, (k < 0 ? edges.length : k) - 1));
+      },
+    };
+  }
+  function pointTargets(panel, dots) {
     dots.sort((a, b) => a.px - b.px || a.py - b.py);
     return {
       count: dots.length,
       at(k) {
-        const { px, py, layer, i } = dots[k];
-        const rows = [[spec.x.label, format(layer.x[i])], [spec.y.label, format(layer.y[i]) + (layer.low ? interval(layer.low[i], layer.high[i]) : "")]];
-        if (layer.x1) rows.push([layer.x1Label, format(layer.x1[i])]);
-        return { title: layer.labels ? layer.labels[i] : layer.series, rows, marks: [[px, py]] };
+        const { px, py, mark, i } = dots[k];
+        const rows = [[oneLine(panel.x.label), format(mark.x[i])], [oneLine(panel.y.label), format(mark.y[i]) + (mark.low ? interval(mark.low[i], mark.high[i]) : "")]];
+        if (panel.x.ticks) rows.shift();
+        if (mark.to) rows.push([mark.to_label, format(mark.to[i])]);
+        return { title: [panel.x.ticks ? mark.label : "", mark.names ? mark.names[i] : mark.label].filter((text) => text).join(": "), rows, marks: [[px, py]] };
       },
       nearest(px, py) {
         let best = -1;
@@ -295,42 +411,40 @@ const Charts = (() => {
       },
     };
   }
-
-  function lineTargets(layers, spec, sx, sy, box) {
-    const lines = layers.filter((layer) => layer.type === "line");
-    const xs = [...new Set(lines.flatMap((layer) => layer.x))].sort((a, b) => a - b);
-    const read = (layer, x) => {
-      let i = layer.x.findIndex((v) => v > x);
-      i = (i < 0 ? layer.x.length : i) - 1;
+  function lineTargets(panel, lines, { sx, sy, box }) {
+    const all = [...new Set(lines.flatMap((mark) => mark.x))].sort((a, b) => a - b);
+    const read = (mark, x) => {
+      let i = mark.x.findIndex((v) => v > x);
+      i = (i < 0 ? mark.x.length : i) - 1;
       if (i < 0) return null;
-      const exact = layer.x[i] === x;
-      if (!exact && !layer.step && i + 1 >= layer.x.length) return null;
+      const exact = mark.x[i] === x;
+      if (!exact && !mark.step && i + 1 >= mark.x.length) return null;
       const at = (list) => {
         if (!list || !known(list[i])) return null;
-        if (exact || layer.step) return list[i];
+        if (exact || mark.step) return list[i];
         if (!known(list[i + 1])) return null;
-        return list[i] + ((list[i + 1] - list[i]) * (x - layer.x[i])) / (layer.x[i + 1] - layer.x[i]);
+        return list[i] + ((list[i + 1] - list[i]) * (x - mark.x[i])) / (mark.x[i + 1] - mark.x[i]);
       };
-      return { y: at(layer.y), low: at(layer.low), high: at(layer.high) };
+      return { y: at(mark.y), low: at(mark.low), high: at(mark.high) };
     };
     return {
-      count: xs.length,
+      count: all.length,
       at(k) {
-        const x = xs[k];
+        const x = all[k];
         const marks = [];
         const rows = [];
-        for (const layer of lines) {
-          const found = read(layer, x);
+        for (const mark of lines) {
+          const found = read(mark, x);
           if (!found || found.y === null) continue;
-          rows.push([layer.series, format(found.y) + interval(found.low, found.high)]);
-          marks.push([sx(x), sy(found.y), layer.color]);
+          rows.push([mark.label, format(found.y) + interval(found.low, found.high)]);
+          marks.push([sx(x), sy(found.y), mark.role]);
         }
-        return { title: `${spec.x.label} ${format(x)}`, rows, marks, guide: { x: sx(x), top: box.top, bottom: box.bottom } };
+        return { title: `${oneLine(panel.x.label)} ${format(x)}`, rows, marks, guide: { x: sx(x), top: box.top, bottom: box.bottom } };
       },
       nearest(px) {
         let best = -1;
         let least = Infinity;
-        xs.forEach((x, k) => {
+        all.forEach((x, k) => {
           const gap = Math.abs(sx(x) - px);
           if (gap < least) { least = gap; best = k; }
         });
@@ -338,118 +452,86 @@ const Charts = (() => {
       },
     };
   }
-
-  function drawBars(spec, width, shown) {
-    const layers = spec.layers.filter((layer) => !layer.toggle || shown(layer.series));
-    const bars = layers.filter((layer) => layer.type === "bars");
-    const height = (spec.height || 320) + Math.max(0, legend(node("svg"), layers, width) - 22);
-    const svg = frame(spec, width, height);
-    const top = legend(svg, layers, width) + 10;
-    const yd = extent(bars.flatMap((l) => [l.y, l.low, l.high]).concat(layers.map((l) => (l.type === "rule" ? [l.value] : []))), spec.y.domain || [0, null], 0.05);
-    const left = yAxisWidth(yd, height - top - 44);
-    const box = { left, top, right: width - 12, bottom: height - 44 };
-    const names = spec.x.categories;
-    const { sy } = axes(svg, spec, box, [0, names.length], yd);
-    const slot = (box.right - box.left) / names.length;
-    const every = Math.ceil((Math.max(...names.map(textWidth)) + 8) / slot);
-    names.forEach((name, k) => {
-      if (k % every) return;
-      node("text", { x: box.left + (k + 0.5) * slot, y: box.bottom + 17, "text-anchor": "middle", style: "fill:var(--soft)" }, svg, name);
-    });
-    const one = Math.min(40, (slot * 0.8) / Math.max(1, bars.length));
-    const start = (slot - one * bars.length) / 2;
-    bars.forEach((layer, b) => {
-      layer.y.forEach((y, k) => {
-        if (!known(y)) return;
-        const x = box.left + k * slot + start + b * one;
-        const base = sy(Math.max(yd[0], 0));
-        node("rect", { x: x + 0.5, y: Math.min(base, sy(y)), width: Math.max(1, one - 1), height: Math.abs(base - sy(y)), style: `fill:${colour(layer.color)}` }, svg);
-        if (layer.low && known(layer.low[k])) {
-          node("line", { x1: x + one / 2, x2: x + one / 2, y1: sy(layer.low[k]), y2: sy(layer.high[k]), style: "stroke:var(--ink);stroke-width:1.5" }, svg);
-        }
-      });
-    });
-    for (const layer of layers) if (layer.type === "rule") rule(svg, layer, box, null, sy);
-    const targets = {
-      count: names.length,
-      at: (k) => ({
-        title: `${spec.x.label} ${names[k]}`,
-        rows: bars.map((l) => [l.series, format(l.y[k]) + (l.low ? interval(l.low[k], l.high[k]) : "") + (l.notes ? `, ${l.notes[k]}` : "")]),
-        marks: [],
-        guide: { x: box.left + (k + 0.5) * slot, top: box.top, bottom: box.bottom },
-      }),
-      nearest: (px) => Math.max(0, Math.min(names.length - 1, Math.floor((px - box.left) / slot))),
-    };
-    return { svg, targets };
-  }
-
-  function drawForest(spec, width, shown) {
-    const rows = spec.rows.filter((row) => row.series.every(shown));
-    const line = 30;
-    const labels = Math.min(width * 0.4, Math.max(60, ...rows.map((row) => textWidth(row.label))) + 14);
-    const height = rows.length * line + 62;
-    const svg = frame(spec, width, height);
-    const finite = rows.filter((row) => known(row.value));
-    const marks = spec.zero !== undefined && spec.zero !== null ? [spec.zero] : [];
-    const xd = extent([finite.map((r) => r.value), finite.map((r) => r.low), finite.map((r) => r.high), marks], spec.x.domain, 0.08);
-    const box = { left: labels, top: 16, right: width - 14, bottom: height - 44 };
-    const sx = (v) => box.left + ((v - xd[0]) / (xd[1] - xd[0])) * (box.right - box.left);
-    const found = ticks(...xd, (box.right - box.left) / 75);
-    for (const v of found.values) {
-      node("line", { x1: sx(v), x2: sx(v), y1: box.top, y2: box.bottom, style: "stroke:var(--faint)" }, svg);
-      node("text", { x: sx(v), y: box.bottom + 17, "text-anchor": "middle", style: "fill:var(--soft)" }, svg, tickText(v, found.step));
-    }
-    if (marks.length) rule(svg, { axis: "x", value: spec.zero, label: spec.zeroLabel || "" }, { ...box, top: 2 }, sx);
-    node("text", { x: (box.left + box.right) / 2, y: box.bottom + 36, "text-anchor": "middle", style: "fill:var(--ink);font-weight:500" }, svg, shorten(spec.x.label, width - 20));
-    const dots = rows.map((row, k) => {
-      const y = box.top + (k + 0.5) * line + 2;
-      const half = (labels - 14 - textWidth(" \u2212 ")) / 2;
-      const name = row.pair && textWidth(row.label) > labels - 14 ? row.pair.map((part) => shorten(part, half)).join(" \u2212 ") : shorten(row.label, labels - 14);
-      node("text", { x: box.left - 10, y: y + 4, "text-anchor": "end", style: "fill:var(--ink)" }, svg, name);
-      if (!known(row.value)) {
-        node("text", { x: box.left + 6, y: y + 4, style: "fill:var(--soft)" }, svg, typeof row.value === "string" ? row.value : "no value");
-        return { row, px: box.left, py: y };
-      }
-      if (known(row.low) && known(row.high)) {
-        node("line", { x1: sx(row.low), x2: sx(row.high), y1: y, y2: y, style: `stroke:${colour(row.color)};stroke-width:2.5` }, svg);
-      }
-      shape(row.color, sx(row.value), y, 5, svg, !row.open);
-      return { row, px: sx(row.value), py: y };
-    });
-    const targets = {
-      count: dots.length,
+  // The targets of all panels one after the other.
+  function together(parts) {
+    const gap = ({ cell: c }, px, py) => Math.max(c.start - px, px - c.end, 0) + Math.max(c.upper - py, py - c.lower, 0);
+    return {
+      count: parts.reduce((sum, part) => sum + part.targets.count, 0),
       at(k) {
-        const { row, px, py } = dots[k];
-        const list = [[spec.x.label, format(row.value) + interval(row.low, row.high)]];
-        for (const [name, text] of row.notes || []) list.push([name, text]);
-        return { title: row.label, rows: list, marks: [[px, py]] };
+        let rest = k;
+        for (const { targets } of parts) {
+          if (rest < targets.count) return targets.at(rest);
+          rest -= targets.count;
+        }
+        return undefined;
       },
-      nearest(px, py) { return dots.length ? Math.max(0, Math.min(dots.length - 1, Math.floor((py - box.top) / line))) : -1; },
+      nearest(px, py) {
+        let before = 0;
+        let best = { gap: Infinity, at: -1 };
+        for (const part of parts) {
+          const far = gap(part, px, py);
+          if (far < best.gap) { const k = part.targets.nearest(px, py); best = { gap: far, at: k < 0 ? -1 : before + k }; }
+          before += part.targets.count;
+        }
+        return best.at;
+      },
     };
-    return { svg, targets };
   }
 
-  const draw = { xy: drawXY, bars: drawBars, forest: drawForest };
+  // -- a chart: its panels in rows ---------------------------------------------------------------
+  const CELL = 230;
+  function draw(spec, width, shown) {
+    const panels = spec.panels.filter((panel) => panel.series.every(shown)).map((panel) => visible(panel, shown));
+    const columns = Math.max(1, Math.min(spec.columns, panels.length, Math.floor(width / CELL)));
+    const cell = width / columns;
+    const domain = domains(panels, spec.shared);
+    const left = Math.max(0, ...panels.map((panel, k) => leftOf(panel, domain[k].y, cell)));
+    const right = Math.max(0, ...panels.map(rightOf));
+    const marks = panels.flatMap((panel) => panel.marks);
+    let upper = legend(node("svg"), marks, width) + 8;
+    const places = [];
+    for (let k = 0; k < panels.length; k += columns) {
+      const row = panels.slice(k, k + columns);
+      const last = spec.shared !== "x" || k + columns >= panels.length;
+      const head = 8 + LINE * Math.max(0, ...row.map((panel) => (panel.title ? rowsOf(panel.title).length : 0)));
+      const body = Math.max(...row.map(bodyHeight));
+      const foot = last ? Math.max(...row.map(footOf)) : 10;
+      row.forEach((panel, j) => {
+        const start = j * cell;
+        const top = upper + head;
+        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left, right: start + cell - right, top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
+      });
+      upper += head + body + foot;
+    }
+    const height = Math.max(40, Math.ceil(upper));
+    const svg = node("svg", { width, height, viewBox: `0 0 ${width} ${height}`, style: `font:${FONT}` });
+    node("rect", { width, height, style: "fill:var(--card)" }, svg);
+    legend(svg, marks, width);
+    const parts = panels.map((panel, k) => ({ cell: places[k], targets: drawPanel(svg, panel, places[k], domain[k], places[k].edge) }));
+    return { svg, targets: together(parts) };
+  }
 
   // The numbers behind a chart, as a table.
   function table(spec) {
-    if (spec.kind === "forest") {
-      return [["", spec.x.label, "low", "high"], ...spec.rows.map((r) => [r.label, r.value, r.low, r.high])];
-    }
-    const far = spec.layers.find((layer) => layer.x1Label);
-    const head = ["series", spec.x.label, spec.y.label, "low", "high", far ? far.x1Label : "x1", "label"];
+    const same = (pick) => new Set(spec.panels.map(pick)).size === 1;
+    const { x, y } = spec.panels[0];
+    const single = same((panel) => panel.y.label);
+    const far = spec.panels.flatMap((panel) => panel.marks).find((mark) => mark.to_label);
+    const head = ["panel", "row", "series", oneLine(x.label) || "x", (single && oneLine(y.label)) || "value", "measure", "low", "high", far ? far.to_label : "to", "label"];
     const rows = [];
-    for (const layer of spec.layers) {
-      if (layer.type === "rule") continue;
-      layer.y.forEach((y, i) => rows.push([
-        layer.series, spec.kind === "bars" ? spec.x.categories[i] : layer.x[i], y,
-        layer.low ? layer.low[i] : null, layer.high ? layer.high[i] : null,
-        layer.x1 ? layer.x1[i] : null, layer.labels ? layer.labels[i] : null,
+    const pick = (list, i) => (list ? list[i] : null);
+    for (const panel of spec.panels) for (const mark of panel.marks) {
+      const row = (k) => (panel.rows.length ? panel.rows[Math.round(k)].label : null);
+      const shared = [single ? null : oneLine(panel.y.label)];
+      if (mark.type === "bars") mark.top.forEach((top, i) => rows.push([panel.title || null, row(mark.base[i]), mark.label || null, `${format(mark.edges[i])} to ${format(mark.edges[i + 1])}`, Math.abs(top - mark.base[i]), ...shared, null, null, null, null]));
+      if ((mark.type === "line" || mark.type === "points") && mark.x) mark.x.forEach((at, i) => rows.push([
+        panel.title || null, row(mark.y[i]), mark.label || null, at, panel.rows.length ? null : mark.y[i], ...shared,
+        pick(mark.low || mark.left, i), pick(mark.high || mark.right, i), pick(mark.to, i), pick(mark.names, i),
       ]));
     }
     const used = head.map((_, k) => rows.some((row) => row[k] !== null && row[k] !== undefined));
     return [head, ...rows].map((row) => row.filter((_, k) => used[k]));
   }
 
-  return { draw: (spec, width, shown) => draw[spec.kind](spec, width, shown), table, format, swatch, node, colour };
+  return { draw, table, format, swatch, node, colour };
 })();

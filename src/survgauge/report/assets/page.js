@@ -332,7 +332,7 @@
   // -- series on and off -----------------------------------------------------------------------
   const chips = all("button.chip");
   for (const chip of chips) {
-    chip.prepend(Charts.swatch(Number(chip.dataset.color), "both"));
+    chip.prepend(Charts.swatch(Number(chip.dataset.color)));
     chip.addEventListener("click", () => {
       const name = nameOf(chip.dataset.series);
       if (hidden.has(name)) hidden.delete(name);
