@@ -11,11 +11,11 @@ from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
 from survgauge.sources.accumulator import Accumulator
+from survgauge.sources.arrow import as_source
 from survgauge.sources.call import Ask, first_pass, make_plan, score_item
 from survgauge.sources.counts import OutcomeCounts, Outline
 from survgauge.sources.layout import Layout
 from survgauge.sources.moments import Moments
-from survgauge.sources.sources import as_source
 
 cuts = st.lists(st.integers(1, 39), max_size=6)
 

@@ -62,6 +62,11 @@ def frames(columns):
             for part in cut(columns, [50, 51, 222])]  # fmt: skip
 
 
+def dataset(folder):
+    """The files of a folder as a dataset of Arrow, in order."""
+    return pytest.importorskip("pyarrow.dataset").dataset(sorted(map(str, folder.glob("*"))))
+
+
 def sources():
     def duck(columns, path):
         duckdb = pytest.importorskip("duckdb")
@@ -90,6 +95,7 @@ def sources():
         "pandas frames": lambda c, p: frames(c),
         "arrow table": lambda c, p: table(c),
         "arrow batches": lambda c, p: table(c).to_batches(33),
+        "arrow dataset": lambda c, p: dataset(write(p, c)),
         "folder": lambda c, p: str(write(p, c)),
         "fixed-size lists": lambda c, p: write(p, c, fixed=True),
         "float32": lambda c, p: write(p, c),
@@ -107,6 +113,31 @@ def sources():
 def test_any_source_gives_the_same(kind, data, tmp_path):
     columns, y_train, expected = data
     same(stream(sources()[kind](columns, tmp_path / "test"), y_train), expected)
+
+
+@pytest.mark.parametrize("kind", ["arrow dataset", "duckdb", "polars, lazy", "folder"])
+def test_a_column_that_is_not_there_is_named(kind, data, tmp_path):
+    columns, y_train, _ = data
+    batches = sources()[kind](columns, tmp_path / "test")
+    with pytest.raises(sg.InputError, match="no column 'when'; columns are time, event, a, b, lr"):
+        stream(batches, y_train, time_column="when")
+
+
+def test_only_the_columns_that_are_needed_are_read_from_a_dataset(data, tmp_path):
+    columns, y_train, _ = data
+    asked = []
+
+    class Noted:
+        def __init__(self, files):
+            self._files, self.scanner, self.head = files, files.scanner, files.head
+
+        def to_batches(self, columns, batch_size):
+            asked.append((columns, batch_size))
+            return self._files.to_batches(columns=columns, batch_size=batch_size)
+
+    noted = Noted(dataset(write(tmp_path, columns)))
+    stream(noted, y_train, predictions={"lr": "lr"}, metrics=["mae_hinge"], batch_rows=50)
+    assert asked == [(["time", "event", "lr"], 50)]
 
 
 def test_wide_columns_and_folders_of_their_own(data, tmp_path):

@@ -16,10 +16,10 @@ from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
-from ..sources.cluster import evaluate_dask
+from ..sources.dask import evaluate_dask
 from ..sources.labels import LabelColumn
 from ..sources.layout import CurveColumns, RiskColumn, TimeColumn
-from ..sources.parquet import SEPARATOR, Rows
+from ..sources.parquet import SEPARATOR, ParquetRows
 
 _RISK = "risk:"
 
@@ -135,18 +135,18 @@ def _column(target: str, grid: Any, rules: dict[str, Any], test: str) -> Any:
         return RiskColumn(target[len(_RISK) :])
     if grid is not None or target.endswith("*"):
         return CurveColumns(target, grid, **rules)
-    _, batch = Rows(test).schema_batch()
+    _, schema = ParquetRows(test).schema()
     # A column that is missing or there twice is refused, with its file, where it is read.
-    kind = batch.schema.field(target).type if batch.schema.names.count(target) == 1 else ""
+    kind = schema.field(target).type if schema.names.count(target) == 1 else ""
     return CurveColumns(target, None, **rules) if "list" in str(kind) else TimeColumn(target)
 
 
 def _own_files(name: str, target: str, grid: Any, rules: dict[str, Any]) -> Any:
     """Files with predictions only: one column time, risk or of lists, or times as headers."""
-    path, batch = Rows(target).schema_batch()
-    columns = list(batch.schema.names)
+    path, schema = ParquetRows(target).schema()
+    columns = list(schema.names)
     own = f"{name}{SEPARATOR}"
-    if len(columns) == 1 and "list" in str(batch.schema.field(0).type):
+    if len(columns) == 1 and "list" in str(schema.field(0).type):
         return CurveColumns(own + columns[0], grid, **rules)
     if columns == ["time"]:
         return TimeColumn(own + "time")

@@ -2,8 +2,8 @@
 
 from .accumulator import Accumulator
 from .call import evaluate_stream
-from .cluster import evaluate_dask
 from .counts import OutcomeCounts
+from .dask import evaluate_dask
 from .layout import CurveColumns, RiskColumn, TimeColumn
 from .means import StreamedMean
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,8 @@ def _holds_lists(kind: Any) -> bool:
     return str(kind).startswith(("list<", "large_list<", "fixed_size_list<", "list_view<"))
 
 
-#: Arrow's names of types that NumPy has too.
-_PLAIN = {"double": "f8", "float": "f4"} | {
-    f"{kind}int{size}": f"{kind or 'i'}{size // 8}"
-    for kind in ("", "u")
-    for size in (8, 16, 32, 64)
-}
+#: Arrow's names of types whose memory NumPy can share.
+_SHARED = {"double", "float"} | {f"{u}int{size}" for u in ("", "u") for size in (8, 16, 32, 64)}
 
 
 def _array(column: Any) -> NDArray[Any]:
@@ -29,16 +26,13 @@ def _array(column: Any) -> NDArray[Any]:
 
     Not by `to_numpy` where it can be helped: that imports pandas, which takes 40 MB.
     """
-    kind, start, stop = str(column.type), column.offset, column.offset + len(column)
-    if column.null_count or not len(column) or kind not in (*_PLAIN, "bool"):
-        found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return found
-    data = column.buffers()[1]
-    if kind != "bool":
-        return np.frombuffer(data, dtype=_PLAIN[kind], count=stop)[start:]
-    packed = np.frombuffer(data, dtype=np.uint8)[start // 8 : -(-stop // 8)]
-    bits = np.unpackbits(packed, bitorder="little")[start % 8 :]
-    return bits[: stop - start].view(np.bool_)
+    kind = str(column.type)
+    if not column.null_count and len(column) and kind == "bool":
+        return np.from_dlpack(column.cast("uint8")).view(np.bool_)
+    if not column.null_count and len(column) and kind in _SHARED:
+        return np.from_dlpack(column)
+    found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return found
 
 
 class Batch:
@@ -62,9 +56,9 @@ class Batch:
                 f"{type(data).__name__}"
             )
         self._data = data
-        twice = sorted({name for name in self.names if self.names.count(name) > 1})
-        if twice:
-            raise InputError(f"{label}: column {twice[0]!r} appears more than once")
+        if len(set(self.names)) < len(self.names):
+            twice = min(name for name, count in Counter(self.names).items() if count > 1)
+            raise InputError(f"{label}: column {twice!r} appears more than once")
         if isinstance(data, Mapping):
             self._check_lengths(data)
 
@@ -105,11 +99,16 @@ class Batch:
             part = data.iloc[start:stop]
         return Batch(part, self.label)
 
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse columns that are not there."""
+        for name in names:
+            if name not in self.names:
+                shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
+                hint = did_you_mean(name, self.names)
+                raise InputError(f"{self.label}: no column {name!r}{hint}; columns are {shown}")
+
     def _found(self, name: str) -> Any:
-        if name not in self.names:
-            shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            hint = did_you_mean(name, self.names)
-            raise InputError(f"{self.label}: no column {name!r}{hint}; columns are {shown}")
+        self.require([name])
         column = self._data.column(name) if self._arrow else self._data[name]
         if self._arrow and hasattr(column, "combine_chunks"):  # a chunked column of a table
             column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -19,6 +19,7 @@ from ..metrics.skill import reference_curves
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from .accumulator import Accumulator
+from .arrow import Item, RowSource, as_source
 from .assemble import few_replicates, without_antolini
 from .counts import Outline
 from .engine import checked_workers, in_turn, merged
@@ -39,7 +40,6 @@ from .plan import (
     reference_horizon,
     whole_g,
 )
-from .sources import Item, Source, as_source
 from .sums import points_of
 from .train import reference_of
 
@@ -183,9 +183,7 @@ def evaluate_stream(
     reference = reference_of(y_train, time_column, event_column, weight_column)
     source = as_source(batches, apart=apart, batch_rows=batch_rows)
     layout = layout.resolved(source.first())
-    check = getattr(source, "check", None)
-    if check is not None:
-        check(layout)
+    source.check(layout)
     plan = make_plan(ask, layout, reference, None, batch_rows)  # settings are checked here
     rows = source.rows
     if ask.foresight():
@@ -285,7 +283,7 @@ class Ask:
 
 
 def first_pass(
-    source: Source, layout: Layout, ask: Ask, workers: int, told: Told | None = None
+    source: RowSource, layout: Layout, ask: Ask, workers: int, told: Told | None = None
 ) -> Outline:
     """Read the outcomes alone: how long the follow-up is, and who is at risk in the end."""
     if not source.again:

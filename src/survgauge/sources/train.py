@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..reference.reference import Reference
+from .arrow import as_source
 from .counts import OutcomeCounts
 from .layout import Layout
-from .sources import as_source
 
 
 def reference_of(
@@ -29,9 +29,8 @@ def reference_of(
     weighted = weight is not None and weight in source.first().names
     layout = Layout.of("", time, event, weight if weighted else None)
     columns = layout.outcome_columns
-    check = getattr(source, "check_alike", None)
-    if check is not None and weight is not None:
-        check(weight)
+    if weight is not None:
+        source.check_alike(weight)
     for item in source.items(columns):
         for batch in item.batches(columns):
             if len(batch):

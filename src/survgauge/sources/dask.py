@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingExtraError
+from .._tools.extras import need
+from ..errors import InputError
 from ..evaluation import Evaluation
 from ..metrics.conventions import Convention
 from ..reference.kaplan_meier import KaplanMeier
 from .accumulator import Accumulator
+from .arrow import Held, Item, are_paths
 from .batches import Batch
 from .call import Ask, make_plan, outline_item, score_item
 from .counts import Outline
 from .layout import Layout
 from .parquet import ParquetItem, ParquetSource
 from .plan import Plan
-from .sources import Held, Item
 from .train import reference_of
 
 
@@ -92,7 +91,7 @@ def evaluate_dask(
     reference = reference_of(y_train, time_column, event_column, weight_column)
     cluster = Cluster(client)
     pieces: FramePieces | FilePieces
-    if isinstance(frame, str | Path) or _are_paths(frame):
+    if are_paths(frame):
         pieces = FilePieces(cluster, ParquetSource(frame, apart))
     else:
         pieces = FramePieces(cluster, cluster.partitions(frame))
@@ -107,20 +106,11 @@ def evaluate_dask(
     return ask.finish(total.attach(plan), pieces.rows)
 
 
-def _are_paths(frame: Any) -> bool:
-    listed = isinstance(frame, list) and bool(frame)
-    return listed and all(isinstance(item, str | Path) for item in frame)
-
-
 class Cluster:
     """Dask's functions, on the client that was given or on the current one."""
 
     def __init__(self, client: Any = None) -> None:
-        try:
-            dask: Any = import_module("dask")
-        except ImportError as error:
-            raise MissingExtraError("evaluate_dask", "dask") from error
-        self._dask, self._client = dask, client
+        self._dask, self._client = need("dask", "evaluate_dask", "dask"), client
 
     def delayed(self, what: Any) -> Any:
         """Return a function or a value that workers see."""
@@ -256,5 +246,4 @@ def on_rows(
     source: ParquetSource, start: int, stop: int, function: Callable[..., Any], *arguments: Any
 ) -> Any:
     """Apply a function to rows of files, on a worker."""
-    item = ParquetItem(source.main, source.apart, start, stop, source.size)
-    return function(item, *arguments)
+    return function(ParquetItem(source, start, stop), *arguments)
