@@ -144,7 +144,7 @@ def _add_stream_arguments(command: Any) -> None:
     group.add_argument(
         "--batch-rows", type=int, metavar="N", help="subjects that a thread scores together"
     )
-    group.add_argument("--workers", type=int, metavar="N", help="threads (default: one a core)")
+    group.add_argument("--workers", type=int, metavar="N", help="threads (default: one per core)")
     group.add_argument(
         "--grid",
         action="append",

@@ -26,7 +26,7 @@ def add_commands(subparsers: Any) -> None:
         "--engine", choices=("local", "dask"), default="local", help="where to run"
     )
     command.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, e.g. tcp://HOST:8786")
-    command.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
+    command.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
     command.add_argument("--resume", action="store_true", help="go on with the run in the store")
     command.add_argument(
         "--retry-failed", action="store_true", help="resume, and run failed cells again"

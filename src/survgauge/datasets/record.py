@@ -28,7 +28,7 @@ class Dataset:
     Attributes
     ----------
     X : pandas.DataFrame
-        Features, one row a subject: float columns, unordered categories, ordered categories.
+        Features, one row per subject: float columns, unordered categories, ordered categories.
         Gaps are left open; they are filled inside a fold.
     y : Outcomes
         Times and event flags.

@@ -17,7 +17,7 @@ _ADVICE = (
 
 
 def advice_rows(panels: list[Panel]) -> list[dict[str, Any]]:
-    """Evidence for and against the advice, a row a kind of situation."""
+    """Evidence for and against the advice, one row per kind of situation."""
     rows = []
     for situation, exponential, recommended, other in _ADVICE:
         chosen = [p for p in panels if p.censoring.startswith("exponential") == exponential]

@@ -327,7 +327,7 @@ def _square(x: int, y: int, colour: tuple[float, ...]) -> Any:
 
 
 class CriticalDisplay:
-    """Mean ranks of the metrics over data sets; bars join those that Nemenyi's test cannot part.
+    """Mean ranks of the metrics over data sets; bars join those that do not differ significantly.
 
     Parameters as of `PanelDisplay`, and `measure` and `alpha` of `Results.critical_difference`.
     """
@@ -371,7 +371,7 @@ class CriticalDisplay:
         ax.set_title(
             f"Friedman p {'< 0.001' if found.p_value < 0.001 else number(found.p_value, 2)}; "
             f"critical difference {found.distance:.2f} at level {found.alpha:g}\n"
-            "bars join what it does not part",
+            "Bars join metrics whose mean ranks do not differ significantly",
             fontsize=9,
         )
         for side in ("top", "right"):

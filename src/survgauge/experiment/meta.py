@@ -1,7 +1,7 @@
 """How well metrics tell the truth: small pure functions on matrices.
 
 Everywhere `values` and `truth` are arrays of shape (..., models, metrics): what each metric says of
-each model, and what it should have said. `lower` is a flag a metric, true where lower values are
+each model, and what it should have said. `lower` has one flag per metric, true where lower is
 better. Leading axes are for replicates: the same question asked many times. A metric that lacks a
 value for one of the models (NaN) has no answer, NaN.
 """
@@ -36,7 +36,7 @@ def distances(values: Any, truth: Any, *, relative: bool = False) -> Floats:
 
 
 def proximity(values: Any, truth: Any, *, relative: bool = False) -> Floats:
-    r"""Mean distance over models, :math:`\frac{1}{M}\sum_m |v_m - t_m|`, a number a metric.
+    r"""Mean distance over models, :math:`\frac{1}{M}\sum_m |v_m - t_m|`, one number per metric.
 
     >>> proximity([[3.0, 4.0], [8.0, 5.0]], [[4.0, 4.0], [5.0, 5.0]])
     array([2., 0.])
@@ -55,7 +55,7 @@ def bias(values: Any, truth: Any) -> Floats:
 
 
 def kendall_tau(values: Any, truth: Any) -> Floats:
-    r"""Kendall's tau-b between a metric's and the true order of the models, a number a metric.
+    r"""Kendall's tau-b between a metric's and the true order of the models, one number per metric.
 
     :math:`\tau_b = \sum_{a<b} s_{ab} s'_{ab} / \sqrt{\sum s_{ab}^2 \sum s'^2_{ab}}` with s the
     signs of the differences; 0 where all models are tied in one of the two.

@@ -85,7 +85,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Answers:
-    """The paper's two questions answered, a number a metric (and replicate)."""
+    """The paper's two questions answered, one number per metric (and replicate)."""
 
     proximity: Floats
     relative: Floats

@@ -60,7 +60,7 @@ def clock(seconds: float | None) -> str:
 
 
 class RunProgress:
-    """Counts cells and tells somebody; this one tells nobody."""
+    """Counts of finished cells; subclasses show them, this one is silent."""
 
     def __init__(self, cells: list[Cell], jobs: int) -> None:
         self.total, self.finished, self.failed, self.missing = len(cells), 0, 0, 0

@@ -31,7 +31,7 @@ _MODELS = {
 
 
 def read_published(path: str | os.PathLike[str]) -> Results:
-    """Read the tidy form of the authors' spreadsheet: a row a data set, censoring and model.
+    """Read the tidy form of the authors' spreadsheet: one row per data set, censoring and model.
 
     Columns: dataset, censoring, model, true_mae and a column for each method. Names become those
     of this package, so that the tables can be laid beside ours.

@@ -298,7 +298,7 @@ class Results:
     def advice(self, truth: str | None = None) -> pd.DataFrame:
         """The paper's advice, margin under exponential censoring and po elsewhere, with evidence.
 
-        One row a kind of situation: what is recommended, wins of it and of the other, data sets,
+        One row per kind of situation: what is recommended, wins of it and of the other, data sets,
         mean tau and mean relative proximity of both, and the p-value of a signed-rank test of the
         relative proximities over data sets.
         """

@@ -47,7 +47,7 @@ def run(
     scheduler : str, optional
         Address of the Dask scheduler.
     jobs : int, optional
-        Processes of the local engine, by default one a core; 1 runs in this process.
+        Processes of the local engine, by default one per core; 1 runs in this process.
     resume : bool
         Go on with the run in `store`: only what is missing is run.
     retry_failed : bool

@@ -117,7 +117,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_curves(self, X: Any) -> SurvivalCurves:
-        """Survival curves, one row a subject."""
+        """Survival curves, one row per subject."""
         if not self.gives_curves:
             raise InputError(
                 f"{self.label} predicts times and has no survival curves; use predict_time"
@@ -280,7 +280,7 @@ def matrix(X: Any) -> Floats:
     """
     if getattr(X, "ndim", 2) == 1:
         raise InputError(
-            "X must have 2 dimensions, one row a subject; got 1. "
+            "X must have 2 dimensions, one row per subject; got 1. "
             "Use X.reshape(1, -1) for a single subject, X.reshape(-1, 1) for a single feature"
         )
     if hasattr(X, "toarray"):

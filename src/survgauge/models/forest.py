@@ -39,7 +39,7 @@ class SurvivalForest(SurvivalModel):
         times distinct times. Where they would need more, times are rounded to as many quantiles
         as fit, which `notes_` tells. None: no limit.
     n_jobs : int or None
-        Trees grown at once; -1: one a core. Does not change the result.
+        Trees grown at once; -1: one per core. Does not change the result.
     random_state : int or None
         Of bootstrap and splits.
     verbose : bool

@@ -60,7 +60,7 @@ class TorchModel(Training, SurvivalModel):
         """Refuse parameters of its own."""
 
     def _targets(self, y: Outcomes) -> dict[str, Any]:
-        """Columns that the loss needs, one row a subject; may set what the network needs."""
+        """Columns that the loss needs, one row per subject; may set what the network needs."""
         raise NotImplementedError
 
     def _network(self, inputs: int, y: Outcomes, draw: torch.Generator) -> nn.Module:

@@ -51,7 +51,7 @@ class SCA(TorchModel):
       in units of the mean time, with :math:`\hat t_i` the median of a few draws;
     - KM: the mean distance between the Kaplan-Meier curve and the survival of the batch's drawn
       times, whose indicator is smoothed by a logistic function of log time;
-    - cluster: :math:`-\log \sum_k \pi_k\, t_\nu(z_i - \mu_k)` a latent dimension, and the
+    - cluster: :math:`-\log \sum_k \pi_k\, t_\nu(z_i - \mu_k)` per latent dimension, and the
       Beta(1, c) prior of the sticks.
 
     Parameters
