@@ -25,7 +25,7 @@ from ..reference.reference import Reference
 from ..scorers import SurvivalKFold, predict
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
 from .plan import Cell
-from .scoring import Questions, number, score
+from .scoring import Questions, finite, score
 from .specs import DatasetSpec
 
 _LONGEST_TEXT = 400
@@ -144,7 +144,9 @@ def execute(task: Task, stored: bytes | None = None) -> Outcome:
         try:
             record, predictions = _run(task, stored)
         except (Exception, CellTimeoutError) as error:
-            return Outcome("failed", _failure(task.cell, error, start))
+            trace = "".join(traceback.format_exception(error))
+            seconds = time.perf_counter() - start
+            return failure(task.cell, type(error).__name__, str(error), trace, seconds)
     texts = dict.fromkeys(_short(f"{w.category.__name__}: {w.message}") for w in caught)
     record["warnings"] = list(texts)[:_MOST_WARNINGS]
     record["seconds"]["total"] = time.perf_counter() - start
@@ -326,20 +328,22 @@ def _heading(cell: Cell) -> dict[str, Any]:
     return {"cell": cell.names(), "digest": cell.digest}
 
 
-def _failure(cell: Cell, error: BaseException, start: float) -> dict[str, Any]:
-    return {
+def failure(cell: Cell, error: str, message: str, trace: str, seconds: float = 0.0) -> Outcome:
+    """Record of a cell that failed: type and message of the error, and its traceback."""
+    record = {
         **_heading(cell),
-        "error": type(error).__name__,
-        "message": _short(str(error)),
-        "traceback": "".join(traceback.format_exception(error)),
-        "seconds": {"total": time.perf_counter() - start},
+        "error": error,
+        "message": _short(message),
+        "traceback": trace,
+        "seconds": {"total": seconds},
     }
+    return Outcome("failed", record)
 
 
 def _tail_share(prediction: Prediction) -> float | None:
     if prediction.curves is None:
         return None
-    return number(np.mean(~prediction.curves.reaches(0.5)))
+    return finite(np.mean(~prediction.curves.reaches(0.5)))
 
 
 def _short(text: str) -> str:

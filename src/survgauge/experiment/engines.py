@@ -13,7 +13,7 @@ from typing import Any
 from .._tools import dask_client as _dask
 from .._tools.extras import need
 from ..errors import InputError
-from .cells import Outcome, Task, execute
+from .cells import Outcome, Task, execute, failure
 from .environment import package_versions
 from .limits import restore_threads
 from .plan import Cell
@@ -33,15 +33,7 @@ def summary(outcome: Outcome) -> tuple[str, float, str]:
 
 def lost(task: Task, reason: str) -> Outcome:
     """Record of a cell that took its worker along."""
-    record = {
-        "cell": task.cell.names(),
-        "digest": task.cell.digest,
-        "error": "WorkerLost",
-        "message": reason,
-        "traceback": reason,
-        "seconds": {"total": 0.0},
-    }
-    return Outcome("failed", record)
+    return failure(task.cell, "WorkerLost", reason, reason)
 
 
 # -- this machine ------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def _measure(spec: MetricSpec, problem: Problem, prediction: Prediction) -> dict
     except UndefinedMetricError as error:
         return {"value": None, "stderr": None, "note": str(error)}
     stderr = getattr(result, "stderr", None)
-    return {"value": number(float(result)), "stderr": None if stderr is None else number(stderr)}
+    return {"value": finite(float(result)), "stderr": None if stderr is None else finite(stderr)}
 
 
 def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> dict[str, Any]:
@@ -96,11 +96,11 @@ def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> dic
     return {"true_value": found["value"], "true_stderr": found["stderr"]}
 
 
-def number(value: Any) -> float | None:
+def finite(value: Any) -> float | None:
     """Return a finite number, or None, which JSON has a word for.
 
-    >>> number(float("nan")), number(np.float64(2))
+    >>> finite(float("nan")), finite(np.float64(2))
     (None, 2.0)
     """
-    number_ = float(value)
-    return number_ if np.isfinite(number_) else None
+    found = float(value)
+    return found if np.isfinite(found) else None
