@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .._tools.extras import need
@@ -146,14 +147,13 @@ class FramePieces:
     def __init__(self, cluster: Cluster, parts: list[Any]) -> None:
         self._cluster = cluster
         sizes = cluster.delayed(list)([cluster.delayed(size_of)(part) for part in parts])
-        counts = cluster.run(sizes)
-        self.rows = sum(counts)
-        starts = [sum(counts[:k]) for k in range(len(counts))]
+        bounds = list(accumulate(cluster.run(sizes), initial=0))
+        self.rows = bounds[-1]
         #: Partitions that have rows: number, first row, data.
         self._parts = [
             (k, start, part)
-            for k, (part, start, size) in enumerate(zip(parts, starts, counts, strict=True))
-            if size
+            for k, (part, (start, stop)) in enumerate(zip(parts, pairwise(bounds), strict=True))
+            if start < stop
         ]
 
     def first(self) -> Batch:
