@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,10 @@ class OutcomeCounts:
         parts = [(self.times, self.events, self.total), *self._waiting]
         times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = times.argsort(kind="stable")
-        self._group(_without_bits(times[order], self.dropped), events[order], total[order])
-        while self.most is not None and self.times.size > self.most:
-            # One bit after the other: so the result does not depend on the order of the parts.
-            self.dropped += 1
-            self._group(_without_bits(self.times, self.dropped), self.events, self.total)
+        times = times[order]
+        if self.most is not None:
+            self.dropped = _bits_to_drop(times, self.most, self.dropped)
+        self._group(_without_bits(times, self.dropped), events[order], total[order])
         self._waiting, self._size = [], 0
 
     def _group(self, times: Floats, events: Floats, total: Floats) -> None:
@@ -129,6 +129,25 @@ class OutcomeCounts:
     def reference(self) -> Reference:
         """Return the reference set with these counts."""
         return Reference(self.outcomes())
+
+
+def _bits_to_drop(times: Floats, most: int, least: int) -> int:
+    """Return the fewest bits, at least `least`, that leave at most `most` of the sorted times.
+
+    Other bits than the fewest would let the result depend on the order of the parts.
+
+    >>> _bits_to_drop(np.array([1.0, 1.5, 1.75]), 2, 0)
+    51
+    """
+    if times.size <= most:
+        return least
+    bits = np.ascontiguousarray(times).view(np.uint64)
+    gaps = bits[1:] ^ bits[:-1]
+
+    def few(dropped: int) -> bool:
+        return 1 + np.count_nonzero(gaps >> np.uint64(dropped)) <= most
+
+    return bisect_left(range(64), True, lo=least, key=few)
 
 
 def _without_bits(times: Floats, bits: int) -> Floats:
