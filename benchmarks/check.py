@@ -13,6 +13,7 @@ from pathlib import Path
 
 import baseline
 import numpy
+from machine import processor
 from run import measure
 from targets import OURS
 from works import BY_NAME
@@ -55,7 +56,11 @@ def measured_ratio(key: str) -> tuple[float | None, str]:
 
 
 def machine() -> dict[str, str]:
-    return {"python": sys.version.split()[0], "numpy": numpy.__version__}
+    return {
+        "python": sys.version.split()[0],
+        "numpy": numpy.__version__,
+        "processor": processor(),
+    }
 
 
 def update(repeats: int) -> int:
@@ -78,7 +83,11 @@ def update(repeats: int) -> int:
 def check() -> int:
     ratios, measured_on = baseline.read(FILE)
     if measured_on != machine():
-        print(f"The baseline is from {measured_on}, this is {machine()}: ratios may differ.")
+        print(
+            f"The baseline is from {measured_on}, this is {machine()}. Ratios may differ: a "
+            "processor with AVX-512 sorts and takes logarithms faster than one without. To compare "
+            "code on this machine, run `check.py --update` on the older commit first."
+        )
     status, lines = baseline.verdict(baseline.compare(ratios, measured_ratio))
     print("\n".join(lines), file=sys.stderr if status else sys.stdout)
     return status

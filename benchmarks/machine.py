@@ -45,14 +45,19 @@ def _commit() -> str:
     return done.stdout.strip()
 
 
+def processor() -> str:
+    """Name of the processor, "unknown" where the machine does not say."""
+    cpuinfo = Path("/proc/cpuinfo")
+    rows = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [row.split(":")[1].strip() for row in rows if row.startswith("model name")]
+    return names[0] if names else "unknown"
+
+
 def facts_of_machine() -> dict[str, str]:
     """Machine, versions of everything that takes part, and the commit of this package."""
     facts = {"commit": _commit(), "python": platform.python_version()}
     facts["machine"] = platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [row for row in cpuinfo.read_text().splitlines() if row.startswith("model name")]
-        facts["processor"] = names[0].split(":")[1].strip() if names else "unknown"
+    facts["processor"] = processor()
     facts["cores"] = str(os.cpu_count())
     for package in ("numpy", "scipy", "torch"):
         facts[package] = _version(package)

@@ -111,7 +111,8 @@ class CoxRegression:
         """Sums of the standardised columns that vary, times values: (used,)."""
         return self._likelihood.column_sums(values if self._order is None else values[self._order])
 
-    def influence_along(self, t: float, hazard: float, along: Floats) -> Floats:
-        """Influence on hazard * `hazard(t)` + along' beta, per standard deviation: (n,)."""
-        by_beta = hazard * self._hazard(t)[1] + along
-        return self._influence((by_beta @ self._inverse)[None, :], np.array([hazard]), t)[0]
+    def per_unit(self, along: Floats) -> Floats:
+        """Coefficients of `beta` from those of beta per standard deviation of the used columns."""
+        out = np.zeros(self.beta.size)
+        out[self._likelihood.used] = along * self._likelihood.scale
+        return out

@@ -14,7 +14,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
 from ...reference.partial_likelihood import PartialLikelihood
-from ...reference.risk_sets import product
+from ...reference.risk_sets import combine, product
 from ..checks import read_curves
 from ..details import Clusters, freedom
 from ._cox import TIES, CoxRegression
@@ -99,7 +99,8 @@ class ICIResult:
         """Say how `ici` varies if whole clusters of subjects are drawn."""
         if clusters is None:
             return self
-        law = self._smooth.law(self.ici, clusters)
+        smooth = self._smooth
+        law = smooth.law(self.ici, smooth.fit.influences(smooth.time), clusters)
         expected = float("nan") if law is None else law.expected_if_calibrated
         return replace(self, law=law, support=self.support | {"expected_if_calibrated": expected})
 
@@ -211,7 +212,8 @@ def integrated_calibration_index(
     ici, largest = smooth.mean(size), float(size.max())
     e50, e90 = weighted_quantile(size, smooth.weights, [0.5, 0.9], overwrite=True)
     del size
-    psi = smooth.psi(observed, gap, ici)
+    influence = smooth.fit.influences(time)
+    psi = smooth.psi(observed, gap, ici, influence)
     del gap
     psi = _as_given(psi, rows, np.zeros(len(y)))
     observed = _as_given(observed, rows, np.full(len(y), np.nan))
@@ -226,7 +228,9 @@ def integrated_calibration_index(
         "ties": ties,
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
-    law = smooth.law(ici, events=support["events_by_time"], freedom=freedom(psi, y.weight))
+    known = {"events": support["events_by_time"], "freedom": freedom(psi, y.weight)}
+    law = smooth.law(ici, influence, **known)
+    del influence
     support |= {
         "moved_from_0_or_1": smooth.moved,
         "converged": smooth.fit.converged,
@@ -329,8 +333,11 @@ class _Smooth:
         """Derivatives of (beta, hazard) with respect to each frequency."""
         return self._changes[:-1], self._changes[-1]
 
-    def psi(self, observed: Floats, gap: Floats, ici: float) -> Floats:
-        """First-order contributions to the mean distance; `gap` is overwritten."""
+    def psi(self, observed: Floats, gap: Floats, ici: float, influence: Floats) -> Floats:
+        """First-order contributions to the mean distance; `gap` is overwritten.
+
+        `influence` holds the derivatives of (beta, hazard) by each frequency, (p + 1, n).
+        """
         total = float(self.weight.sum())
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
         pull = self.fit.relative_risk()
@@ -339,7 +346,7 @@ class _Smooth:
             pull[part] *= (1 - observed[part]) * np.sign(gap[part]) * (self.weight[part] / total)
         size, sums = float(pull.sum()), self.fit.column_sums(pull)
         del pull
-        change = self.fit.influence_along(self.time, size, sums * self.hazard)
+        change = combine(np.append(self.fit.per_unit(sums * self.hazard), size), influence)
         np.abs(gap, out=gap)
         gap -= ici
         gap /= total
@@ -348,23 +355,17 @@ class _Smooth:
         return change
 
     def law(
-        self, ici: float, clusters: Clusters | None = None, *,
+        self, ici: float, influence: Floats, clusters: Clusters | None = None, *,
         events: float = float("inf"), freedom: float = float("inf"),
     ) -> SmoothGap | None:  # fmt: skip
         """How the mean distance varies, from subjects at even ranks of the prediction."""
         if not self.hazard > 0 or (clusters is not None and clusters.number < 2):
             return None
-        order = sorting_order(self.s)
-        weight = np.ones(order.size) if self.weights is None else self.weights[order]
-        end = np.cumsum(weight)
-        if end[-1] > _POINTS:  # frequencies counted, as if rows were replicated
-            ranks = (np.arange(_POINTS) + 0.5) * (end[-1] / _POINTS)
-            order, weight = order[end.searchsorted(ranks)], np.ones(_POINTS)
-        x = log_log(self.s[order])[0]
+        s, weight = self._at_even_ranks()
+        x = log_log(s)[0]
         columns = self._columns(x.copy())
         gap = self.fit.log_risk(columns) + np.log(self.hazard) - x
         change = np.vstack((columns - self.fit.mean[:, None], np.full(x.size, 1 / self.hazard))).T
-        influence = self.fit.influences(self.time)
         total = float(self.weight.sum())
         if clusters is not None:
             codes = clusters.codes[self.rows]
@@ -377,11 +378,25 @@ class _Smooth:
             known = ici, x, gap, weight, change, covariance, inside
             return SmoothGap.of(*known, freedom=clusters.freedom)
         covariance = np.einsum("an,bn,n->ab", influence, influence, self.weight)
-        size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - self.s[order]))
+        size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - s))
         spread = np.sqrt(np.average((size - ici) ** 2, weights=weight) / total)
         if np.isfinite(events):  # the coefficients fit the events that they are judged by
             covariance *= events / max(events - influence.shape[0], 1.0)
         return SmoothGap.of(ici, x, gap, weight, change, covariance, float(spread), freedom)
+
+    def _at_even_ranks(self) -> tuple[Floats, Floats]:
+        """Predictions of some subjects at even ranks, frequencies counted, and their weights."""
+        if self.weights is None:
+            s, end = np.sort(self.s), np.arange(1.0, self.s.size + 1)
+            weight = np.ones(s.size)
+        else:
+            order = sorting_order(self.s)
+            s, weight = self.s[order], self.weights[order]
+            end = np.cumsum(weight)
+        if end[-1] <= _POINTS:
+            return s, weight
+        ranks = (np.arange(_POINTS) + 0.5) * (end[-1] / _POINTS)
+        return s[end.searchsorted(ranks)], np.ones(_POINTS)
 
     def resampled(self, counts: Floats) -> float:
         """Mean distance under other frequencies, by one Newton step."""
