@@ -14,6 +14,8 @@ from ..data.predictions import Prediction
 from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
 from ..inference import critical
 from ..metrics.problem import Problem
+from ..metrics.time.terms import TimeErrorDetails
+from ..metrics.time.time_errors import time_error_details
 from ..reference.reference import Reference
 from ._drawing import draw
 from .description import Chart
@@ -227,6 +229,30 @@ def check_outcomes(ev: Source, what: str) -> None:
 def reference_of(problem: Problem) -> Reference:
     """Return the reference set; without one, the test outcomes."""
     return Reference(problem.y) if problem.reference is None else problem.reference
+
+
+def time_errors(problem: Problem, predicted: Any, method: str) -> TimeErrorDetails:
+    """The time errors of all test subjects, as the evaluation's own metrics have them."""
+    return time_error_details(
+        problem.y,
+        predicted,
+        method=method,
+        y_train=problem.reference,
+        tau=problem.tau,
+        censoring=problem.censoring,
+        **problem.options,
+    )
+
+
+def records(**columns: Any) -> list[dict[str, Any]]:
+    """Rows of a table: an array has a value for each of them, anything else is in all of them.
+
+    >>> records(model="a", time=np.array([1.0, 2.0]))
+    [{'model': 'a', 'time': 1.0}, {'model': 'a', 'time': 2.0}]
+    """
+    size = next(len(column) for column in columns.values() if isinstance(column, np.ndarray))
+    lists = [c.tolist() if isinstance(c, np.ndarray) else [c] * size for c in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def band(value: Floats, stderr: Any, confidence: float | None) -> tuple[Floats, Floats]:

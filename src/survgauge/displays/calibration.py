@@ -16,7 +16,7 @@ from ..metrics.calibration.kernels import group_rates
 from ..metrics.problem import Problem
 from ..metrics.registry import _supported_time
 from ._bands import log_log_band
-from ._base import FromPredictions, Source, measure_each, members
+from ._base import FromPredictions, Source, measure_each, members, records
 from .description import (
     Axis,
     Bars,
@@ -96,19 +96,15 @@ class DCalibrationDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a model and bin."""
+        start, end = self.edges[:-1], self.edges[1:]
         return [
-            {
-                "model": model,
-                "start": float(self.edges[k]),
-                "end": float(self.edges[k + 1]),
-                "observed": float(observed[k]),
-                "events": float(self.events[model][k]),
-                "expected": float(self.expected[k]),
-                "p_value": self.p_value[model],
-            }
+            row
             for model, observed in self.observed.items()
-            for k in range(observed.size)
-        ]
+            for row in records(
+                model=model, start=start, end=end, observed=observed, events=self.events[model],
+                expected=self.expected, p_value=self.p_value[model],
+            )
+        ]  # fmt: skip
 
     def describe(self) -> Chart:
         """A panel a model: events, censored subjects on top of them, and what is expected."""
@@ -225,18 +221,15 @@ class OneCalibrationDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a model and group."""
-        columns = ("predicted", "observed", "low", "high", "n", "events")
+        columns = ("predicted", "observed", "low", "high", "n", "events", "p_value")
         return [
-            {
-                "model": model,
-                "time": self.time,
-                "group": k + 1,
-                **{name: float(getattr(self, name)[model][k]) for name in columns},
-                "p_value": self.p_value[model],
-            }
+            row
             for model, predicted in self.predicted.items()
-            for k in range(predicted.size)
-        ]
+            for row in records(
+                model=model, time=self.time, group=np.arange(1, predicted.size + 1),
+                **{name: getattr(self, name)[model] for name in columns},
+            )
+        ]  # fmt: skip
 
     def describe(self) -> Chart:
         """A panel a model: predicted and observed probability of each group."""

@@ -11,9 +11,8 @@ from .._tools.arrays import Bools, Floats, Ints
 from .._tools.text_tables import number
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
-from ..metrics.time.terms import TimeErrorDetails, predicted_times
-from ..metrics.time.time_errors import time_error_details
-from ._base import FromPredictions, Source, first_of, members
+from ..metrics.time.terms import predicted_times
+from ._base import FromPredictions, Source, first_of, members, records, time_errors
 from .description import (
     Axis,
     Chart,
@@ -98,21 +97,14 @@ class MAEVariantsDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a subject and method."""
-        return [
-            {
-                "model": self.model,
-                "subject": subject,
-                "time": float(self.time[k]),
-                "event": bool(self.event[k]),
-                "predicted": float(self.predicted[k]),
-                "method": method,
-                "counted": float(counted[k]),
-                "weight": float(self.weight[method][k]),
-                "error": float(self.error[method][k]),
-            }
-            for k, subject in enumerate(self.subjects.tolist())
+        known = {"model": self.model, "subject": self.subjects, "time": self.time,
+                 "event": self.event, "predicted": self.predicted}  # fmt: skip
+        by_method = [
+            records(**known, method=method, counted=counted, weight=self.weight[method],
+                    error=self.error[method])
             for method, counted in self.counted.items()
-        ]
+        ]  # fmt: skip
+        return [row for subject in zip(*by_method, strict=True) for row in subject]
 
     def describe(self) -> Chart:
         """A panel a subject, a row a method."""
@@ -165,24 +157,11 @@ class MAEVariantsDisplay(FromPredictions):
         )
 
 
-def whole_error(problem: Problem, predicted: Any, method: str) -> TimeErrorDetails:
-    """The time error of all test subjects."""
-    return time_error_details(
-        problem.y,
-        predicted,
-        method=method,
-        y_train=problem.reference,
-        tau=problem.tau,
-        censoring=problem.censoring,
-        **problem.options,
-    )
-
-
 def subject_errors(
     problem: Problem, predicted: Any, method: str, rows: Ints
 ) -> tuple[Floats, Floats, Floats]:
     """What some subjects count as, how much, and their errors: (time, weight, error)."""
-    details, found = whole_error(problem, predicted, method), surrogates_of(problem, method)[1]
+    details, found = time_errors(problem, predicted, method), surrogates_of(problem, method)[1]
     takes_part = found.weight[rows] > 0
     counted = np.where(found.defined[rows], found.time[rows], np.nan)
     return counted, found.weight[rows], np.where(takes_part, details.loss[rows], np.nan)
@@ -196,7 +175,7 @@ def _variants(
     reasons: dict[str, None] = {}
     for method in VARIANTS:
         try:
-            value = whole_error(problem, predicted, method).value
+            value = time_errors(problem, predicted, method).value
             found[method] = value, subject_errors(problem, predicted, method, rows)
         except UndefinedMetricError as error:
             reasons[str(error)] = None

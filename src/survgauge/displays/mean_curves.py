@@ -15,7 +15,7 @@ from ..data.predictions import Prediction
 from ..metrics.calibration.smooth_calibration import integrated_calibration_index
 from ..metrics.checks import check_times
 from ._bands import kaplan_meier_band, smooth_band
-from ._base import FromPredictions, Source, measure_each, members
+from ._base import FromPredictions, Source, measure_each, members, records
 from .calibration import time_of_interest
 from .description import (
     Axis,
@@ -143,16 +143,13 @@ class SmoothCalibrationDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a model and point of the curve; the histogram is in its fields."""
-        columns = ("predicted", "observed", "low", "high")
+        columns = ("predicted", "observed", "low", "high", "ici")
         return [
-            {
-                "model": model,
-                "time": self.time,
-                **{name: float(getattr(self, name)[model][k]) for name in columns},
-                "ici": self.ici[model],
-            }
-            for model, grid in self.predicted.items()
-            for k in range(grid.size)
+            row
+            for model in self.predicted
+            for row in records(
+                model=model, time=self.time, **{c: getattr(self, c)[model] for c in columns}
+            )
         ]
 
     def describe(self) -> Chart:
@@ -267,14 +264,13 @@ class MeanCurveDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a curve and time; Kaplan-Meier is a curve without a model."""
-        nan = [float("nan")] * self.times.size
-        curves = [("", True, self.km, self.km_low.tolist(), self.km_high.tolist())]
-        curves += [(model, False, mean, nan, nan) for model, mean in self.mean.items()]
-        return [
-            {"model": model, "kaplan_meier": km, "time": t, "survival": s, "low": a, "high": b}
-            for model, km, values, low, high in curves
-            for t, s, a, b in zip(self.times.tolist(), values.tolist(), low, high, strict=True)
-        ]
+        km = {"time": self.times, "survival": self.km, "low": self.km_low, "high": self.km_high}
+        table = records(model="", kaplan_meier=True, **km)
+        nan = float("nan")
+        for model, mean in self.mean.items():
+            bare = {"time": self.times, "survival": mean, "low": nan, "high": nan}
+            table += records(model=model, kaplan_meier=False, **bare)
+        return table
 
     def describe(self) -> Chart:
         """Kaplan-Meier with its band, and the mean curve of each model."""

@@ -13,7 +13,7 @@ from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
 from ..metrics.time.time_errors import CENSORED_METHODS
 from ..reference.surrogates import METHODS, Setting, Surrogates, make_setting
-from ._base import FromPredictions, Source, first_of, members
+from ._base import FromPredictions, Source, first_of, members, records
 from .description import Axis, Chart, Panel, Points, Rule, amount, short_name
 
 #: Most arrows that can be told apart.
@@ -94,12 +94,10 @@ class PredictedActualDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a subject."""
-        columns = (self.predicted, self.time, self.event, self.surrogate, self.weight)
-        names = ("predicted", "time", "event", "surrogate", "weight")
-        return [
-            {"model": self.model, "subject": k, **dict(zip(names, values, strict=True))}
-            for k, values in enumerate(zip(*(c.tolist() for c in columns), strict=True))
-        ]
+        return records(
+            model=self.model, subject=np.arange(self.time.size), predicted=self.predicted,
+            time=self.time, event=self.event, surrogate=self.surrogate, weight=self.weight,
+        )  # fmt: skip
 
     def describe(self) -> Chart:
         """A point a subject; censored ones have an arrow to the time they count as."""

@@ -85,14 +85,15 @@ class MetricsDisplay(Display):
         names = _chosen("metrics", metrics, known)
         wanted = _chosen("models", models, ev.models)
         values = [
-            _row(score.metric, ev.unit, score.model, score.value, score.low, score.high,
-                 score.baseline, score.group)
+            _value(score.row(), ev.unit, score.baseline)
             for score in ev.scores
             if score.metric.name in names and score.model in wanted
-        ]  # fmt: skip
+        ]
         if not values:
             raise InputError("this evaluation has no metric to show for the models chosen")
-        return cls(values, ev.models, _present(names, values), ev.confidence, ev.unit)
+        found = {row["metric"] for row in values}
+        shown = tuple(name for name in names if name in found)
+        return cls(values, ev.models, shown, ev.confidence, ev.unit)
 
     @classmethod
     def from_record(cls, record: dict[str, Any], group: Any = None) -> MetricsDisplay:
@@ -101,11 +102,10 @@ class MetricsDisplay(Display):
         values = []
         for row in record["metrics"]:
             if row.get("group") == group:
-                value, skill = _float(row["value"]), _float(row["skill"])
-                baseline = value / (1 - skill) if skill < 1 else _NAN
-                low, high = _float(row["low"]), _float(row["high"])
-                metric = REGISTRY[row["metric"]]
-                values.append(_row(metric, unit, row["model"], value, low, high, baseline))
+                plain = {k: v for k, v in row.items() if k != "group"}
+                plain |= {k: _float(row[k]) for k in ("value", "low", "high", "skill")}
+                rest = 1 - plain["skill"]
+                values.append(_value(plain, unit, plain["value"] / rest if rest > 0 else _NAN))
         names = dict.fromkeys(row["metric"] for row in values)
         return cls(values, tuple(record["models"]), tuple(names), record["confidence"], unit)
 
@@ -345,34 +345,18 @@ def _float(value: Any) -> float:
     return _NAN if value is None else float(value)
 
 
-def _row(
-    metric: Metric,
-    unit: str,
-    model: str,
-    value: float,
-    low: float,
-    high: float,
-    baseline: float,
-    group: Any = None,
-) -> dict[str, Any]:
-    row = {
-        "model": model,
-        "metric": metric.name,
+def _value(row: dict[str, Any], unit: str, baseline: float) -> dict[str, Any]:
+    """Return what is shown of a row of the evaluation's table."""
+    metric = REGISTRY[row["metric"]]
+    names = {name: row[name] for name in ("group", "model", "metric") if name in row}
+    numbers = {name: row[name] for name in ("value", "low", "high", "direction")}
+    return names | {
         "title": metric.title,
-        "value": value,
-        "low": low,
-        "high": high,
-        "direction": metric.direction,
+        **numbers,
         "unit": metric_unit(metric, unit),
         "baseline": baseline,
         "test": metric.inference == "test",
     }
-    return row if group is None else {"group": group, **row}
-
-
-def _present(names: Iterable[str], values: list[dict[str, Any]]) -> tuple[str, ...]:
-    found = {row["metric"] for row in values}
-    return tuple(name for name in names if name in found)
 
 
 def _better_values(row: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from ..metrics.probability.probability import integrated_brier_score
 from ..metrics.problem import Problem
 from ..metrics.ranking.discrimination import concordance_index
 from . import _six_panels as panels
-from ._base import FromPredictions, Source, members, reference_of
+from ._base import FromPredictions, Source, members, records, reference_of
 from .description import Chart
 from .mae_variants import subject_errors
 from .subject_curves import checked_subjects
@@ -153,16 +153,16 @@ class SixMetricsDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a subject; what the metrics are for all of them is in `values`."""
-        columns = (
-            "time", "event", "predicted", "surrogate", "weight", "error", "own_survival",
-            "own_density",
+        group = [
+            next((g + 1 for g, part in enumerate(self.groups) if k in part["rows"]), None)
+            for k in range(self.subjects.size)
+        ]
+        return records(
+            model=self.model, subject=self.subjects, time=self.time, event=self.event,
+            predicted=self.predicted, surrogate=self.surrogate, weight=self.weight,
+            error=self.error, own_survival=self.own_survival, own_density=self.own_density,
+            group=np.array(group, dtype=object),
         )  # fmt: skip
-        found = []
-        for k, subject in enumerate(self.subjects.tolist()):
-            row = {name: getattr(self, name)[k].item() for name in columns}
-            group = next((g + 1 for g, part in enumerate(self.groups) if k in part["rows"]), None)
-            found.append({"model": self.model, "subject": subject, **row, "group": group})
-        return found
 
     def describe(self) -> Chart:
         """A panel a metric, all of the same subjects."""

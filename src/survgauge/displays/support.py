@@ -14,7 +14,7 @@ from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics.checks import check_times
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import RiskTable
-from ._base import Display, Given, Source, check_outcomes, reference_of
+from ._base import Display, Given, Source, check_outcomes, records, reference_of
 from .description import Axis, Chart, Line, Mark, Panel, Rule, amount, horizon_marks, positions
 from .predicted_actual import surrogates_of
 
@@ -99,10 +99,10 @@ class SupportDisplay(Display):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a time."""
-        columns = ("times", "at_risk", "events", "censoring", "reference_at_risk")
-        names = ("time", *columns[1:])
-        values = zip(*(getattr(self, c).tolist() for c in columns), strict=True)
-        return [dict(zip(names, row, strict=True)) for row in values]
+        return records(
+            time=self.times, at_risk=self.at_risk, events=self.events, censoring=self.censoring,
+            reference_at_risk=self.reference_at_risk,
+        )  # fmt: skip
 
     def describe(self) -> Chart:
         """Numbers at risk and events above, G(t) below."""
@@ -220,11 +220,12 @@ class SurrogatesDisplay(Display):
     def rows(self) -> list[dict[str, Any]]:
         """One row a method and censored subject."""
         return [
-            {"method": method, "time": c, "surrogate": s, "weight": w}
-            for method, surrogate in self.surrogate.items()
-            for c, s, w in zip(self.time.tolist(), surrogate.tolist(),
-                               self.weight[method].tolist(), strict=True)
-        ]  # fmt: skip
+            row
+            for method, time in self.surrogate.items()
+            for row in records(
+                method=method, time=self.time, surrogate=time, weight=self.weight[method]
+            )
+        ]
 
     def describe(self) -> Chart:
         """What the censored count as above, and how much below."""

@@ -17,7 +17,16 @@ from ..metrics.probability.probability import brier_score
 from ..metrics.problem import Problem
 from ..metrics.ranking.dynamic_auc import cumulative_dynamic_auc
 from ..metrics.skill import reference_curves
-from ._base import FromPredictions, Source, band, check_horizon, measure_each, members, reference_of
+from ._base import (
+    FromPredictions,
+    Source,
+    band,
+    check_horizon,
+    measure_each,
+    members,
+    records,
+    reference_of,
+)
 from .description import Axis, Chart, Line, Mark, Model, Panel, horizon_marks, positions
 
 _POINTS = 60
@@ -136,20 +145,17 @@ class TimeCurveDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a model and time; the baseline is a model without a name."""
-        table = [
-            {"metric": self.kind, "model": model, "baseline": False, "time": t, "value": v,
-             "low": a, "high": b}
-            for model, values in self.values.items()
-            for t, v, a, b in zip(self.times.tolist(), values.tolist(), self.low[model].tolist(),
-                                  self.high[model].tolist(), strict=True)
-        ]  # fmt: skip
+        table, nan = [], float("nan")
+        for model, values in self.values.items():
+            table += records(
+                metric=self.kind, model=model, baseline=False, time=self.times, value=values,
+                low=self.low[model], high=self.high[model],
+            )  # fmt: skip
         if self.baseline is not None:
-            nan = float("nan")
-            shared = {"metric": self.kind, "model": "", "baseline": True}
-            table += [
-                {**shared, "time": t, "value": v, "low": nan, "high": nan}
-                for t, v in zip(self.times.tolist(), self.baseline.tolist(), strict=True)
-            ]
+            table += records(
+                metric=self.kind, model="", baseline=True, time=self.times, value=self.baseline,
+                low=nan, high=nan,
+            )  # fmt: skip
         return table
 
     def describe(self) -> Chart:

@@ -10,13 +10,10 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
-from ..data.predictions import Prediction
 from ..errors import InputError
 from ..metrics.details import standard_error
-from ..metrics.problem import Problem
 from ..metrics.time.terms import TimeErrorDetails
-from ..metrics.time.time_errors import time_error_details
-from ._base import FromPredictions, Source, band, measure_each, members
+from ._base import FromPredictions, Source, band, measure_each, members, records, time_errors
 from .description import Axis, Bars, Chart, Line, Model, Panel, Points, Row, positions
 
 
@@ -27,18 +24,6 @@ class Estimate(NamedTuple):
     low: float
     high: float
     n: int
-
-
-def _details(problem: Problem, prediction: Prediction, method: str) -> TimeErrorDetails:
-    return time_error_details(
-        problem.y,
-        prediction.times,
-        method=method,
-        y_train=problem.reference,
-        tau=problem.tau,
-        censoring=problem.censoring,
-        **problem.options,
-    )
 
 
 def sums(label: Any, values: Floats, groups: int) -> Floats:
@@ -109,7 +94,9 @@ class ErrorByStatusDisplay(FromPredictions):
         status = (~problem.y.restricted(problem.tau).event).astype(np.intp)
         parts: tuple[dict[str, Estimate], dict[str, Estimate]] = ({}, {})
         weight = {}
-        found = measure_each(usable, left_out, what, lambda p: _details(problem, p, method))
+        found = measure_each(
+            usable, left_out, what, lambda p: time_errors(problem, p.times, method)
+        )
         for model, details in found.items():
             mean, stderr, count = group_means(details, status, 2)
             low, high = band(mean, stderr, ev.confidence)
@@ -224,7 +211,9 @@ class ErrorOverTimeDisplay(FromPredictions):
         edges, label = _time_bins(y, int(bins))
         size = edges.size - 1
         mean, low, high, count = {}, {}, {}, {}
-        found = measure_each(usable, left_out, what, lambda p: _details(problem, p, method))
+        found = measure_each(
+            usable, left_out, what, lambda p: time_errors(problem, p.times, method)
+        )
         for model, details in found.items():
             mean[model], stderr, count[model] = group_means(details, label, size)
             low[model], high[model] = band(mean[model], stderr, ev.confidence)
@@ -236,21 +225,16 @@ class ErrorOverTimeDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a model and bin."""
+        start, end = self.edges[:-1], self.edges[1:]
         return [
-            {
-                "model": model,
-                "start": float(self.edges[k]),
-                "end": float(self.edges[k + 1]),
-                "mean": float(mean[k]),
-                "low": float(self.low[model][k]),
-                "high": float(self.high[model][k]),
-                "count": float(self.count[model][k]),
-                "events": float(self.events[k]),
-                "subjects": float(self.subjects[k]),
-            }
+            row
             for model, mean in self.mean.items()
-            for k in range(mean.size)
-        ]
+            for row in records(
+                model=model, start=start, end=end, mean=mean, low=self.low[model],
+                high=self.high[model], count=self.count[model], events=self.events,
+                subjects=self.subjects,
+            )
+        ]  # fmt: skip
 
     def describe(self) -> Chart:
         """Errors above, and below how many subjects they are the errors of."""
