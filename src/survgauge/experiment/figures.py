@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._tools.extras import need
-from .._tools.text_tables import number
+from ..displays import Display, description
 from ..errors import InputError
 from . import meta
 from .comparisons import CriticalDifference
@@ -326,7 +326,7 @@ def _square(x: int, y: int, colour: tuple[float, ...]) -> Any:
                      linewidth=0.5)  # fmt: skip
 
 
-class CriticalDisplay:
+class CriticalDisplay(Display):
     """Mean ranks of the metrics over data sets; bars join those that do not differ significantly.
 
     Parameters as of `PanelDisplay`, and `measure` and `alpha` of `Results.critical_difference`.
@@ -344,39 +344,37 @@ class CriticalDisplay:
         chosen = _chosen(results, truth, metrics)
         self.result: CriticalDifference = chosen.critical_difference(measure, alpha=alpha)
 
-    def frame(self) -> Any:
+    def rows(self) -> list[dict[str, Any]]:
         """Mean ranks, best first."""
-        import pandas as pd
+        ranks = zip(self.result.metrics, np.asarray(self.result.ranks).tolist(), strict=True)
+        ordered = sorted(ranks, key=lambda pair: pair[1])
+        return [{"metric": metric, "rank": rank} for metric, rank in ordered]
 
-        table = pd.DataFrame({"metric": self.result.metrics, "rank": self.result.ranks})
-        return table.sort_values("rank", ignore_index=True)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw; returns the figure."""
-        found, table = self.result, self.frame()
-        if ax is None:
-            ax = _figure(7.0, 1.5 + 0.28 * len(table)).subplots()
-        place = {name: i for i, name in enumerate(table["metric"])}
-        ax.plot(table["rank"], range(len(table)), "o", color=_TOP[0], markersize=7, zorder=3)
-        ax.hlines(range(len(table)), 1, table["rank"], color="#E4E4E4", zorder=1)
-        ranks = dict(zip(table["metric"], table["rank"], strict=True))
+    def describe(self) -> description.Chart:
+        """A row a metric, best first, and a bar for each group without a significant difference."""
+        found, rows = self.result, self.rows()
+        ranks = [row["rank"] for row in rows]
+        place = {row["metric"]: k for k, row in enumerate(rows)}
+        marks: list[description.Mark] = [
+            description.Points(ranks, list(range(len(rows))), "event", "mean rank", size=7)
+        ]
         for k, group in enumerate(found.groups()):
-            x = max(ranks.values()) + 0.25 + 0.12 * k
-            ax.plot([x, x], [place[group[0]], place[group[-1]]], color="black", linewidth=2.5)
-        ax.set_yticks(range(len(table)), table["metric"], fontsize=9)
-        ax.invert_yaxis()
-        ax.set_xlabel(
-            f"mean rank by {_MEASURED[self.measure]} over {found.blocks} data sets (1: best)"
+            at = max(ranks) + 0.25 + 0.12 * k
+            ends = [place[group[0]], place[group[-1]]]
+            label = "no significant difference"
+            marks.append(description.Line([at, at], ends, "ink", label, width=2.5))
+        p = description.p_relation(found.p_value)
+        measured = f"Mean rank by {_MEASURED[self.measure]} over {found.blocks} data sets"
+        panel = description.Panel(
+            description.Axis(f"{measured} (1: best)"),
+            description.Axis(),
+            tuple(marks),
+            f"Friedman p {p}; critical difference {found.distance:.2f} at level {found.alpha:g}",
+            tuple(description.Row(row["metric"]) for row in rows),
+            height=1.1 + 0.28 * len(rows),
         )
-        ax.set_title(
-            f"Friedman p {'< 0.001' if found.p_value < 0.001 else number(found.p_value, 2)}; "
-            f"critical difference {found.distance:.2f} at level {found.alpha:g}\n"
-            "Bars join metrics whose mean ranks do not differ significantly",
-            fontsize=9,
-        )
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        return ax.figure
+        caption = "Bars join metrics whose mean ranks do not differ significantly (Nemenyi's test)."
+        return description.Chart("Mean ranks of the metrics", caption, (panel,), width=7.0)
 
 
 DISPLAYS: dict[str, Any] = {
