@@ -87,6 +87,7 @@ def test_a_single_file_streams_where_pred_names_a_column(place, capsys):
         (["--pred", "x=lr", "--grid", "x=line.csv"], "must have a column time"),
         (["--pred", "x=lr", "--grid", "y=1,2"], "there is no --pred named 'y'"),
         (["--pred", "x=lr", "--pred", "x=lr"], "given twice"),
+        (["--pred", "x=lr", "--grid", "x=1,2", "--grid", "x=1,3"], "--grid: the name 'x' is given"),
         (["--pred", "x=lr", "--by", "sex"], "no column 'sex'"),
         (["--pred", "x=lr", "--batch-rows", "0"], "batch_rows must be"),
         (["--pred", "x=lr", "--workers", "0"], "workers must be"),

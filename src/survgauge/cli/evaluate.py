@@ -10,15 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .._tools.writing import check_outputs, write_atomically
-from ..data.files import (
-    interpolations,
-    is_column,
-    read_features,
-    read_outcomes,
-    read_predictions,
-)
+from ..data.files import read_features, read_outcomes, read_predictions
 from ..data.tables import PARQUET, Table, parquet_files
-from ..errors import InputError
+from .named import interpolations, is_column, named
 
 
 class _Once(argparse.Action):
@@ -192,22 +186,16 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
     """Read all files whole."""
     from ..evaluation import evaluate
 
-    columns = {"time": args.time_column, "event": args.event_column}
-    test = read_outcomes(args.test, **columns, weight=args.weight_column)
+    columns = args.time_column, args.event_column, args.weight_column
+    test = read_outcomes(args.test, *columns)
     train = None
     if args.train is not None:
-        weighted = args.weight_column in Table(args.train).names
-        weight = args.weight_column if weighted else None
-        train = read_outcomes(args.train, **columns, weight=weight)
-    predictions = {}
+        train = read_outcomes(args.train, *columns, weight_required=False)
     rules = interpolations(args.pred, args.interpolation)
-    for item in args.pred:
-        name, separator, path = item.partition("=")
-        if not (name and separator and path):
-            raise InputError(f"--pred must be NAME=FILE; got {item!r}")
-        if name in predictions:
-            raise InputError(f"--pred: the name {name!r} is given twice")
-        predictions[name] = read_predictions(path, interpolation=rules[name], tail=args.tail)
+    predictions = {
+        name: read_predictions(path, interpolation=rules[name], tail=args.tail)
+        for name, path in named(args.pred, "--pred", "FILE").items()
+    }
     weights = args.sample_weight
     return evaluate(
         predictions,

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._tools import dask_client as _dask
-from ..data.files import interpolations, is_column, read_outcomes
-from ..data.outcomes import Outcomes
+from ..data.files import read_outcomes
 from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation
@@ -20,6 +19,7 @@ from ..sources.dask import evaluate_dask
 from ..sources.labels import LabelColumn
 from ..sources.layout import CurveColumns, RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
+from .named import interpolations, is_column, named
 
 _RISK = "risk:"
 
@@ -73,22 +73,17 @@ def _reference(args: argparse.Namespace) -> Any:
     path = Path(args.train)
     if not path.is_file() or path.suffix.lower() in PARQUET:
         return args.train
-    y = read_outcomes(args.train, time=args.time_column, event=args.event_column)
-    table = Table(args.train)
-    if args.weight_column in table.names:
-        return Outcomes(y.time, y.event, table.numbers(args.weight_column))
-    return y
+    columns = args.time_column, args.event_column, args.weight_column
+    return read_outcomes(args.train, *columns, weight_required=False)
 
 
 def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:
     """Read --pred: columns of the test files, or files of their own."""
-    grids = dict(_pairs(args.grid, "--grid"))
+    grids = named(args.grid, "--grid")
     rule_of = interpolations(args.pred, args.interpolation)
     specs: dict[str, Any] = {}
     apart: dict[str, str] = {}
-    for name, target in _pairs(args.pred, "--pred"):
-        if name in specs:
-            raise InputError(f"--pred: the name {name!r} is given twice")
+    for name, target in named(args.pred, "--pred").items():
         grid = _grid(grids.pop(name)) if name in grids else None
         rules = {"interpolation": rule_of[name], "tail": args.tail}
         if is_column(target):
@@ -103,14 +98,6 @@ def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, st
     if grids:
         raise InputError(f"--grid: there is no --pred named {next(iter(grids))!r}")
     return specs, apart
-
-
-def _pairs(items: list[str], flag: str) -> Iterator[tuple[str, str]]:
-    for item in items:
-        name, separator, rest = item.partition("=")
-        if not (name and separator and rest):
-            raise InputError(f"{flag} must be NAME=...; got {item!r}")
-        yield name, rest
 
 
 def _grid(text: str) -> Any:

@@ -7,18 +7,28 @@ from pathlib import Path
 import numpy as np
 
 from .._tools.arrays import Floats
-from ..errors import InputError, one_of
-from .curves import INTERPOLATIONS, SurvivalCurves
+from ..errors import InputError
+from .curves import SurvivalCurves
 from .outcomes import Outcomes
 from .predictions import RiskScores
-from .tables import PARQUET, Table, is_number
+from .tables import Table, is_number
 
 
 def read_outcomes(
-    path: str | Path, time: str = "time", event: str = "event", weight: str | None = None
+    path: str | Path,
+    time: str = "time",
+    event: str = "event",
+    weight: str | None = None,
+    *,
+    weight_required: bool = True,
 ) -> Outcomes:
-    """Read outcomes from a CSV or Parquet file with columns `time`, `event` and maybe `weight`."""
+    """Return the outcomes in columns `time` and `event` of a CSV or Parquet file.
+
+    Column `weight` has their frequencies; without `weight_required` it may be missing.
+    """
     table = Table(path)
+    if not weight_required and weight not in table.names:
+        weight = None
     if len(table) == 0:
         raise InputError(f"{table.path}: no rows; at least one subject is needed")
     try:
@@ -59,33 +69,3 @@ def read_predictions(
         return SurvivalCurves([float(n) for n in table.names], survival, interpolation, tail)
     except InputError as error:
         raise InputError(f"{table.path}: {error}") from error
-
-
-def is_column(target: str) -> bool:
-    """Whether a word names a column: nothing that exists, or that looks like a file.
-
-    >>> is_column("cox_curve"), is_column("cox.csv")
-    (True, False)
-    """
-    looks = Path(target).suffix.lower() in (*PARQUET, ".csv") or "/" in target
-    return not Path(target).exists() and not looks
-
-
-def interpolations(predictions: list[str], given: list[str]) -> dict[str, str]:
-    """Read --interpolation: one rule for all models of --pred, or NAME=RULE for one of them.
-
-    >>> interpolations(["a=a.csv", "b=b.csv"], ["step", "b=linear"])
-    {'a': 'step', 'b': 'linear'}
-    """
-    models = [item.partition("=")[0] for item in predictions]
-    default, own = "linear", {}
-    for item in given:
-        name, separator, rule = item.rpartition("=")
-        one_of("--interpolation", rule, INTERPOLATIONS)
-        if not separator:
-            default = rule
-        elif name in models:
-            own[name] = rule
-        else:
-            raise InputError(f"--interpolation: there is no --pred named {name!r}")
-    return {name: own.get(name, default) for name in models}

@@ -12,8 +12,8 @@ from .batches import Batch
 from .layout import Layout
 from .parquet import ParquetSource
 
-#: Rows of a frame or a query that are read at once.
-READ_ROWS = 262_144
+#: Rows of a frame or a query that make one piece of work.
+ITEM_ROWS = 262_144
 #: Rows of a query that are looked at before it runs.
 _HEAD_ROWS = 64
 
@@ -167,7 +167,7 @@ def as_source(
         raise InputError("apart: predictions in other folders need outcomes in Parquet files")
     if hasattr(data, "to_delayed"):
         raise InputError("batches is a Dask frame: use evaluate_dask")
-    size = min(batch_rows or READ_ROWS, READ_ROWS)
+    size = min(batch_rows or ITEM_ROWS, ITEM_ROWS)
     if hasattr(data, "collect_schema") and not hasattr(data, "iter_slices"):
         return _of_lazy_frame(data, size)
     if hasattr(data, "fetch_record_batch"):
@@ -253,8 +253,8 @@ def _opened(function: Callable[[], Any]) -> Iterable[Any]:
 def _slices(data: Any) -> Iterator[Any]:
     """Cut a frame into pieces of bounded size."""
     if hasattr(data, "iter_slices"):
-        yield from data.iter_slices(READ_ROWS)
+        yield from data.iter_slices(ITEM_ROWS)
         return
     whole = Batch(data)
-    for start in range(0, len(whole), READ_ROWS):
-        yield whole.rows(start, min(start + READ_ROWS, len(whole)))._data
+    for start in range(0, len(whole), ITEM_ROWS):
+        yield whole.rows(start, min(start + ITEM_ROWS, len(whole)))._data

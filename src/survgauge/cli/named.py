@@ -1,0 +1,56 @@
+"""Arguments of the form NAME=VALUE: predictions, grids, interpolations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..data.curves import INTERPOLATIONS
+from ..data.tables import PARQUET
+from ..errors import InputError, one_of
+
+
+def named(items: list[str], flag: str, what: str = "...") -> dict[str, str]:
+    """Values by name; the same name twice is refused.
+
+    >>> named(["a=a.csv", "b=x=y"], "--pred")
+    {'a': 'a.csv', 'b': 'x=y'}
+    """
+    found: dict[str, str] = {}
+    for item in items:
+        name, _, value = item.partition("=")
+        if not (name and value):
+            raise InputError(f"{flag} must be NAME={what}; got {item!r}")
+        if name in found:
+            raise InputError(f"{flag}: the name {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def interpolations(predictions: list[str], given: list[str]) -> dict[str, str]:
+    """Read --interpolation: one rule for all models of --pred, or NAME=RULE for one of them.
+
+    >>> interpolations(["a=a.csv", "b=b.csv"], ["step", "b=linear"])
+    {'a': 'step', 'b': 'linear'}
+    """
+    models = [item.partition("=")[0] for item in predictions]
+    default, own = "linear", {}
+    for item in given:
+        name, separator, rule = item.rpartition("=")
+        one_of("--interpolation", rule, INTERPOLATIONS)
+        if not separator:
+            default = rule
+        elif name in models:
+            own[name] = rule
+        else:
+            raise InputError(f"--interpolation: there is no --pred named {name!r}")
+    return {name: own.get(name, default) for name in models}
+
+
+def is_column(target: str) -> bool:
+    """Whether a word names a column: nothing that exists, or that looks like a file.
+
+    >>> is_column("cox_curve"), is_column("cox.csv")
+    (True, False)
+    """
+    looks = Path(target).suffix.lower() in (*PARQUET, ".csv") or "/" in target
+    return not Path(target).exists() and not looks
