@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Preprocessor"]
 
+if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist
 
-def __getattr__(name: str) -> Any:
-    if name != "Preprocessor":
-        raise AttributeError(f"module 'survgauge.preprocessing' has no attribute {name!r}")
-    from .datasets.preprocessor import Preprocessor
+    def __getattr__(name: str) -> Any:
+        if name != "Preprocessor":
+            raise AttributeError(f"module 'survgauge.preprocessing' has no attribute {name!r}")
+        from .datasets.preprocessor import Preprocessor
 
-    return Preprocessor
+        return Preprocessor

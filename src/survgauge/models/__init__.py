@@ -10,17 +10,15 @@ Listing models imports none of the libraries that they need.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import FitError, FitWarning, ModelError, PredictionError
 from .facts import FACTS, ModelFacts
 from .registry import available, build
 
-_HOMES = {
-    "SurvivalModel": "base",
-    "from_lifelines": "wrappers",
-    "from_sklearn": "wrappers",
-}
+if TYPE_CHECKING:
+    from .base import SurvivalModel
+    from .wrappers import from_lifelines, from_sklearn
 
 __all__ = [
     "FACTS",
@@ -29,15 +27,19 @@ __all__ = [
     "ModelError",
     "ModelFacts",
     "PredictionError",
+    "SurvivalModel",
     "available",
     "build",
-    *_HOMES,
+    "from_lifelines",
+    "from_sklearn",
 ]
 
+if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist
+    _HOMES = {"SurvivalModel": "base", "from_lifelines": "wrappers", "from_sklearn": "wrappers"}
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'survgauge.models' has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'survgauge.models' has no attribute {name!r}")
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
