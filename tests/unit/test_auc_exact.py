@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.ranking import _auc_walk, _by_risk
 from survgauge.metrics.ranking._auc import auc_design, auc_influence, auc_parts
 
 TIME = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 6.0, 6.0, 7.0])
@@ -85,8 +84,7 @@ def test_pieces_change_no_contribution(equal, subject_g, monkeypatch):
 
     rng_weights = rng.uniform(1, 2, n)
     whole = contributions()
-    for module in (_auc_walk, _by_risk):
-        monkeypatch.setattr(module, "PIECE", 7)
+    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 7)
     parts = contributions()
     np.testing.assert_allclose(parts[0], whole[0], rtol=1e-13)
     np.testing.assert_allclose(parts[1], whole[1], rtol=1e-9, atol=1e-13)

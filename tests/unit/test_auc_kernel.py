@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from survgauge.metrics.ranking import _auc, _auc_walk, _by_risk
 from survgauge.metrics.ranking._auc import (
     auc_at_times,
     auc_design,
@@ -333,7 +332,7 @@ def test_sorting_by_risk_is_exact(values):
 
 def test_sorting_risks_that_share_a_key(monkeypatch):
     """Neighbouring floats beside a far value differ in bits that the key has no room for."""
-    monkeypatch.setattr(_by_risk, "PIECE", 300)
+    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 300)
     rng = np.random.default_rng(1)
     close = 1.0 + rng.integers(0, 500, 1000) * 2.0**-52
     values = np.concatenate((close, [-1e300]))
@@ -360,8 +359,7 @@ def test_pieces_change_nothing(monkeypatch, tied, censoring, weighted):
     case_weight, weight = 1 + rng.random(n), rng.integers(0, 3, n) * 1.0 if weighted else None
     results = []
     for piece in (32_768, 3):
-        for module in (_auc, _by_risk, _auc_walk):
-            monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr("survgauge._tools.chunks.CHUNK", piece)
         design = auc_design(time, event, case_weight, times, weight, censoring=censoring)
         for risk in (lambda k: columns[:, k], columns[:, 0]):
             results.append(auc_parts(design, risk, stderr=True, km_drop=np.ones(3)))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.probability import _brier
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
@@ -116,7 +115,7 @@ def test_one_curve_for_all_by_parts_where_subjects_leave(score, monkeypatch):
     limit = np.array([2.5, 2.0, 3.0, 6.0, 5.0, 6.0])
     times = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 5.5])
     options = {"method": "administrative", "censoring_times": limit}
-    monkeypatch.setattr(_brier, "_PART", 4)
+    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 4)
     one, many = (getattr(sg, score)(y, curves, times, **options) for curves in both(6))
     assert one.value == pytest.approx(many.value, rel=1e-12)
     np.testing.assert_allclose(one.psi, many.psi, rtol=1e-9, atol=1e-13)

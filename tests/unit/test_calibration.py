@@ -532,7 +532,7 @@ def test_km_calibration_in_pieces_is_the_same(interpolation, tail, weighted, mon
     time, event = rng.exponential(8, 90).round(1), rng.random(90) < 0.7
     y = Outcomes(time, event, rng.integers(0, 3, 90) if weighted else None)
     whole = km_calibration_details(y, curves)
-    monkeypatch.setattr(_mean_curve, "_BREAKS", 3)
+    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 3)
     monkeypatch.setattr(_mean_curve, "QUERIES", 7)
     parts = km_calibration_details(y, curves)
     for name in ("value", "stderr", "psi", "times", "mean_survival", "kaplan_meier"):
@@ -544,7 +544,7 @@ def test_km_calibration_in_pieces_is_the_same(interpolation, tail, weighted, mon
 @pytest.mark.parametrize("size", [2, 1000])
 def test_the_average_of_linear_tails_is_that_of_the_curves(weighted, size, monkeypatch):
     # Tied ends, curves that never fall, curves that ended, ends before and after the last time.
-    monkeypatch.setattr(_mean_curve, "_BREAKS", size)
+    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", size)
     last = np.array([0.5, 0.5, 1.0, 0.0, 0.9, 0.2, 0.3, 0.0, 1.0, 0.75])
     curves = SurvivalCurves([0, 4], np.column_stack([np.ones(10), last]))
     weight = np.arange(10.0) if weighted else np.broadcast_to(1.0, 10)

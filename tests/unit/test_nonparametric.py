@@ -12,7 +12,6 @@ from strategies import pair
 
 import survgauge as sg
 from survgauge.metrics.skill import reference_curves
-from survgauge.reference import kaplan_meier as nonparametric
 
 
 @given(y=own.outcomes)
@@ -33,7 +32,7 @@ def test_sorted_times_are_read_like_others(y, side):
     t = np.random.default_rng(1).permutation(np.arange(0, 12, 0.5))
     with pytest.MonkeyPatch.context() as patch:
         for piece in (32_768, 3, 1):
-            patch.setattr(nonparametric, "PIECE", piece)
+            patch.setattr("survgauge._tools.chunks.CHUNK", piece)
             got = g.at_sorted(t, np.argsort(t), side)
             np.testing.assert_array_equal(got, g.at(t, side))
 

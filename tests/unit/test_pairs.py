@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from survgauge.metrics.ranking import _inversions, _pairs, _tally
+from survgauge.metrics.ranking import _inversions
 from survgauge.metrics.ranking._inversions import inversions
 from survgauge.metrics.ranking._pairs import pair_counts
 from survgauge.metrics.ranking._same_time import concordance_by_rule, same_time_pairs
@@ -117,8 +117,7 @@ class TestCounts:
             for ties in ("risk", "none", "strict"):
                 counts = pair_counts(time, event, risk, anchor_weight=a, weight=w)
                 whole = tally_counts(counts, ties)
-                patch.setattr(_tally, "PIECE", 3)
-                patch.setattr(_pairs, "PIECE", 3)
+                patch.setattr("survgauge._tools.chunks.CHUNK", 3)
                 cut = tally_counts(counts, ties)
                 again = tally_counts(counts.by_subject(), ties)
                 patch.undo()

@@ -95,7 +95,7 @@ def test_pseudo_means_do_not_depend_on_the_pieces(seed, tail):
         return
     whole = PseudoMeans.joining(Reference(y), "step", tail)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("survgauge.reference.reference.PIECE", 3)
+        patch.setattr("survgauge._tools.chunks.CHUNK", 3)
         pieces = PseudoMeans.joining(Reference(y), "step", tail)
     np.testing.assert_array_equal(pieces.by_index, whole.by_index)
     c = np.array([y.time.max() + 1.0])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference import reference as module
 from survgauge.reference.reference import Reference
 from survgauge.reference.surrogates import Setting
 
@@ -89,7 +88,7 @@ def test_pieces_do_not_change_what_is_known(name, tail, monkeypatch):
         whole.pseudo_means("trapezoid", tail).by_index,
     )
     for piece in (1, 2, 3):
-        monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr("survgauge._tools.chunks.CHUNK", piece)
         ref = reference(name)
         np.testing.assert_allclose(ref.survival, expected[0], rtol=1e-12)
         found = ref.pseudo_means("step", tail)

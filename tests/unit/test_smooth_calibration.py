@@ -14,7 +14,6 @@ from survgauge import (
     UndefinedMetricError,
     evaluate,
 )
-from survgauge.metrics.calibration import smooth_calibration
 from survgauge.metrics.calibration._cox import CoxRegression
 from survgauge.metrics.calibration.smooth_calibration import (
     integrated_calibration_index,
@@ -109,7 +108,7 @@ def test_pieces_of_subjects_do_not_change_the_fit(ties, weighted, digits, monkey
     result = integrated_calibration_index(outcomes, s, 4.0, ties=ties)
     monkeypatch.setattr(_partial_likelihood, "_VALUES", 6)
     monkeypatch.setattr(_partial_likelihood, "_LEAST", 3)
-    monkeypatch.setattr(smooth_calibration, "_PART", 7)
+    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 7)
     parts = CoxRegression(time, event, outcomes.weight + 0.25, columns, ties)
     assert len(parts._likelihood._pieces) > (10 if digits == 0 else 60)
     np.testing.assert_allclose(parts.beta, whole.beta, rtol=1e-11)

@@ -202,7 +202,7 @@ def test_events_in_the_order_of_their_predictions_identify_no_slope():
 
 
 def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
-    monkeypatch.setattr(smooth_calibration, "_PART", 2)
+    monkeypatch.setattr(smooth_calibration, "_FIRST", 2)
     x = np.array([0.1, 0.1, 0.2, 0.3])
     assert smooth_calibration._different(x, 3)
     assert not smooth_calibration._different(x, 4)

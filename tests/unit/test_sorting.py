@@ -20,7 +20,7 @@ NEAR = st.integers(-40, 40).map(lambda k: 1.0 + k * np.finfo(float).eps)
 def test_order_is_that_of_a_stable_argsort(values):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sorting, "_FEW", 0)
-        patch.setattr(_sorting, "_PIECE", 7)
+        patch.setattr("survgauge._tools.chunks.CHUNK", 7)
         found = sorting_order(values)
     np.testing.assert_array_equal(found, values.argsort(kind="stable"))
 
@@ -52,7 +52,7 @@ def test_few_exchanges_do_without_an_argsort(monkeypatch):
 def test_outcomes_are_sorted_with_their_flags(pairs):
     time, event = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_sorting, "_PIECE", 5)
+        patch.setattr("survgauge._tools.chunks.CHUNK", 5)
         found, flag = sorted_outcomes(time, event)
     order = np.lexsort((event, time))
     np.testing.assert_array_equal(found, time[order])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, name_some
+from .chunks import QUERIES, chunks
 from .sorting import sorting_order
 from .threads import run_all
 
@@ -246,19 +247,24 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-_CHUNK = 32_768
-#: Look-ups made together: neighbours then find each other's memory in the cache.
-QUERIES = 131_072
+def stored_once(array: NDArray[Any]) -> bool:
+    """Whether all rows are one, stored once and read over and over (`numpy.broadcast_to`).
+
+    Weights of subjects who count alike are, and the curve of a model that knows no subject.
+
+    >>> stored_once(np.broadcast_to(1.0, 3)), stored_once(np.ones(3))
+    (True, False)
+    """
+    return array.strides[0] == 0
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """Sum of a * b, in pieces that stay in the cache; BLAS would start threads for it.
+    """Sum of a * b, by chunks; BLAS would start threads for it.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    starts = range(0, a.size, _CHUNK)
-    return float(sum((a[k : k + _CHUNK] * b[k : k + _CHUNK]).sum() for k in starts))
+    return float(sum((a[rows] * b[rows]).sum() for rows in chunks(a.size)))
 
 
 def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
@@ -273,13 +279,12 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
         return np.repeat(one, values.size)
     found = np.empty(values.size, dtype=np.intp)
 
-    def fill(start: int) -> None:
-        chunk = values[start : start + QUERIES]
-        order = sorting_order(chunk)
-        places: Ints = table.searchsorted(chunk[order], side)  # type: ignore[call-overload]
-        found[start : start + QUERIES][order] = places
+    def fill(rows: slice) -> None:
+        order = sorting_order(values[rows])
+        places: Ints = table.searchsorted(values[rows][order], side)  # type: ignore[call-overload]
+        found[rows][order] = places
 
-    run_all(fill, range(0, values.size, QUERIES))
+    run_all(fill, chunks(values.size, size=QUERIES))
     return found
 
 

@@ -7,8 +7,12 @@ in sequence; an argsort looks its values up all over it, and gets slower with si
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from .chunks import chunks
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -16,8 +20,6 @@ Ints = NDArray[np.intp]
 
 #: Below this many values an argsort is as good.
 _FEW = 1_500
-#: Keys are made in pieces that stay in the cache.
-_PIECE = 32_768
 #: Neighbours are exchanged this many times before an argsort does it.
 _MOST_PASSES = 16
 
@@ -50,27 +52,48 @@ def ordered_bits(values: Floats) -> NDArray[np.int64]:
     """
     bits = (values + 0.0).view(np.int64)
     if bits.size and bits.min() < 0:  # of negative numbers all bits but the sign count downwards
-        for start in range(0, bits.size, _PIECE):
-            piece = bits[start : start + _PIECE]
-            piece ^= (piece >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)
+        for rows in chunks(bits.size):
+            some = bits[rows]
+            some ^= (some >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)
     return bits
+
+
+class KeyMaker:
+    """Makes 64-bit keys of values: the leading bits of a value above a label of `bits` bits.
+
+    Parameters
+    ----------
+    values : (n,) array
+        All values that keys are to be made of; none may be NaN.
+    bits : int
+        Bits that a label takes.
+    """
+
+    def __init__(self, values: Floats, bits: int) -> None:
+        low, high = ordered_bits(np.array([values.min(), values.max()])).tolist()
+        self.bits, self._low = bits, low
+        self._lost = max((high - low).bit_length() + bits - 64, 0)
+
+    def __call__(self, values: Floats, label: NDArray[Any]) -> tuple[NDArray[np.uint64], bool]:
+        """Keys of some values, and whether keys of different values differ before the label."""
+        ordered = ordered_bits(values)
+        ordered -= self._low  # may wrap round, to what is right without a sign
+        key, exact = ordered.view(np.uint64), True
+        if self._lost:
+            exact = not int(np.bitwise_or.reduce(key)) & ((1 << self._lost) - 1)
+            key >>= np.uint64(self._lost)
+        key <<= np.uint64(self.bits)
+        key |= label
+        return key, exact
 
 
 def _keys(values: Floats) -> tuple[NDArray[np.uint64], int]:
     """Leading bits above the row number, and how many bits that takes."""
-    ordered = ordered_bits(values)
-    low = ordered.min()
-    span = int(ordered.max()) - int(low)
-    bits = (values.size - 1).bit_length()
-    lost = np.uint64(max(span.bit_length() + bits - 64, 0))
-    ordered -= low  # may wrap round, to what is right without a sign
-    key, row = ordered.view(np.uint64), np.arange(min(_PIECE, values.size), dtype=np.uint64)
-    for start in range(0, key.size, _PIECE):
-        some = key[start : start + _PIECE]
-        some >>= lost
-        some <<= np.uint64(bits)
-        some |= row[: some.size] + np.uint64(start)
-    return key, bits
+    make = KeyMaker(values, (values.size - 1).bit_length())
+    key = np.empty(values.size, dtype=np.uint64)
+    for rows in chunks(values.size):
+        key[rows] = make(values[rows], np.arange(rows.start, rows.stop, dtype=np.uint64))[0]
+    return key, make.bits
 
 
 def _put_right(order: Ints, values: Floats) -> Ints:
@@ -98,14 +121,12 @@ def sorted_outcomes(time: Floats, event: Bools) -> tuple[Floats, Bools]:
     (array([1., 2., 3.]), array([False,  True,  True]))
     """
     key = (time + 0.0).view(np.uint64)
-    for start in range(0, key.size, _PIECE):  # a time has no sign: its bit is free for the flag
-        piece = key[start : start + _PIECE]
-        piece <<= np.uint64(1)
-        piece |= event[start : start + _PIECE]
+    for rows in chunks(key.size):  # a time has no sign: its bit is free for the flag
+        key[rows] <<= np.uint64(1)
+        key[rows] |= event[rows]
     key.sort()
     flag = np.empty(key.size, dtype=np.bool_)
-    for start in range(0, key.size, _PIECE):
-        piece = key[start : start + _PIECE]
-        np.bitwise_and(piece, np.uint64(1), out=flag[start : start + _PIECE], casting="unsafe")
-        piece >>= np.uint64(1)
+    for rows in chunks(key.size):
+        np.bitwise_and(key[rows], np.uint64(1), out=flag[rows], casting="unsafe")
+        key[rows] >>= np.uint64(1)
     return key.view(np.float64), flag

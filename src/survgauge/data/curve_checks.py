@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import LARGEST, Floats, numbers, to_numpy
+from .._tools.chunks import BLOCK_VALUES, SPAN_BLOCKS, chunks
 from .._tools.threads import in_order
 from ..errors import InputError, name_some
 from .interpolation import Curves
 
 # Survival values may leave [0, 1] or rise by this much before it counts as a mistake.
 ROUNDING = 1e-6
-#: Values looked at in one go: they fit the cache.
-BLOCK_VALUES = 40_000
-#: Blocks that one thread works on before it takes the next ones.
-SPAN_BLOCKS = 16
 
 
 def grid_of(times: Any, shape: tuple[int, ...]) -> Floats:
@@ -64,19 +61,17 @@ def checked(values: Curves, repair: str | None) -> Curves:
     Values that are survival functions already are not copied.
     """
     size = max(1, BLOCK_VALUES // values.shape[1])
-    starts = range(0, values.shape[0], size * SPAN_BLOCKS)
 
-    def look(start: int) -> tuple[list[int], bool]:
+    def look(span: slice) -> tuple[list[int], bool]:
         wrong: list[int] = []
         rounded = False
-        stop = min(start + size * SPAN_BLOCKS, values.shape[0])
-        for begin in range(start, stop, size):
-            bad, mended = _mistakes(values[begin : min(begin + size, stop)], begin)
+        for rows in chunks(span.stop, span.start, size):
+            bad, mended = _mistakes(values[rows], rows.start)
             wrong.extend(bad)
             rounded = rounded or mended
         return wrong, rounded
 
-    found = list(in_order(look, starts))
+    found = list(in_order(look, chunks(values.shape[0], size=size * SPAN_BLOCKS)))
     wrong = [row for rows, _ in found for row in rows]
     if wrong and repair is None:
         _explain_refusal(values, wrong)
@@ -84,10 +79,9 @@ def checked(values: Curves, repair: str | None) -> Curves:
         values = _isotonic(values, wrong)
     if wrong or any(rounded for _, rounded in found):
         mended = np.empty_like(values, order="C")
-        for begin in range(0, values.shape[0], size):
-            part = mended[begin : begin + size]
-            np.minimum.accumulate(values[begin : begin + size], axis=1, out=part)
-            np.clip(part, 0.0, 1.0, out=part)
+        for rows in chunks(values.shape[0], size=size):
+            np.minimum.accumulate(values[rows], axis=1, out=mended[rows])
+            np.clip(mended[rows], 0.0, 1.0, out=mended[rows])
         return mended
     return values
 

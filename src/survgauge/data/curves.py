@@ -13,22 +13,22 @@ from .._tools.arrays import (
     numbers,
     positive,
     probability,
+    stored_once,
     subject_index,
     to_numpy,
     vector,
 )
+from .._tools.chunks import BLOCK_VALUES, SPAN_BLOCKS, chunks
 from .._tools.threads import in_order, run_all
 from ..errors import InputError, one_of
 from . import interpolation as kernel
-from .curve_checks import BLOCK_VALUES, SPAN_BLOCKS, checked, grid_of, sorted_together
+from .curve_checks import checked, grid_of, sorted_together
 from .curve_reader import Columns, Scratch
 from .interpolation import Curves
+from .pchip import PchipBlock
 from .tails import check_tail, tail_area, tail_survival, tail_time
 
 Result = TypeVar("Result")
-
-#: Subjects whose own numbers are read off together.
-PART_ROWS = 16_384
 
 INTERPOLATIONS = ("linear", "step", "pchip")
 REPAIRS = ("running_minimum", "isotonic")
@@ -118,7 +118,7 @@ class SurvivalCurves:
     @property
     def one_curve(self) -> bool:
         """Whether all subjects have the same curve, stored once (as `reference_curves` does)."""
-        return self.shared_grid and self.survival.strides[0] == 0
+        return self.shared_grid and stored_once(self.survival)
 
     @property
     def last_time(self) -> Floats:
@@ -132,10 +132,11 @@ class SurvivalCurves:
 
     def blocks(self, width: int | None = None, span: slice | None = None) -> Iterator[slice]:
         """Row slices whose values fit the cache; every pass over all curves goes by these."""
-        size = max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1))
         start, stop = (0, len(self)) if span is None else (span.start, span.stop)
-        for begin in range(start, stop, size):
-            yield slice(begin, min(begin + size, stop))
+        return chunks(stop, start, self._block_rows(width))
+
+    def _block_rows(self, width: int | None) -> int:
+        return max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1))
 
     def by_span(
         self, work: Callable[[Iterator[slice]], Result], width: int | None = None
@@ -144,8 +145,7 @@ class SurvivalCurves:
 
         Spans do not depend on the number of threads, nor does anything that is summed over them.
         """
-        size = max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1)) * SPAN_BLOCKS
-        spans = (slice(k, min(k + size, len(self))) for k in range(0, len(self), size))
+        spans = chunks(len(self), size=self._block_rows(width) * SPAN_BLOCKS)
         return in_order(lambda span: work(self.blocks(width, span)), spans)
 
     # -- probabilities ---------------------------------------------------------------------
@@ -192,7 +192,7 @@ class SurvivalCurves:
         """Monotone cubics at common times, their slopes computed once: (n, k)."""
         out = np.empty((len(self), t.size))
 
-        def fill(block: _PchipBlock) -> Floats:
+        def fill(block: PchipBlock) -> Floats:
             for column, time in enumerate(t):
                 out[block.rows, column] = block.value(np.full(block.s.shape[0], time))
             return out[block.rows, 0]
@@ -207,15 +207,12 @@ class SurvivalCurves:
 
     def _by_rows(self, read: Callable[[SurvivalCurves, slice], Floats]) -> Floats:
         """One number a subject, from a part of the curves at a time."""
-        if len(self) <= PART_ROWS:
-            return read(self, slice(0, len(self)))
         out = np.empty(len(self))
 
-        def fill(start: int) -> None:
-            rows = slice(start, min(start + PART_ROWS, len(self)))
+        def fill(rows: slice) -> None:
             out[rows] = read(self[rows], rows)
 
-        run_all(fill, range(0, len(self), PART_ROWS))
+        run_all(fill, chunks(len(self)))
         return out
 
     def _at_own(self, points: Floats) -> Floats:
@@ -330,7 +327,7 @@ class SurvivalCurves:
                 area[rows] = kernel.area_by_row(*block, stop, self.interpolation)
         return area + tail_area(self.last_time, self.last_survival, self.tail, stop)
 
-    def _pchip(self, evaluate: Callable[[_PchipBlock], Floats]) -> Floats:
+    def _pchip(self, evaluate: Callable[[PchipBlock], Floats]) -> Floats:
         """Apply `evaluate` to blocks of rows with their cubic's slopes at hand."""
         out = np.empty(len(self))
         if self.shared_grid:
@@ -339,56 +336,12 @@ class SurvivalCurves:
             late = self.times[:, 0] > 0
             groups = [(True, np.flatnonzero(late)), (False, np.flatnonzero(~late))]
         for missing, members in groups:
-            step = max(1, BLOCK_VALUES // self.survival.shape[1])
-            for start in range(0, members.size, step):
-                rows = members[start : start + step]
+            for part in chunks(members.size, size=self._block_rows(None)):
+                rows = members[part]
                 grid = self.times if self.shared_grid else self.times[rows]
                 t, s = kernel.with_origin(grid, self.survival[rows], bool(missing))
-                out[rows] = evaluate(_PchipBlock(rows, t, s, self.tail))
+                out[rows] = evaluate(PchipBlock(rows, t, s, self.tail))
         return out
-
-
-class _PchipBlock:
-    """Rows of monotone cubics, complete with their first point."""
-
-    def __init__(self, rows: Any, t: Floats, s: Floats, tail: str) -> None:
-        self.rows, self.t, self.s, self.tail = rows, np.broadcast_to(t, s.shape), s, tail
-        self.slopes = kernel.pchip_slopes(t, s) if s.shape[1] > 1 else np.zeros_like(s)
-
-    def _interval(self, k: Any) -> tuple[Floats, ...]:
-        rows = np.arange(self.s.shape[0])
-        t0, t1 = self.t[rows, k], self.t[rows, k + 1]
-        ends = self.s[rows, k], self.s[rows, k + 1]
-        return t0, t1 - t0, *ends, self.slopes[rows, k], self.slopes[rows, k + 1]
-
-    def value(self, t: Floats) -> Floats:
-        past = t >= self.t[:, -1]
-        if self.s.shape[1] > 1:
-            k = np.clip(kernel.left_index(self.t, t), 0, self.s.shape[1] - 2)
-            t0, gap, *rest = self._interval(k)
-            out = kernel.hermite(np.clip((t - t0) / gap, 0, 1), gap, *rest)
-        else:
-            out = self.s[:, 0].copy()
-        if past.any():
-            last, ends = self.t[past, -1], self.s[past, -1]
-            tail = tail_survival(t[past], last, ends, self.tail)
-            out[past] = np.where(t[past] > last, tail, ends)
-        return out
-
-    def crossing(self, p: float) -> Floats:
-        k = kernel.first_at_or_below(self.s, p)
-        if self.s.shape[1] == 1:
-            return self.t[:, 0].copy()
-        t0, gap, *rest = self._interval(np.clip(k - 1, 0, self.s.shape[1] - 2))
-        inside = t0 + gap * kernel.hermite_crossing(p, gap, *rest)
-        return np.where(k == 0, self.t[:, 0], inside)
-
-    def area(self, stop: float) -> Floats:
-        gap = np.diff(self.t, axis=1)
-        x = np.clip((stop - self.t[:, :-1]) / gap, 0.0, 1.0)
-        s, slopes = self.s, self.slopes
-        pieces = kernel.hermite_area(x, gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:])
-        return np.sum(pieces, axis=1)
 
 
 def _times(values: Any, argument: str) -> Any:

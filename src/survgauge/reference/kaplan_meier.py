@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._tools.arrays import (
-    QUERIES,
     Bools,
     Floats,
     Ints,
@@ -20,6 +19,7 @@ from .._tools.arrays import (
     probability,
     to_numpy,
 )
+from .._tools.chunks import QUERIES, chunks
 from .._tools.sorting import sorted_outcomes
 from .._tools.threads import run_all
 from ..data.interpolation import reached_by_steps
@@ -28,10 +28,6 @@ from ..data.tails import check_tail, tail_area, tail_time
 from ..errors import InputError, one_of
 
 AREAS = ("step", "trapezoid")
-
-
-#: Times worked on together: at a million subjects fresh memory costs more than arithmetic.
-PIECE = 32_768
 
 
 class RiskTable:
@@ -106,23 +102,24 @@ class RiskTable:
             return self._events != censoring
         return self._events < self._total if censoring else self._events > 0
 
-    def survival(self, censoring: bool = False) -> Floats:
+    def survival(self, censoring: bool = False, rows: NDArray[Any] | None = None) -> Floats:
         """1, then Kaplan-Meier at each time: the product of 1 - d/n.
 
         With `censoring` that of the censoring time: events leave the risk set first, 1 - c/(n - d).
+        `rows` leaves out times at which nobody jumps.
         """
-        padded = np.ones(self.times.size + 1)
-        for start in range(0, self.times.size, PIECE):
-            part = slice(start, min(start + PIECE, self.times.size))
-            n, jumps = self.counts_in(part)
+        padded = np.ones((self.times.size if rows is None else rows.size) + 1)
+        for part in chunks(padded.size - 1):
+            at = part if rows is None else rows[part]
+            n, jumps = self.counts_in(at)
             if censoring:
                 n = n - jumps
-                jumps = (1.0 if self._total is None else self._total[part]) - jumps
-            values = padded[start + 1 : part.stop + 1]
+                jumps = (1.0 if self._total is None else self._total[at]) - jumps
+            values = padded[part.start + 1 : part.stop + 1]
             values.fill(0.0)
             np.divide(jumps, n, out=values, where=jumps > 0)
             np.subtract(1.0, values, out=values)
-            values[0] *= padded[start]
+            values[0] *= padded[part.start]
             np.multiply.accumulate(values, out=values)
         return padded
 
@@ -193,24 +190,23 @@ class KaplanMeier:
             raise InputError("t must be times; got NaN")
         asked, values = points.ravel(), np.empty(points.size)
 
-        def fill(start: int) -> None:
-            part = slice(start, start + QUERIES)
+        def fill(part: slice) -> None:
             found = look_up(self.times, asked[part], side)
             self._padded.take(found, out=values[part], mode="clip")
 
-        run_all(fill, range(0, asked.size, QUERIES))
+        run_all(fill, chunks(asked.size, size=QUERIES))
         return values.reshape(points.shape)
 
     def at_sorted(self, t: Floats, order: Ints, side: str) -> Floats:
         """`at` where the order of the times is known, which takes half of the time."""
         values = np.empty(t.size)
 
-        def fill(start: int) -> None:
-            rows = order[start : start + PIECE]
+        def fill(part: slice) -> None:
+            rows = order[part]
             found = look_up_sorted(self.times, t.take(rows), side)
             values[rows] = self._padded.take(found)
 
-        run_all(fill, range(0, t.size, PIECE))
+        run_all(fill, chunks(t.size))
         return values
 
     @property

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from .._tools.chunks import chunks
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from ..errors import InputError, UndefinedMetricError
-from .kaplan_meier import PIECE, KaplanMeier, RiskTable
+from .kaplan_meier import KaplanMeier, RiskTable
 
 
 class Reference:
@@ -154,16 +155,8 @@ class Reference:
     @cached_property
     def _steps(self) -> Floats:
         """P_0, ..., P_K, P_K: at the nodes."""
-        steps = np.ones(self.event_rows.size + 2)
-        P = steps[:-1]
-        for start in range(1, P.size, PIECE):
-            values = P[start : start + PIECE]
-            n, d = self.at_events(slice(start - 1, start - 1 + values.size))
-            np.subtract(1.0, np.divide(d, n, out=d), out=values)
-            values[0] *= P[start - 1]
-            np.multiply.accumulate(values, out=values)
-        steps[-1] = P[-1]
-        return steps
+        known = self.table.survival(rows=self.event_rows)
+        return np.append(known, known[-1])
 
     def steps(self) -> tuple[Floats, Floats]:
         """Kaplan-Meier as a curve: event times and where the tail starts, and the values there."""
@@ -285,12 +278,11 @@ class PseudoMeans:
         """Others' at-risk numbers grow by one up to c: Q_k = product of 1 - d/(n+1)."""
         P, rest = ref.survival, ref.rest(area)
         theta, by_index = ref.theta(area, tail), np.empty(P.size)
-        # Pieces that stay in the cache; sums go on where the piece before ended.
-        size = PIECE if area == "step" else P.size
+        # Sums go on where the chunk before ended; trapezoids need the value after it.
+        size = None if area == "step" else P.size
         grown, before, previous = 0.0, 0.0, 0.0
         change = gain = end = np.empty(0)
-        for start in range(0, P.size, size):
-            part = slice(start, min(start + size, P.size))
+        for part in chunks(P.size, size=size):
             excess, grown = _excess(ref, part, grown)
             with np.errstate(invalid="ignore"):
                 gain = P[part] * excess  # Q - P

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats, stored_once
 from ..errors import UndefinedMetricError
 
 #: Values in a matrix times a vector, and multiplications of two matrices, that BLAS starts no
@@ -107,7 +107,7 @@ class Piece:
             at = np.concatenate(([0], np.cumsum(new))).astype(np.int32)
             first = np.concatenate(([0], np.flatnonzero(new) + 1))
             times, own = times[first], np.add.reduceat(own, first)
-        elif weight.strides == (0,):
+        elif stored_once(weight):
             own = np.broadcast_to(weight[0], died.size)
         alone = (time[1:] > time[:-1]).all()  # then each event is the first at its time
         start = died if alone else time.searchsorted(times).astype(np.int32)
@@ -198,7 +198,7 @@ class RiskSets:
     def __init__(self, piece: Piece, x: Floats, predictor: Floats, later: Later) -> None:
         self.piece, self.x = piece, x
         self.relative = np.exp(predictor, out=predictor)
-        alone = piece.weight.strides == (0,) and piece.weight[0] == 1.0
+        alone = stored_once(piece.weight) and piece.weight[0] == 1.0
         self.risk = self.relative if alone else self.relative * piece.weight
         self.weighted = x * self.risk
         self.at_risk, total = piece.at_risk(self.risk)

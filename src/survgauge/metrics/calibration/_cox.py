@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints
+from ..._tools.arrays import Bools, Floats, Ints, stored_once
 from ..._tools.sorting import sorting_order
 from ...reference.partial_likelihood import FLAT, TIES, PartialLikelihood, maximise
 
@@ -31,8 +31,7 @@ class CoxRegression:
 
     def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
         order = sorting_order(time)
-        # Equal weights are one number, read over and over.
-        weight = weight if weight.strides == (0,) else weight[order]
+        weight = weight if stored_once(weight) else weight[order]
         columns = columns.take(order, axis=1)
         self._fit(PartialLikelihood(time[order], event[order], weight, columns, ties), order)
 

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._tools.arrays import QUERIES, Bools, Floats, dot, look_up
+from ..._tools import chunks as sizes
+from ..._tools.arrays import Bools, Floats, dot, look_up, stored_once
+from ..._tools.chunks import BLOCK_VALUES, QUERIES, chunks
 from ..._tools.sorting import sorting_order
 from ..._tools.threads import run_all
 from ...data import interpolation as kernel
-from ...data.curve_checks import BLOCK_VALUES
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
@@ -28,7 +29,6 @@ _PIECES = 8
 _ROWS = 4096
 _SORTED_TIMES = 1_000_000
 _FEW_ROWS = 64
-_BREAKS = 65_536
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Lines:
 def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lines, str]:
     """Average of all curves on [0, stop], and how it was made."""
     total = weight.sum()
-    same = weight.strides == (0,)  # one number, read over and over
+    same = stored_once(weight)
     share = np.broadcast_to(weight[0] / total, weight.size) if same else weight / total
     if not curves.shared_grid:
         return _sampled_mean(curves, share, stop)
@@ -140,24 +140,20 @@ def _linear_tails(s: Floats, share: Floats, last: float, stop: float) -> tuple[F
     np.divide(last, ends, out=ends, where=~flat)
     ends[flat] = np.inf
     scale = 1.0
-    if share.strides == (0,):
+    if stored_once(share):
         ends.sort()
         # Ones add up without rounding.
         scale, share = share[0], np.broadcast_to(1.0, ends.size)
     else:
         order = sorting_order(ends)
         ends, share = ends[order], share[order]
-    first, past = ends.searchsorted(last, "right"), ends.searchsorted(stop)
+    first, past = int(ends.searchsorted(last, "right")), int(ends.searchsorted(stop))
     nodes = np.concatenate(([last], ends[first:past], [stop]))
     values = np.empty(nodes.size)
     later = float(share[past:].sum())
-    slope = sum(
-        float((share[k : k + _BREAKS] / ends[k : k + _BREAKS]).sum())
-        for k in range(past, ends.size, _BREAKS)
-    )
+    slope = sum((float((share[k] / ends[k]).sum()) for k in chunks(ends.size, past)), 0.0)
     values[-1] = later - stop * slope
-    for start in range(past - first, 0, -_BREAKS):  # from the end
-        rows = slice(max(start - _BREAKS, 0), start)
+    for rows in reversed(list(chunks(past - first))):
         own, end = share[first:past][rows][::-1], nodes[1:-1][rows][::-1]
         # A line counts nothing where it ends: there it may count or not.
         shares, slopes = np.cumsum(own), np.cumsum(own / end)
@@ -248,7 +244,7 @@ def _at_breaks(lines: Lines, km: KaplanMeier, stop: float) -> tuple[Floats, Floa
 def _breaks(lines: Lines, km: KaplanMeier, stop: float) -> Iterator[Floats]:
     """Where one of the curves changes in [0, stop], in parts that share their ends."""
     both = lines.nodes, _falls(km)
-    some = np.concatenate(([0.0], *(times[::_BREAKS] for times in both), [stop]))
+    some = np.concatenate(([0.0], *(times[:: sizes.CHUNK] for times in both), [stop]))
     ends = np.unique(some[some <= stop])
     for low, high in pairwise(ends):
         inside = [times[slice(*times.searchsorted((low, high)))] for times in both]
@@ -301,13 +297,12 @@ class RiskInfluence:
         km = KaplanMeier.from_table(table) if km is None else km
         size, total = table.times.size, float(table.counts_in(slice(0, 1))[0][0])
         passed = np.zeros(size + 1)
-        for start in range(0, size, _BREAKS):
-            part = slice(start, min(start + _BREAKS, size))
+        for part in chunks(size):
             n, d = table.counts_in(part)
             # Where everybody left has the event, Kaplan-Meier is zero from there on.
             steps = np.where(n > d, d / (n * np.maximum(n - d, 1e-300)), 0.0)
-            np.cumsum(steps, out=passed[start + 1 : part.stop + 1])
-            passed[start + 1 : part.stop + 1] += passed[start]
+            np.cumsum(steps, out=passed[part.start + 1 : part.stop + 1])
+            passed[part.start + 1 : part.stop + 1] += passed[part.start]
         level = passed[table.times.searchsorted(points, "right")]
         return cls(points, km.at(points), level, table, passed, total)
 
@@ -315,8 +310,7 @@ class RiskInfluence:
         """How much each subject has pulled when its follow-up ends."""
         ended = np.empty(time.size)
 
-        def fill(start: int) -> None:
-            part = slice(start, start + QUERIES)
+        def fill(part: slice) -> None:
             at = look_up(self.table.times, time[part], "right")
             died = np.flatnonzero(event[part])
             at[died] -= 1
@@ -324,7 +318,7 @@ class RiskInfluence:
             pulled[died] -= 1.0 / self.table.counts_in(at[died])[0]
             ended[part] = pulled
 
-        run_all(fill, range(0, time.size, QUERIES))
+        run_all(fill, chunks(time.size, size=QUERIES))
         return ended
 
     def units(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, Ints, dot, probability
+from ..._tools.chunks import chunks
 from ..._tools.sorting import sorting_order
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
@@ -36,8 +37,8 @@ _KNOTS = {
     4: (0.05, 0.35, 0.65, 0.95),
     5: (0.05, 0.275, 0.5, 0.725, 0.95),
 }
-#: Subjects whose spline columns are made together.
-_PART = 65_536
+#: Subjects among whom different predictions are looked for first.
+_FIRST = 1_000
 _CURVE_POINTS = 100
 #: Subjects by which the law of the mean distance is told.
 _POINTS = 64
@@ -341,8 +342,7 @@ class _Smooth:
         total = float(self.weight.sum())
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
         pull = self.fit.relative_risk()
-        for start in range(0, pull.size, _PART):
-            part = slice(start, start + _PART)
+        for part in chunks(pull.size):
             pull[part] *= (1 - observed[part]) * np.sign(gap[part]) * (self.weight[part] / total)
         size, sums = float(pull.sum()), self.fit.column_sums(pull)
         del pull
@@ -425,7 +425,7 @@ def _choose_knots(x: Floats, weight: Floats | None, knots: int) -> tuple[str, Fl
 
 def _different(x: Floats, least: int) -> bool:
     """Whether there are that many different values; the first ones usually tell."""
-    return any(np.unique(some).size >= least for some in (x[:_PART], x))
+    return any(np.unique(some).size >= least for some in (x[:_FIRST], x))
 
 
 def restricted_cubic_spline(x: Floats, knots: Floats) -> Floats:
@@ -442,8 +442,7 @@ def restricted_cubic_spline(x: Floats, knots: Floats) -> Floats:
     columns = np.empty((knots.size - 1, x.size))
     columns[0] = x
     last, previous = knots[-1], knots[-2]
-    for start in range(0, x.size, _PART):  # so that the powers fit the cache
-        part = slice(start, start + _PART)
+    for part in chunks(x.size):  # so that the powers fit the cache
         past = [np.maximum(x[part] - knot, 0.0) for knot in knots]
         past = [u * u * u for u in past]  # a power takes ten times as long
         for column, knot, cube in zip(columns[1:], knots[:-2], past[:-2], strict=True):

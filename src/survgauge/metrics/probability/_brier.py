@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tools.arrays import Bools, Floats, Ints, dot
+from ..._tools.chunks import chunks
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...reference.estimated_g import Pulls
@@ -29,8 +30,6 @@ from ._g_influence import ThroughG
 from ._status_losses import Rule
 
 _COLUMN_VALUES = 500_000
-#: Subjects worked on together where curves are not read.
-_PART = 65_536
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ class Scheme:
         if not self.by_weight:
             return np.full(size, self.mass.sum())
         free, after = np.zeros(size + 1), np.zeros(size + 1)
-        for start in range(0, self.mass.size, _PART):
-            rows = slice(start, start + _PART)
+        for rows in chunks(self.mass.size):
             change, stop, seen = self.changes(rows)
             p = self.mass[rows]
             free += _sums(change, p, size)
@@ -172,7 +170,7 @@ def _one_curve_for_all(
 ) -> Sums:
     """Where all subjects have the same curve two losses a time suffice: O(n + K)."""
     size, n = scheme.times.size, scheme.mass.size
-    parts = [slice(start, start + _PART) for start in range(0, n, _PART)]
+    parts = list(chunks(n))
     # Mass and number of those event-free, and of those with the event, at each time.
     mass, number = np.zeros((2, size + 1)), np.zeros((2, size + 1))
     for rows in parts:
@@ -246,8 +244,7 @@ def _integral(
         pull = share * values / divisor
         free, after = _from_zero(pull * scheme.survivor_weight), _from_zero(pull)
         mass = np.zeros(scheme.times.size + 1)
-        for start in range(0, n, _PART):
-            rows = slice(start, start + _PART)
+        for rows in chunks(n):
             change, stop, seen = scheme.changes(rows)
             mass += _sums(change, scheme.mass[rows], scheme.times.size)
             drawn = seen * (after[stop] - after[change])

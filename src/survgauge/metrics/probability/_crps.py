@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints, look_up
+from ..._tools.chunks import chunks
 from ...data import interpolation as kernel
 from ...data.curve_reader import Scratch
-from ...data.curves import PART_ROWS, SurvivalCurves
+from ...data.curves import SurvivalCurves
 from ...data.tails import tail_survival
 
 # Nodes and weights of Gauss-Legendre quadrature on [0, 1].
@@ -48,8 +49,7 @@ def by_subject(curves: SurvivalCurves, score: Callable[[Pieces, Any], Floats]) -
     if curves.one_curve:
         nodes = kernel.with_origin(curves.times, curves.survival[:1], bool(curves.times[0] > 0))
         pieces = Pieces(*nodes, curves.interpolation)
-        for start in range(0, len(curves), PART_ROWS):
-            rows = slice(start, min(start + PART_ROWS, len(curves)))
+        for rows in chunks(len(curves)):
             out[rows] = score(pieces, rows)
         return out
 

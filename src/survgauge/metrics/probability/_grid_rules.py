@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..._tools.arrays import Floats
+from ..._tools.chunks import chunks
 from ...errors import one_of
 
 RULES = ("trapezoid", "simpson", "simpson_average")
 #: Times that differ by a smaller share than this are one time, written in two ways.
 SAME = 1e-10
-#: Times looked at together.
-_PART = 65_536
 
 
 def snapped(times: Floats, known: Sequence[Floats]) -> Floats:
@@ -34,8 +33,8 @@ def snapped(times: Floats, known: Sequence[Floats]) -> Floats:
         return times
     met = np.full(inner.size, -np.inf)
     for values in known:
-        for start in range(0, values.size, _PART):
-            part = values[start : start + _PART]
+        for rows in chunks(values.size):
+            part = values[rows]
             step = high.searchsorted(part)
             near = step < high.size
             near[near] = part[near] >= low[step[near]]

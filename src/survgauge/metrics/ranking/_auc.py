@@ -38,6 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from survgauge._tools.chunks import chunks
 from survgauge.metrics.ranking._auc_censoring import Censoring
 from survgauge.metrics.ranking._auc_design import (
     AucDesign,
@@ -49,7 +50,6 @@ from survgauge.metrics.ranking._auc_design import (
     sums_around,
 )
 from survgauge.metrics.ranking._auc_walk import Walk
-from survgauge.metrics.ranking._by_risk import PIECE
 
 __all__ = [
     "AucDesign",
@@ -238,11 +238,11 @@ def influence_variance(influence: FloatArray, weight: FloatArray | None = None) 
     """
     n = float(influence.size) if weight is None else float(weight.sum())
     square = 0.0
-    for start in range(0, influence.size, PIECE):
-        piece = np.square(influence[start : start + PIECE])
+    for rows in chunks(influence.size):
+        part = np.square(influence[rows])
         if weight is not None:
-            piece *= weight[start : start + PIECE]
-        square += float(piece.sum())
+            part *= weight[rows]
+        square += float(part.sum())
     return square / (n * (n - 1)) if n > 1 else np.nan
 
 
@@ -253,8 +253,8 @@ def _defined(design: AucDesign) -> list[int]:
 
 def _add(total: FloatArray, psi: FloatArray, factor: float) -> None:
     """Add factor * psi in place, without an array of its size."""
-    for start in range(0, psi.size, PIECE):
-        total[start : start + PIECE] += factor * psi[start : start + PIECE]
+    for rows in chunks(psi.size):
+        total[rows] += factor * psi[rows]
 
 
 def _by_subject(design: AucDesign, by_position: FloatArray) -> FloatArray:

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._tools.arrays import stored_once
+from ..._tools.chunks import chunks
 from ._auc_censoring import add_censoring
 from ._auc_design import AucDesign, BoolArray, Column, FloatArray, IntArray
-from ._by_risk import PIECE, ByRisk, RiskSorter
+from ._by_risk import ByRisk, RiskSorter
 
 
 class _Controls(NamedTuple):
@@ -61,7 +63,7 @@ class Walk:
     def _controls(self, k: int, cut: int) -> _Controls:
         design = self._design
         if design.control_weight is None:
-            equal = design.weight.strides[0] == 0
+            equal = stored_once(design.weight)
             total = float(design.controls_total[k])
             return _Controls(cut, None, None if equal else design.weight, total)
         unit = design.control_weight(k)[design.order]
@@ -100,18 +102,18 @@ class Walk:
     def _finish(self, psi: FloatArray, controls: _Controls, value: float, mass_a: float) -> None:
         """Turn what the sweep left into influences, in place."""
         design, cut = self._design, controls.cut
-        for start in range(0, cut, PIECE):
-            part = psi[start : min(start + PIECE, cut)]
+        for rows in chunks(cut):
+            part = psi[rows]
             part -= value  # H - AUC
-            part *= design.case_unit[start : start + part.size]
+            part *= design.case_unit[rows]
             part *= design.total / mass_a
-        for start in range(cut, psi.size, PIECE):
-            part = psi[start : start + PIECE]
+        for rows in chunks(psi.size, cut):
+            part = psi[rows]
             part /= -mass_a
             part += 1.0 - value  # L - AUC: a case not below a control is above it
             part *= design.total / controls.total
             if controls.unit is not None:
-                part *= controls.unit[start : start + PIECE]
+                part *= controls.unit[rows]
         if design.censoring is not None:
             add_censoring(psi, design.censoring, design.weight, cut)
 

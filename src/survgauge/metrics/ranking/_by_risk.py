@@ -8,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._tools.sorting import ordered_bits
+from ..._tools import chunks as sizes
+from ..._tools.chunks import chunks
+from ..._tools.sorting import KeyMaker
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
-
-#: Subjects worked on together, in the cache.
-PIECE = 32_768
 
 
 class ByRisk(NamedTuple):
@@ -28,7 +27,7 @@ class ByRisk(NamedTuple):
         """Cut into parts that share no risk."""
         n, start = self.position.size, 0
         while start < n:
-            stop = min(start + PIECE, n)
+            stop = min(start + sizes.CHUNK, n)
             if self.new is not None and stop < n:
                 step = int(np.argmax(self.new[stop:]))
                 stop = stop + step if self.new[stop + step] else n
@@ -39,9 +38,8 @@ class ByRisk(NamedTuple):
 class RiskSorter:
     """Sort columns of risks; exact, ties included.
 
-    A float64 keeps its order when its bits are read as an integer. The leading ones are put above
-    the subject's position in one 64-bit key, and the keys are sorted in place: that costs half of
-    an argsort, and the positions come out in order of risk. Where bits that differ had to be left
+    Keys have the subject's position as their label and are sorted in place: that costs half of an
+    argsort, and the positions come out in order of risk. Where bits that differ had to be left
     out, subjects with equal keys are sorted again by their risks.
 
     Parameters
@@ -79,13 +77,12 @@ class RiskSorter:
         key, new = self._key[:size], self._new[:size]
         key.sort()
         last = None
-        for start in range(0, size, PIECE):
-            piece = key[start : start + PIECE]
-            leading = piece >> np.uint64(self._bits)
-            new[start] = last is None or leading[0] != last
-            np.not_equal(leading[1:], leading[:-1], out=new[start + 1 : start + PIECE])
+        for rows in chunks(size):
+            leading = key[rows] >> np.uint64(self._bits)
+            new[rows.start] = last is None or leading[0] != last
+            np.not_equal(leading[1:], leading[:-1], out=new[rows][1:])
             last = leading[-1]
-            piece &= np.uint64((1 << self._bits) - 1)
+            key[rows] &= np.uint64((1 << self._bits) - 1)
         position, distinct = key.view(np.int64).astype(np.intp, copy=False), bool(new.all())
         if not exact and not distinct:
             self._sort_equal_keys(risk, position, new)
@@ -96,27 +93,19 @@ class RiskSorter:
         """Make the keys: how many, and whether equal keys mean equal risks."""
         if not risk.size:
             return 0, True
-        low, high = ordered_bits(np.array([risk.min(), risk.max()])).tolist()
-        lost = max((high - low).bit_length() + self._bits - 64, 0)
-        size, exact = 0, True
-        for start in range(0, risk.size, PIECE):
-            key = ordered_bits(risk[start : start + PIECE])
-            key -= low  # may wrap round, to what is right without a sign
-            piece = key.view(np.uint64)
-            if lost:
-                exact = exact and not int(np.bitwise_or.reduce(piece)) & ((1 << lost) - 1)
-                piece >>= np.uint64(lost)
-            piece <<= np.uint64(self._bits)
-            position = self._position[start : start + PIECE]
-            piece |= position.view(np.uint32)
+        make, size, exact = KeyMaker(risk, self._bits), 0, True
+        for rows in chunks(risk.size):
+            position = self._position[rows]
+            key, kept = make(risk[rows], position.view(np.uint32))
+            exact = exact and kept
             if first > 0:
                 member = position >= first
                 if self._always is not None:
-                    member |= self._always[start : start + PIECE]
+                    member |= self._always[rows]
                 # A mask would be followed bit by bit, with a branch at each.
-                piece = piece.take(member.nonzero()[0])
-            self._key[size : size + piece.size] = piece
-            size += piece.size
+                key = key.take(member.nonzero()[0])
+            self._key[size : size + key.size] = key
+            size += key.size
         return size, exact
 
     def _sort_equal_keys(self, risk: FloatArray, position: IntArray, new: BoolArray) -> None:

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._tools.arrays import stored_once
+from ..._tools.chunks import chunks
 from ..._tools.sorting import sorting_order
-from ._by_risk import PIECE, RiskSorter
+from ._by_risk import RiskSorter
 from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, inversions, run_bounds
 
 
@@ -77,8 +79,7 @@ class PairCounts:
         role, scales = self.anchor, (self.anchor_weight, self.weight)
         weighted = any(scale is not None for scale in scales)
         sums: list[Any] = [0.0 if weighted else 0] * 4
-        for start in range(0, role.comparable.size, PIECE):
-            rows = slice(start, start + PIECE)
+        for rows in chunks(role.comparable.size):
             part = role.rows(rows)
             scale = _product(*(w if w is None else w[rows] for w in scales))
             kinds = (part.comparable, part.concordant, part.discordant, part.tied)
@@ -191,7 +192,7 @@ def pair_counts(
     concordant *= e
     anchor = Role(lay.partners(w), concordant, lay.ties_after(w))
     for part in (anchor.comparable, anchor.tied):
-        if part.strides[0]:  # otherwise nobody is tied
+        if not stored_once(part):  # otherwise nobody is tied
             part *= e
     del concordant, part
     if not lay.tied_times:
@@ -317,7 +318,7 @@ def _numbered(new: Bools) -> NDArray[np.int32]:
 
 def _back(values: Counts, order: Ints) -> Counts:
     """`back`, where one number may stand for all."""
-    return back(values, order) if values.strides[0] else values
+    return values if stored_once(values) else back(values, order)
 
 
 def _product(a: Any, b: Any) -> Any:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._by_risk import PIECE
+from ..._tools.arrays import stored_once
+from ..._tools.chunks import chunks
 from ._inversions import Bools, Floats
 from ._pairs import PairCounts, Role
 from ._same_time import SameTimePairs
@@ -91,8 +92,7 @@ class Tally:
             return None
         value, pairs = self.value, self.pairs
         psi = np.empty(self.total.size)
-        for start in range(0, psi.size, PIECE):
-            rows = slice(start, start + PIECE)
+        for rows in chunks(psi.size):
             part = np.multiply(self.total[rows], -value, out=psi[rows])
             part += self.credit[rows]
             part /= pairs
@@ -126,8 +126,7 @@ def tally_counts(counts: PairCounts, ties: str, anchored: bool = False) -> Tally
     n = counts.anchor.comparable.size
     credit, total = np.empty(n), np.empty(n)
     own = np.empty((2, n)) if anchored else None
-    for start in range(0, n, PIECE):
-        rows = slice(start, start + PIECE)
+    for rows in chunks(n):
         subjects = rows if counts.order is None else counts.order[rows]
         scale = 1.0 if counts.anchor_weight is None else counts.anchor_weight[rows]
         weight = None if counts.weight is None else counts.weight[rows]
@@ -145,7 +144,7 @@ def _shares(
     """Parts of some rows in the numerator and the denominator, in one role."""
     credit = np.multiply(role.concordant, 1.0 if scale is None else scale)
     total = np.multiply(role.comparable, 1.0 if scale is None else scale)
-    if tied != 0 and role.tied.strides[0]:
+    if tied != 0 and not stored_once(role.tied):
         equal = role.tied if scale is None else role.tied * scale
         if tied is None:
             total -= equal
