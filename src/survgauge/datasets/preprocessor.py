@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ except ImportError as error:
     raise MissingExtraError("preprocessing", "sklearn") from error
 
 
+@dataclass(eq=False, repr=False)
 class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn transformer that fills, encodes and standardises survival features.
 
@@ -60,17 +62,10 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ['age', 'arm_b']
     """
 
-    def __init__(
-        self,
-        fill: Mapping[str, Any] | None = None,
-        drop_first: bool = True,
-        standardize: bool = True,
-        drop_constant: bool = False,
-    ) -> None:
-        self.fill = fill
-        self.drop_first = drop_first
-        self.standardize = standardize
-        self.drop_constant = drop_constant
+    fill: Mapping[str, Any] | None = None
+    drop_first: bool = True
+    standardize: bool = True
+    drop_constant: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Preprocessor:
         """Learn from training rows; `y` is not looked at."""

@@ -24,6 +24,8 @@ try:
 except ImportError as missing:
     raise MissingExtraError("survgauge.models", "sklearn") from missing
 
+_Errors = tuple[type[Exception], ...]
+
 
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """Base of all models; a model of your own needs `_fit` and one of two methods.
@@ -105,13 +107,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         if names is not None:
             self.feature_names_in_ = names
         self.seed_ = check_seed(getattr(self, "random_state", 0))
-        try:
+        with self._naming(FitError, (InputError,)):
             self._fit(rows, used)
-        except (ModelError, InputError, MissingExtraError):
-            raise
-        except Exception as error:
-            # Other libraries raise whatever they like; users get one type that says who failed.
-            raise FitError(self.label, describe(error)) from error
         self.y_train_ = outcomes
         self.reference_ = Reference(outcomes)
         return self
@@ -123,12 +120,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
                 f"{self.label} predicts times and has no survival curves; use predict_time"
             )
         features = self._new_rows(X)
-        try:
+        with self._naming(PredictionError):
             curves = self._predict_curves(features)
-        except (ModelError, MissingExtraError):
-            raise
-        except Exception as error:
-            raise PredictionError(self.label, describe(error)) from error
         self._check_length(len(curves), features)
         return curves
 
@@ -138,12 +131,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         A time is infinite where a curve never falls, and never NaN.
         """
         features = self._new_rows(X)
-        try:
+        with self._naming(PredictionError):
             time = np.asarray(self._predict_time(features), dtype=np.float64)
-        except (ModelError, MissingExtraError):
-            raise
-        except Exception as error:
-            raise PredictionError(self.label, describe(error)) from error
         self._check_length(time.size, features)
         if np.isnan(time).any():
             bad = name_some(np.flatnonzero(np.isnan(time)))
@@ -193,6 +182,18 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def _integer_seed(self, *purpose: str | int) -> int:
         """Seed for libraries that take nothing better."""
         return int(self._stream(*purpose).integers(2**31 - 1))
+
+    @contextmanager
+    def _naming(self, kind: type[ModelError], passed_on: _Errors = ()) -> Iterator[None]:
+        """Turn whatever a library raises into one type of error that says which model failed."""
+        try:
+            yield
+        except (ModelError, MissingExtraError):
+            raise
+        except passed_on:
+            raise
+        except Exception as error:
+            raise kind(self.label, describe(error)) from error
 
     @contextmanager
     def _noting_warnings(self) -> Iterator[None]:
