@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Floats, shown, vector
-from ..data.curve_checks import grid_of
+from .._tools.arrays import LARGEST, shown, vector
 from ..data.curves import INTERPOLATIONS, SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
@@ -299,13 +298,3 @@ def located(error: SurvgaugeError, label: str) -> SurvgaugeError:
         return error
     kind = UndefinedMetricError if isinstance(error, UndefinedMetricError) else InputError
     return kind(f"{label}: {text}")
-
-
-def grid_text(times: Floats) -> bytes:
-    """Return a grid as the metadata that `CurveColumns` reads.
-
-    >>> grid_text(np.array([0.0, 5.0]))
-    b'[0.0, 5.0]'
-    """
-    grid = grid_of(times, (1, len(times)))
-    return json.dumps([float(t) for t in grid]).encode()

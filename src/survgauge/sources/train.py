@@ -42,26 +42,19 @@ def reference_of(
     return counts.reference()
 
 
+#: What frames and queries of Arrow, DuckDB and Polars have, and outcomes have not.
+_OF_BATCHES = ("fetch_record_batch", "to_batches", "collect_schema", "read_next_batch")
+
+
 def _is_stream(y_train: Any) -> bool:
-    """Whether these are batches, not outcomes."""
-    return (
-        isinstance(y_train, str | Path | Iterator)
-        or callable(y_train)
-        or any(
-            hasattr(y_train, name)
-            for name in ("fetch_record_batch", "to_batches", "collect_schema", "read_next_batch")
-        )
-        or _is_listed(y_train)
-    )
+    """Whether these are batches, not outcomes such as a (time, event) pair."""
+    if isinstance(y_train, list):
+        return bool(y_train) and all(_is_batch(item) for item in y_train)
+    is_made = isinstance(y_train, str | Path | Iterator) or callable(y_train)
+    return is_made or any(hasattr(y_train, name) for name in _OF_BATCHES)
 
 
-def _is_listed(y_train: Any) -> bool:
-    """Whether these are batches or paths, not a (time, event) pair."""
-    if not isinstance(y_train, list) or not y_train:
-        return False
-    return all(
-        isinstance(item, str | Path | Mapping)
-        or hasattr(item, "columns")
-        or hasattr(item, "schema")
-        for item in y_train
-    )
+def _is_batch(item: Any) -> bool:
+    """Whether an item of a list is a batch, or a path to some."""
+    is_named = isinstance(item, str | Path | Mapping)
+    return is_named or hasattr(item, "columns") or hasattr(item, "schema")
