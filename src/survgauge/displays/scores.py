@@ -29,7 +29,7 @@ from .description import (
 
 _NAN = float("nan")
 #: More pairs than this make no figure.
-_MOST_PAIRS = 45
+_MOST_PAIRS = 21
 
 
 def metric_unit(metric: Metric, unit: str) -> str:
