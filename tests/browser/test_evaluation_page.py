@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge import displays
+from survgauge.report import charts
 
 ATTACK = "<script>alert(1)</script>"
 SECOND = '"><img src=x onerror=alert(2)>'
@@ -64,6 +66,33 @@ def test_all_charts_draw_marks_within_their_box(open_tab: Any, path: Path) -> No
             if seen is not None and seen["width"] > 0:
                 assert seen["x"] >= box["x"] - 2, text.inner_text()
                 assert seen["x"] + seen["width"] <= box["x"] + box["width"] + 6, text.inner_text()
+
+
+def test_every_display_can_be_drawn_by_the_page(
+    open_tab: Any, evaluation: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    sections = {"subjects": tuple((f"one-{kind}", kind) for kind in displays.DISPLAYS)}
+    monkeypatch.setattr(charts, "_SECTIONS", sections)
+    tab = open_tab(Path(evaluation.to_html(tmp_path / "page.html")))
+    for kind in displays.DISPLAYS:
+        svg = tab.page.locator(f"#one-{kind} .plot svg")
+        assert svg.locator("path, rect, line").count() > 3, kind
+        assert "NaN" not in svg.inner_html(), kind
+        tab.page.locator(f"#one-{kind} .plot").press("End")
+        assert tab.page.locator("#tip").is_visible(), kind
+    tab.check_quiet()
+
+
+def test_calibration_has_histograms_and_a_panel_a_model(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    titles = [text for text in tab.texts("#d-calibration svg text") if ": p " in text]
+    assert len(titles) == 2
+    assert tab.page.locator("#d-calibration svg g rect").count() > 20
+    strips = tab.page.locator("#smooth-calibration svg g rect")
+    whole = strips.count()
+    tab.page.locator("button.chip").first.click()
+    assert strips.count() < whole
+    assert len([t for t in tab.texts("#d-calibration svg text") if ": p " in t]) == 1
 
 
 def test_sorting_by_a_metric(open_tab: Any, path: Path, evaluation: Any) -> None:
