@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -80,9 +81,9 @@ def _natural(path: Path) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
-def open_parquet(source: Any, **options: Any) -> Any:
+def open_parquet(source: Any, extra: str = "parquet", **options: Any) -> Any:
     """Return an open Parquet file; pages that carry a checksum are compared with it when read."""
-    pq = need("pyarrow.parquet", "reading Parquet", "parquet")
+    pq = need("pyarrow.parquet", "reading Parquet", extra)
     return pq.ParquetFile(source, page_checksum_verification=True, **options)
 
 
@@ -103,7 +104,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def read_frame(
-    path: str | Path, content: Any = None, *, kind: str = "", **options: Any
+    path: str | os.PathLike[str], content: Any = None, *, kind: str = "", **options: Any
 ) -> pd.DataFrame:
     """Return a table as a frame of pandas, read by the ending of its name.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._tools.extras import need
+from ..data.tables import read_frame
 from ..errors import InputError
 from .results import Results
 
@@ -37,10 +38,7 @@ def read_published(path: str | os.PathLike[str]) -> Results:
     of this package, so that the tables can be laid beside ours.
     """
     pd = need("pandas", "the published results", "experiment")
-    try:
-        wide = pd.read_csv(path)
-    except FileNotFoundError as error:
-        raise InputError(f"no such file: {path}") from error
+    wide = read_frame(path, kind=".csv")
     missing = [c for c in ("dataset", "censoring", "model", "true_mae") if c not in wide.columns]
     if missing:
         raise InputError(f"{Path(path).name} is not the published table: no column {missing[0]!r}")

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .._tools.extras import need
+from ..data.tables import open_parquet
 from ..errors import InputError
 from .plan import Plan
 from .store import Store
@@ -26,9 +27,8 @@ def read_table(store: Store, plan: Plan) -> pd.DataFrame:
         raise InputError(f"{store.root} holds no run; survgauge bench makes one")
     content = store.consolidated()
     if content is not None:
-        parquet = need("pyarrow.parquet", "reading Parquet", "experiment")
         try:
-            with parquet.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
+            with open_parquet(io.BytesIO(content), extra="experiment") as file:
                 return file.read().to_pandas()
         except (ValueError, OSError) as error:  # errors of Arrow are among these
             raise store.damaged_results(error) from error
