@@ -59,7 +59,7 @@ class RowGroup:
         """Decode the row group, `size` rows at a time."""
         done = 0
         # Buffered: otherwise all bytes of the row group are read before its first rows.
-        options = {"buffer_size": _BUFFER, "pre_buffer": False}
+        options: dict[str, Any] = {"buffer_size": _BUFFER, "pre_buffer": False}
         metadata = _metadata(self.path)
         with naming(self.path), open_parquet(self.path, metadata=metadata, **options) as file:
             _check_columns(self.path, file.schema_arrow.names, columns)
