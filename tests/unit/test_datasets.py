@@ -299,8 +299,8 @@ def test_listing(empty_machine):
     assert list(frame.columns[:4]) == ["name", "rows", "events", "censored"]
     assert (frame["events"] <= frame["rows"]).all()
     lines = str(listing).splitlines()
-    assert len(lines) == len(listing) + 1
-    assert lines[2].split()[:4] == ["support", "9,105", "6,201", "31.9"]
+    assert len(lines) == len(listing) + 2
+    assert lines[3].split()[:4] == ["support", "9,105", "6,201", "31.9"]
     assert listing["mimic_h"].rows == 293_907
     with pytest.raises(KeyError):
         listing["nothing"]

@@ -29,7 +29,7 @@ def test_list(capsys):
     assert run("datasets") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["name", "rows", "events"]
-    assert lines[1].split()[0] == "gbm"
+    assert lines[2].split()[0] == "gbm"
 
 
 def test_list_as_json(capsys):

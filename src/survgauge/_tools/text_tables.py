@@ -21,8 +21,8 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{max(0, digits - 1 - size)}f}"
 
 
-def columns(header: list[str], rows: list[list[str]], left: int = 1) -> str:
-    """Align columns; the first `left` to the left, the others to the right.
+def columns(header: list[str], rows: list[list[str]], left: int | tuple[int, ...] = 1) -> str:
+    """Align columns: the first `left`, or those at the places `left`, to the left, others right.
 
     >>> print(columns(["a", "b"], [["x", "10"], ["yy", "7"]]))
     a    b
@@ -35,9 +35,12 @@ def columns(header: list[str], rows: list[list[str]], left: int = 1) -> str:
     header, rows = table[0], table[1:]
     width = [max(len(row[k]) for row in table) for k in range(len(header))]
 
+    places = range(left) if isinstance(left, int) else left
+
     def line(row: list[str]) -> str:
         cells = [
-            cell.ljust(width[k]) if k < left else cell.rjust(width[k]) for k, cell in enumerate(row)
+            cell.ljust(width[k]) if k in places else cell.rjust(width[k])
+            for k, cell in enumerate(row)
         ]
         return "  ".join(cells).rstrip()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._tools.extras import installed
+from .._tools.text_tables import columns
 from ..errors import InputError, MissingExtraError
 from .inventory import LIFELINES_COUNTS, SKSURV_COUNTS, SURVSET_COUNTS
 from .mimic import LICENCE as MIMIC_LICENCE
@@ -73,14 +74,14 @@ class Listing:
         """Return the list as a table."""
         import pandas as pd
 
-        columns = [item.name for item in fields(Entry)]
-        rows = [[getattr(entry, column) for column in columns] for entry in self.entries]
-        return pd.DataFrame(rows, columns=columns)
+        names = [item.name for item in fields(Entry)]
+        rows = [[getattr(entry, name) for name in names] for entry in self.entries]
+        return pd.DataFrame(rows, columns=names)
 
     def __str__(self) -> str:
-        head = ("name", "rows", "events", "censored %", "features", "here", "where")
-        body = [
-            (
+        header = ["name", "rows", "events", "censored %", "features", "here", "where"]
+        rows = [
+            [
                 entry.name,
                 f"{entry.rows:,}",
                 f"{entry.events:,}",
@@ -88,18 +89,10 @@ class Listing:
                 "" if entry.features is None else f"{entry.features:,}",
                 "yes" if entry.available else "no",
                 entry.where,
-            )
+            ]
             for entry in self.entries
         ]
-        widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
-        lines = []
-        for row in [head, *body]:
-            cells = [
-                cell.rjust(width) if 1 <= i <= 4 else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        return columns(header, rows, left=(0, 5, 6))
 
     __repr__ = __str__
 

@@ -185,6 +185,8 @@ def _values(X: pd.DataFrame, levels: dict[int, list[Any]]) -> Floats:
         ) from error
     for i, known in levels.items():
         values[:, i] = _codes(X.iloc[:, i], known)
+    # The gaps of R are signalling NaNs, at which sums inside scikit-learn warn.
+    values[np.isnan(values)] = np.nan
     bad = np.flatnonzero(np.isinf(values).any(axis=0))
     if bad.size:
         raise InputError(f"column {X.columns[bad[0]]!r} holds infinite values; replace them")
