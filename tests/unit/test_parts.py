@@ -22,7 +22,7 @@ from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.time import time_errors
 from survgauge.metrics.time.terms import PAST_KEY
 from survgauge.metrics.time.time_errors import time_error_details
-from survgauge.reference.reference import PseudoMeans
+from survgauge.reference.pseudo_means import PseudoMeans
 
 
 def _outcomes(rng: np.random.Generator, n: int) -> Outcomes:

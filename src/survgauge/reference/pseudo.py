@@ -9,6 +9,7 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
 from ..errors import InputError
+from .pseudo_means import joined, left_out
 from .reference import Reference
 from .surrogates import make_setting
 
@@ -55,30 +56,22 @@ def pseudo_observations(
     return values
 
 
-def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats, Floats]:
-    """Number j of event times < t, and number at risk and events of the reference at t."""
-    j = look_up(ref.event_times, t, "left")
+def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats]:
+    """Number j of event times < t, and number at risk of the reference at t."""
     row = look_up(ref.table.times, t, "left")
-    at_risk = np.append(ref.table.at_risk, 0.0)[row]
-    same = np.append(ref.table.times, np.inf)[row] == t
-    return j, at_risk, np.where(same, np.append(ref.table.events, 0.0)[row], 0.0)
+    return look_up(ref.event_times, t, "left"), np.append(ref.table.at_risk, 0.0)[row]
 
 
 def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t joins: from there on S' = (Q/P)(t-) n/(n+1) P."""
-    j, n, _ = _steps_before(ref, t)
-    P, at_risk, died = ref.survival, *ref.at_events()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        growth = np.append(0.0, np.cumsum(np.log1p(died / ((at_risk + 1) * (at_risk - died)))))
-        gain = P * np.expm1(growth)
-    if P[-1] == 0:
-        gain[-1] = (P[-2] + gain[-2]) / (at_risk[-1] + 1)
-    area = np.append(0.0, np.cumsum(gain * np.diff(ref.nodes)))
+    j, n = _steps_before(ref, t)
+    P = ref.survival
+    ((_, excess, gain),) = joined(ref, P.size)
+    area = np.append(0.0, np.cumsum(ref.areas(gain, "step")))
     end = np.minimum(t, ref.last_time)
     before = area[j] + gain[j] * (end - ref.nodes[j])
     past = np.maximum(t - ref.last_time, 0.0) * (P[j] + gain[j])
-    with np.errstate(invalid="ignore", over="ignore"):
-        ratio = np.where(P[j] > 0, np.exp(growth[j]) * n / (n + 1), 0.0)
+    ratio = np.where(P[j] > 0, (1 + excess[j]) * n / (n + 1), 0.0)
     return _assemble(ref, t, j, before + past, ratio, tail, ref.size + 1)
 
 
@@ -91,12 +84,10 @@ def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
         )
     if ref.table.events.sum() <= 1 + 1e-9:
         return np.full(t.size, _without_the_only_event(ref, tail))
-    j, n, _ = _steps_before(ref, t)
-    P, at_risk, died = ref.survival, *ref.at_events()
+    j, n = _steps_before(ref, t)
+    P, loss = ref.survival, left_out(ref)
+    area = np.append(0.0, np.cumsum(ref.areas(-P * loss, "step")))
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.maximum(at_risk - 1 - died, 0.0)
-        loss = -np.expm1(-np.append(0.0, np.cumsum(np.log1p(died / (at_risk * room)))))
-        area = np.append(0.0, np.cumsum(-P * loss * np.diff(ref.nodes)))
         ratio = (1 - loss[j]) * n / (n - 1)
     before = area[j] - P[j] * loss[j] * (t - ref.nodes[j])
     alone = n <= 1 + 1e-9
