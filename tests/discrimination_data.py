@@ -31,3 +31,36 @@ def tied_case(n=60):
     scale, shape = 12 - 8 * x + 4 * noise, np.round(0.6 + uniform(n, 11), 1)
     survival = np.round(np.exp(-((grid / scale[:, None]) ** shape[:, None])), 2)
     return train, test, risk, grid, survival
+
+
+def concordance_by_rule(totals, same_time, rule):
+    """Concordance from the same pairs under the tie rules of other packages.
+
+    ========== ==================================================================================
+    risk       equal risks 1/2, two events at one time left out (the default everywhere here)
+    none       equal risks and two events at one time left out
+    time       equal risks left out, two events at one time 1/2
+    all        equal risks 1/2, two events at one time 1/2
+    strict     equal risks 0 and still in the denominator (pycox "antolini")
+    adjusted   two events at one time from both sides, 1 if their risks are equal and 1/2
+               otherwise; an event and a subject censored then from both sides (pycox
+               "adj_antolini")
+    ========== ==================================================================================
+    """
+    if rule == "risk":
+        return totals.value()
+    comparable, concordant, discordant, tied = totals
+    events, alike = same_time.events, same_time.events_tied
+    if rule == "strict":
+        good, total = concordant, comparable
+    elif rule == "adjusted":
+        beside = same_time.concordant + same_time.discordant + same_time.tied
+        good = concordant + tied / 2 + same_time.concordant + same_time.tied / 2 + events + alike
+        total = comparable + beside + 2 * events
+    else:
+        good, total = concordant, concordant + discordant
+        if rule == "all":
+            good, total = good + tied / 2, total + tied
+        if rule in ("time", "all"):
+            good, total = good + events / 2, total + events
+    return good / total if total > 0 else float("nan")

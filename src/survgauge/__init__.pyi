@@ -21,9 +21,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .inference import compare_folds as compare_folds
 from .inference import holm as holm
-from .metrics.calibration.calibration import CalibrationResult as CalibrationResult
 from .metrics.calibration.calibration import d_calibration as d_calibration
-from .metrics.calibration.calibration import one_calibration as one_calibration
 from .metrics.calibration.calibration_measures import calibration_slope as calibration_slope
 from .metrics.calibration.calibration_measures import (
     calibration_slope_details as calibration_slope_details,
@@ -34,10 +32,12 @@ from .metrics.calibration.calibration_measures import km_calibration as km_calib
 from .metrics.calibration.calibration_measures import (
     km_calibration_details as km_calibration_details,
 )
+from .metrics.calibration.one_calibration import one_calibration as one_calibration
 from .metrics.calibration.residuals import cox_snell_residuals as cox_snell_residuals
 from .metrics.calibration.residuals import deviance_residuals as deviance_residuals
 from .metrics.calibration.residuals import martingale_residuals as martingale_residuals
 from .metrics.calibration.residuals import residual_details as residual_details
+from .metrics.calibration.result import CalibrationResult as CalibrationResult
 from .metrics.calibration.smooth_calibration import ICIResult as ICIResult
 from .metrics.calibration.smooth_calibration import (
     integrated_calibration_index as integrated_calibration_index,
@@ -67,12 +67,12 @@ from .metrics.probability.probability import integrated_brier_score as integrate
 from .metrics.probability.probability import (
     integrated_brier_score_details as integrated_brier_score_details,
 )
-from .metrics.ranking.discrimination import ComparablePairs as ComparablePairs
-from .metrics.ranking.discrimination import comparable_pairs as comparable_pairs
+from .metrics.ranking.comparable import ComparablePairs as ComparablePairs
+from .metrics.ranking.comparable import comparable_pairs as comparable_pairs
+from .metrics.ranking.concordance_td import concordance_td as concordance_td
+from .metrics.ranking.concordance_td import concordance_td_details as concordance_td_details
 from .metrics.ranking.discrimination import concordance_index as concordance_index
 from .metrics.ranking.discrimination import concordance_index_details as concordance_index_details
-from .metrics.ranking.discrimination import concordance_td as concordance_td
-from .metrics.ranking.discrimination import concordance_td_details as concordance_td_details
 from .metrics.ranking.dynamic_auc import cumulative_dynamic_auc as cumulative_dynamic_auc
 from .metrics.ranking.dynamic_auc import (
     cumulative_dynamic_auc_details as cumulative_dynamic_auc_details,

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from survgauge import SurvivalCurves
-from survgauge.metrics.calibration.calibration import d_calibration, km_calibration, one_calibration
+from survgauge.metrics.calibration.calibration import d_calibration, one_calibration
+from survgauge.metrics.calibration.calibration_measures import km_calibration
 from survgauge.metrics.calibration.residuals import (
     cox_snell_residuals,
     deviance_residuals,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from survgauge import SurvivalCurves
-from survgauge.metrics.calibration.calibration import calibration_slope_details
+from survgauge.metrics.calibration.calibration_measures import calibration_slope_details
 from survgauge.metrics.calibration.residuals import (
     cox_snell_residuals,
     deviance_residuals,

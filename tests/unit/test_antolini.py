@@ -5,13 +5,14 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from discrimination_data import concordance_by_rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge.metrics.ranking import _antolini, _antolini_curves
 from survgauge.metrics.ranking._antolini import antolini_counts
 from survgauge.metrics.ranking._pairs import pair_counts
-from survgauge.metrics.ranking._same_time import concordance_by_rule, same_time_pairs
+from survgauge.metrics.ranking._same_time import same_time_pairs
 
 
 def curve_values(times, survival, t, interpolation, before=1.0):

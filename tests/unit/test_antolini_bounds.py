@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from survgauge import InputError, Outcomes, SurvivalCurves, concordance_td
 from survgauge.errors import UndefinedMetricError
 from survgauge.metrics.ranking import _antolini_bounds as bounds
-from survgauge.metrics.ranking.discrimination import concordance_td_details
+from survgauge.metrics.ranking.concordance_td import concordance_td_details
 
 SMALL = {"_LEAF": 2, "_FEW": 2, "_ROWS": 4, "_SPAN": 8, "_STEPS": 16}
 

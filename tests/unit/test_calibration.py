@@ -14,17 +14,17 @@ from strategies import outcomes, pair, tails
 
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, UndefinedMetricError
 from survgauge.metrics.calibration import mean_curve as _mean_curve
-from survgauge.metrics.calibration.calibration import (
+from survgauge.metrics.calibration.calibration import d_calibration
+from survgauge.metrics.calibration.calibration_measures import (
     calibration_slope,
     calibration_slope_details,
     coverage,
     coverage_details,
-    d_calibration,
     km_calibration,
     km_calibration_details,
-    one_calibration,
 )
 from survgauge.metrics.calibration.kernels import bridge_tail, weighted_quantile
+from survgauge.metrics.calibration.one_calibration import one_calibration
 
 GRID = [1.0, 2.0, 4.0, 7.0]
 

@@ -13,8 +13,8 @@ import survgauge as sg
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.metrics.conventions import Convention
 from survgauge.metrics.details import standard_error
+from survgauge.metrics.ranking.comparable import comparable_pairs
 from survgauge.metrics.ranking.discrimination import (
-    comparable_pairs,
     concordance_index,
     concordance_index_details,
     concordance_td,

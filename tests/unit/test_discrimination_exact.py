@@ -8,7 +8,8 @@ import pytest
 import survgauge as sg
 from survgauge.metrics.ranking._pairs import pair_counts
 from survgauge.metrics.ranking._tally import tally_counts
-from survgauge.metrics.ranking.discrimination import STRETCHES, _stretches, _twelve_digits
+from survgauge.metrics.ranking.concordance_td import STRETCHES, _stretches
+from survgauge.metrics.ranking.discrimination import _twelve_digits
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 EVENT = np.array([1, 1, 0, 1, 1, 0], dtype=bool)

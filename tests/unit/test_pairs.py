@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from discrimination_data import concordance_by_rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge.metrics.ranking import _inversions
 from survgauge.metrics.ranking._inversions import inversions
 from survgauge.metrics.ranking._pairs import pair_counts
-from survgauge.metrics.ranking._same_time import concordance_by_rule, same_time_pairs
+from survgauge.metrics.ranking._same_time import same_time_pairs
 from survgauge.metrics.ranking._tally import tally_counts
 
 

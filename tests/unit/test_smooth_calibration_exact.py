@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import survgauge as sg
 from survgauge._tools.random import stream
-from survgauge.metrics.calibration import smooth_calibration
+from survgauge.metrics.calibration import smooth_fit
 from survgauge.metrics.details import Clusters, freedom
 
 TIME = np.array([9.0, 4.0, 8.0, 6.0, 7.0, 3.0, 2.0, 1.0, 5.0, 4.0])
@@ -202,10 +202,10 @@ def test_events_in_the_order_of_their_predictions_identify_no_slope():
 
 
 def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
-    monkeypatch.setattr(smooth_calibration, "_FIRST", 2)
+    monkeypatch.setattr(smooth_fit, "_FIRST", 2)
     x = np.array([0.1, 0.1, 0.2, 0.3])
-    assert smooth_calibration._different(x, 3)
-    assert not smooth_calibration._different(x, 4)
+    assert smooth_fit._different(x, 3)
+    assert not smooth_fit._different(x, 4)
 
 
 def test_a_line_is_fitted_where_outcomes_identify_no_spline():

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._inversions import Bools, Floats, cumulative
-from ._pairs import PairTotals
 
 
 class SameTimePairs(NamedTuple):
@@ -64,43 +63,3 @@ def same_time_pairs(
     high = total[np.searchsorted(moment_c, moment_e, "right")]
     sums = (at_time - 1) / 2, (at_risk - 1) / 2, left - low, high - right, right - left
     return SameTimePairs(*(float(np.sum(a_e * part)) for part in sums))
-
-
-def concordance_by_rule(totals: PairTotals, same_time: SameTimePairs, rule: str) -> float:
-    """Concordance from the same pairs under the tie rules of other packages.
-
-    ========== ==================================================================================
-    risk       equal risks 1/2, two events at one time left out (the default everywhere here)
-    none       equal risks and two events at one time left out
-    time       equal risks left out, two events at one time 1/2
-    all        equal risks 1/2, two events at one time 1/2
-    strict     equal risks 0 and still in the denominator (pycox "antolini")
-    adjusted   two events at one time from both sides, 1 if their risks are equal and 1/2
-               otherwise; an event and a subject censored then from both sides (pycox
-               "adj_antolini")
-    ========== ==================================================================================
-
-    Examples
-    --------
-    >>> totals = PairTotals(comparable=10, concordant=6, discordant=2, tied=2)
-    >>> same_time = SameTimePairs(events=2, events_tied=0, concordant=1, discordant=0, tied=0)
-    >>> [concordance_by_rule(totals, same_time, rule) for rule in ("risk", "none", "time")]
-    [0.7, 0.75, 0.7]
-    """
-    if rule == "risk":
-        return totals.value()
-    comparable, concordant, discordant, tied = totals
-    events, alike = same_time.events, same_time.events_tied
-    if rule == "strict":
-        good, total = concordant, comparable
-    elif rule == "adjusted":
-        beside = same_time.concordant + same_time.discordant + same_time.tied
-        good = concordant + tied / 2 + same_time.concordant + same_time.tied / 2 + events + alike
-        total = comparable + beside + 2 * events
-    else:
-        good, total = concordant, concordant + discordant
-        if rule == "all":
-            good, total = good + tied / 2, total + tied
-        if rule in ("time", "all"):
-            good, total = good + events / 2, total + events
-    return good / total if total > 0 else float("nan")
