@@ -79,6 +79,7 @@ def d_calibration(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
     >>> y = ([2, 4, 6, 9], [1, 0, 1, 1])
     >>> round(d_calibration(y, curves).p_value, 3)
