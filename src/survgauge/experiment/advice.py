@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .comparisons import wilcoxon
-from .panels import Panel
+from .panels import TruthPanel
 
 #: Kind of situation: whether a censoring label belongs to it, what is recommended, against what.
 _ADVICE = (
@@ -16,7 +16,7 @@ _ADVICE = (
 )
 
 
-def advice_rows(panels: list[Panel]) -> list[dict[str, Any]]:
+def advice_rows(panels: list[TruthPanel]) -> list[dict[str, Any]]:
     """Evidence for and against the advice, one row per kind of situation."""
     rows = []
     for situation, exponential, recommended, other in _ADVICE:
@@ -46,12 +46,12 @@ def advice_rows(panels: list[Panel]) -> list[dict[str, Any]]:
     return rows
 
 
-def _column(panel: Panel, method: str) -> int | None:
+def _column(panel: TruthPanel, method: str) -> int | None:
     names = (f"mae_{method}", method)
     return next((k for k, name in enumerate(panel.metrics) if name in names), None)
 
 
-def _numbers(panel: Panel, column: int) -> tuple[float, float, float]:
+def _numbers(panel: TruthPanel, column: int) -> tuple[float, float, float]:
     found = panel.answers
     return float(found.winner[column]), float(found.tau[column]), float(found.relative[column])
 

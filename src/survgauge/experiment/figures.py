@@ -15,7 +15,7 @@ from ..displays import Display, description
 from ..errors import InputError
 from . import meta
 from .comparisons import CriticalDifference
-from .panels import Panel
+from .panels import TruthPanel
 
 if TYPE_CHECKING:
     from .results import Results
@@ -102,7 +102,7 @@ class PanelDisplay:
         ]
         if not panels:
             raise InputError(f"no results for dataset {dataset!r} with censoring {censoring!r}")
-        self.panel: Panel = panels[0]
+        self.panel: TruthPanel = panels[0]
 
     def frame(self) -> Any:
         """Table behind the figure: model, metric, value, rank, true rank, proximity, spread."""
@@ -120,7 +120,7 @@ class PanelDisplay:
         return ax.figure
 
 
-def panel_rows(panel: Panel) -> list[dict[str, Any]]:
+def panel_rows(panel: TruthPanel) -> list[dict[str, Any]]:
     """Rows of the table behind a panel."""
     gaps = meta.distances(panel.mean, panel.true_mean)
     rank, true_rank = meta.ranks(panel.mean, panel.lower), meta.ranks(panel.true_mean, panel.lower)
@@ -148,7 +148,7 @@ def _places(column: Any) -> Any:
     return places
 
 
-def draw_panel(ax: Any, panel: Panel, *, names: bool = True, heading: bool = True) -> None:
+def draw_panel(ax: Any, panel: TruthPanel, *, names: bool = True, heading: bool = True) -> None:
     """Draw a panel on given axes."""
     count, width = len(panel.models), len(panel.metrics)
     gaps = meta.distances(panel.mean, panel.true_mean)

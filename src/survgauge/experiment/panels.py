@@ -18,7 +18,7 @@ REPLICATES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class TruthPanel:
     """Models x metrics on one semi-synthetic data set, for metrics that share a truth.
 
     Attributes
@@ -110,7 +110,7 @@ class Answers:
         )
 
 
-def panels_of(table: Any, seed: int = 0) -> Iterator[Panel]:
+def panels_of(table: Any, seed: int = 0) -> Iterator[TruthPanel]:
     """Cut a long table into panels, in the order of its rows."""
     known = table[table["true_value"].notna()]
     for (dataset, censoring), block in table.groupby(["dataset", "censoring"], sort=False):
@@ -127,7 +127,7 @@ def panels_of(table: Any, seed: int = 0) -> Iterator[Panel]:
 
 def _panel(
     where: tuple[str, str, str], rows: Any, runs: dict[Any, int], repeat: Any, seed: int
-) -> Panel | None:
+) -> TruthPanel | None:
     models, metrics = (list(dict.fromkeys(rows[axis])) for axis in ("model", "metric"))
     shape = (len(runs), len(models), len(metrics))
     values, true = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -143,7 +143,7 @@ def _panel(
     if whole.sum() < 2:
         return None
     direction = dict(zip(rows["metric"], rows["direction"], strict=True))
-    return Panel(
+    return TruthPanel(
         *where,
         tuple(name for name, kept in zip(models, whole, strict=True) if kept),
         tuple(metrics),

@@ -16,7 +16,7 @@ from . import meta
 from .advice import advice_rows
 from .comparisons import CriticalDifference, compare, next_best, paired_t
 from .figures import DISPLAYS
-from .panels import Answers, Panel, panels_of
+from .panels import Answers, TruthPanel, panels_of
 from .store import Store
 from .tables import read_table
 
@@ -108,7 +108,7 @@ class Results:
     # -- what there is -----------------------------------------------------------------------
 
     @cached_property
-    def panels(self) -> list[Panel]:
+    def panels(self) -> list[TruthPanel]:
         """One for each semi-synthetic data set and truth."""
         return list(panels_of(self.metrics))
 
@@ -210,7 +210,7 @@ class Results:
                 rows.append(row)
         return self._pd.DataFrame(rows)
 
-    def _rows(self, panel: Panel, columns: tuple[str, ...], main: str) -> Any:
+    def _rows(self, panel: TruthPanel, columns: tuple[str, ...], main: str) -> Any:
         """Rows of a table, a metric each, with an interval of the main column."""
         low = high = np.full(len(panel.metrics), np.nan)
         if panel.has_spread:
@@ -304,7 +304,7 @@ class Results:
         """
         return self._pd.DataFrame(advice_rows(self._of(truth)))
 
-    def _of(self, truth: str | None) -> list[Panel]:
+    def _of(self, truth: str | None) -> list[TruthPanel]:
         if not self.truths:
             raise InputError("no metric of these results has a true counterpart")
         chosen = truth or self.truths[0]
@@ -312,7 +312,7 @@ class Results:
         return [panel for panel in self.panels if panel.truth == chosen]
 
     @staticmethod
-    def _matrix(panels: list[Panel], metrics: list[str], measure: str) -> Any:
+    def _matrix(panels: list[TruthPanel], metrics: list[str], measure: str) -> Any:
         """(data sets, metrics); NaN where a data set lacks the metric."""
         matrix = np.full((len(panels), len(metrics)), np.nan)
         for i, panel in enumerate(panels):
@@ -321,7 +321,7 @@ class Results:
         return matrix
 
     @staticmethod
-    def _mean_interval(panels: list[Panel], metrics: list[str], measure: str) -> Any:
+    def _mean_interval(panels: list[TruthPanel], metrics: list[str], measure: str) -> Any:
         if not all(panel.has_spread and len(panel.metrics) == len(metrics) for panel in panels):
             nothing = np.full(len(metrics), np.nan)
             return nothing, nothing

@@ -13,7 +13,7 @@ from .._tools.text_tables import columns, number, p_text
 from .._tools.writing import is_same_file, write_atomically
 from ..errors import InputError, MissingExtraError
 from .figures import MOST_COLUMNS
-from .panels import Panel
+from .panels import TruthPanel
 from .published import PAPER_METRICS
 from .results import Results
 
@@ -190,7 +190,7 @@ def _drawn(results: Results) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}.png", content.getvalue()
 
 
-def _figures(panels: list[Panel]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _figures(panels: list[TruthPanel]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Name, kind and options of the figures of one truth."""
     end = _safe(panels[0].truth)
     yield f"grid-{end}", "grid", {}
