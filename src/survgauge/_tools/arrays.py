@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, name_some
+from .array_types import Bools as Bools
+from .array_types import Floats as Floats
+from .array_types import Ints as Ints
 from .chunks import QUERIES, chunks
 from .sorting import sorting_order
 from .threads import run_all
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 
 #: Times and weights above this are refused: standard errors of squared errors take fourth powers.
 LARGEST = 1e60

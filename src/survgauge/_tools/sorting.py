@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .array_types import Bools, Floats, Ints
 from .chunks import chunks
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 
 #: Below this many values an argsort is as good.
 _FEW = 1_500

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.sorting import sorting_order
 from ._antolini_curves import Anchors, Curves, Evaluate, Function, Grid, Source, Values
-from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, run_bounds
+from ._inversions import Counts, back, cumulative, run_bounds
 from ._pairs import PairCounts, Role
 
 # Concordant and tied: weight of partners of each anchor, weight of anchors of each partner.

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._tools.array_types import Floats, Ints
 from ..._tools.threads import in_order
 from ._antolini import Laid, compare_all, evaluate_pairs, slab_bounds
 from ._antolini_curves import Anchors, Curves, Frame, Source
-from ._inversions import Floats, Ints, cumulative
+from ._inversions import cumulative
 
 #: Stretches of time by default.
 STRETCHES = 256

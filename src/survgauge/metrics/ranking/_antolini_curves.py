@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ._inversions import Bools, Floats, Ints
+from ..._tools.array_types import Bools, Floats, Ints
 
 Evaluate = Callable[[Ints, Floats], Floats]
 

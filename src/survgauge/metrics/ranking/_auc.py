@@ -38,18 +38,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from survgauge._tools.chunks import chunks
-from survgauge.metrics.ranking._auc_censoring import Censoring
-from survgauge.metrics.ranking._auc_design import (
+from ..._tools.array_types import Bools, Floats
+from ..._tools.chunks import chunks
+from ._auc_censoring import Censoring
+from ._auc_design import (
     AucDesign,
-    BoolArray,
     Column,
     Controls,
-    FloatArray,
     auc_design,
     sums_around,
 )
-from survgauge.metrics.ranking._auc_walk import Walk
+from ._auc_walk import Walk
 
 __all__ = [
     "AucDesign",
@@ -69,7 +68,7 @@ class AucPoint(NamedTuple):
 
     k: int  #: of times[k]
     value: float
-    influence: FloatArray  #: (n,) psi, in the caller's order of subjects
+    influence: Floats  #: (n,) psi, in the caller's order of subjects
 
 
 @dataclass(frozen=True)
@@ -79,22 +78,22 @@ class AucParts:
     The mean and its variance leave those times out; the Kaplan-Meier weights count as fixed.
     """
 
-    values: FloatArray  #: (T,)
-    variance: FloatArray | None  #: (T,) of the values
-    cases: FloatArray  #: (T,) sum of the frequencies of the cases
-    controls: FloatArray  #: (T,) sum of the frequencies of the controls
-    case_mass: FloatArray  #: (T,) A, the sum of w/G over the cases
+    values: Floats  #: (T,)
+    variance: Floats | None  #: (T,) of the values
+    cases: Floats  #: (T,) sum of the frequencies of the cases
+    controls: Floats  #: (T,) sum of the frequencies of the controls
+    case_mass: Floats  #: (T,) A, the sum of w/G over the cases
     mean: float  #: NaN without km_drop
     mean_variance: float
-    mean_influence: FloatArray | None  #: (n,)
+    mean_influence: Floats | None  #: (n,)
 
 
 def auc_parts(
     design: AucDesign,
-    risk: FloatArray | Column,
+    risk: Floats | Column,
     *,
     stderr: bool = False,
-    km_drop: FloatArray | None = None,
+    km_drop: Floats | None = None,
 ) -> AucParts:
     """AUC at every time of the design, with variances on request and the mean over the times.
 
@@ -153,15 +152,15 @@ def auc_parts(
 
 
 def auc_at_times(
-    time: FloatArray,
-    event: BoolArray,
-    case_weight: FloatArray,
-    risk: FloatArray | Column,
-    times: FloatArray,
-    weight: FloatArray | None = None,
+    time: Floats,
+    event: Bools,
+    case_weight: Floats,
+    risk: Floats | Column,
+    times: Floats,
+    weight: Floats | None = None,
     *,
     stderr: bool = False,
-    km_drop: FloatArray | None = None,
+    km_drop: Floats | None = None,
     controls: Controls = "later",
     censoring: Censoring = "fixed",
     control_weight: Column | None = None,
@@ -191,7 +190,7 @@ def auc_at_times(
     return auc_parts(design, risk, stderr=stderr, km_drop=km_drop)
 
 
-def auc_influence(design: AucDesign, risk: FloatArray | Column) -> Iterator[AucPoint]:
+def auc_influence(design: AucDesign, risk: Floats | Column) -> Iterator[AucPoint]:
     """Yield AUC and the influences at one time after the other, in the design's order of times.
 
     Two models on the same design can be walked together; the influence of their difference is the
@@ -215,7 +214,7 @@ def auc_influence(design: AucDesign, risk: FloatArray | Column) -> Iterator[AucP
             yield AucPoint(k, np.nan, np.full(psi.size, np.nan))
 
 
-def mean_auc(values: FloatArray, km_drop: FloatArray) -> float:
+def mean_auc(values: Floats, km_drop: Floats) -> float:
     """Mean AUC, sum AUC(t_k) d_k / sum d_k over the times with a defined AUC; NaN if none weighs.
 
     Examples
@@ -228,7 +227,7 @@ def mean_auc(values: FloatArray, km_drop: FloatArray) -> float:
     return float((values[defined] * km_drop[defined]).sum() / total) if total > 0 else np.nan
 
 
-def influence_variance(influence: FloatArray, weight: FloatArray | None = None) -> float:
+def influence_variance(influence: Floats, weight: Floats | None = None) -> float:
     """Variance sum w psi^2 / (n (n - 1)) of an estimate from its centred influences, n = sum w.
 
     Examples
@@ -251,13 +250,13 @@ def _defined(design: AucDesign) -> list[int]:
     return [int(k) for k in np.flatnonzero((design.cases_total > 0) & (design.controls_total > 0))]
 
 
-def _add(total: FloatArray, psi: FloatArray, factor: float) -> None:
+def _add(total: Floats, psi: Floats, factor: float) -> None:
     """Add factor * psi in place, without an array of its size."""
     for rows in chunks(psi.size):
         total[rows] += factor * psi[rows]
 
 
-def _by_subject(design: AucDesign, by_position: FloatArray) -> FloatArray:
+def _by_subject(design: AucDesign, by_position: Floats) -> Floats:
     out = np.empty_like(by_position)
     out[design.order] = by_position
     return out

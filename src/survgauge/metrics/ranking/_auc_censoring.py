@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.intp]
+from ..._tools.array_types import Bools, Floats, Ints
+
 Censoring = Literal["fixed", "estimated", "hazard"]
 
 
@@ -23,14 +21,14 @@ Censoring = Literal["fixed", "estimated", "hazard"]
 class CensoringTable:
     """What the influence of an estimated G needs, one row per censored subject in time order."""
 
-    position: IntArray  #: position of the censored subject
-    until: IntArray  #: number of subjects observed at or before its time u
-    jump: FloatArray  #: 1/(Y(u) - c(u)), how much its censoring moves -log G
-    hazard: FloatArray  #: its share w/Y(u) of the censoring hazard at u
-    at_risk_for: IntArray  #: (n,) by position: rows during which a subject was at risk
+    position: Ints  #: position of the censored subject
+    until: Ints  #: number of subjects observed at or before its time u
+    jump: Floats  #: 1/(Y(u) - c(u)), how much its censoring moves -log G
+    hazard: Floats  #: its share w/Y(u) of the censoring hazard at u
+    at_risk_for: Ints  #: (n,) by position: rows during which a subject was at risk
 
 
-def add_censoring(psi: FloatArray, table: CensoringTable, w: FloatArray, cut: int) -> None:
+def add_censoring(psi: Floats, table: CensoringTable, w: Floats, cut: int) -> None:
     """Add g, the influence through the estimated G, to n a (H - AUC)/A of those before `cut`."""
     rows = np.searchsorted(table.position, cut)
     pull = np.zeros(cut + 1)
@@ -42,9 +40,7 @@ def add_censoring(psi: FloatArray, table: CensoringTable, w: FloatArray, cut: in
     psi -= compensator[np.minimum(table.at_risk_for, rows)]
 
 
-def censoring_table(
-    time: FloatArray, event: BoolArray, w: FloatArray, kind: Censoring
-) -> CensoringTable:
+def censoring_table(time: Floats, event: Bools, w: Floats, kind: Censoring) -> CensoringTable:
     """Tabulate the censored subjects from outcomes in time order, events first."""
     position = np.flatnonzero(~event)
     u = time[position]

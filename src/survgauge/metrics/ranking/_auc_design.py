@@ -9,12 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.sorting import sorting_order
 from ._auc_censoring import Censoring, CensoringTable, censoring_table
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.intp]
 Column = Callable[[int], NDArray[Any]]
 Controls = Literal["later", "later_or_censored"]
 
@@ -28,14 +26,14 @@ class AucDesign:
     as a case is one.
     """
 
-    order: IntArray  #: (n,) subject at each position
-    weight: FloatArray  #: (n,) frequencies, by position
+    order: Ints  #: (n,) subject at each position
+    weight: Floats  #: (n,) frequencies, by position
     total: float  #: sum of the frequencies
-    case_unit: FloatArray  #: (n,) a, by position; 0 for whoever cannot be a case
-    case_mass: FloatArray  #: (n,) w a, by position
-    cut: IntArray  #: (T,) the first control's position at each time
-    cases_total: FloatArray  #: (T,) A, the sum of w a over the cases
-    controls_total: FloatArray  #: (T,) sum of w over the controls
+    case_unit: Floats  #: (n,) a, by position; 0 for whoever cannot be a case
+    case_mass: Floats  #: (n,) w a, by position
+    cut: Ints  #: (T,) the first control's position at each time
+    cases_total: Floats  #: (T,) A, the sum of w a over the cases
+    controls_total: Floats  #: (T,) sum of w over the controls
     control_weight: Column | None  #: b at times[k], by subject; None: equal
     censoring: CensoringTable | None  #: None: G is taken as known
 
@@ -45,16 +43,16 @@ class AucDesign:
 
 
 def auc_design(
-    time: FloatArray,
-    event: BoolArray,
-    case_weight: FloatArray,
-    times: FloatArray,
-    weight: FloatArray | None = None,
+    time: Floats,
+    event: Bools,
+    case_weight: Floats,
+    times: Floats,
+    weight: Floats | None = None,
     *,
     controls: Controls = "later",
     censoring: Censoring = "fixed",
     control_weight: Column | None = None,
-    order: IntArray | None = None,
+    order: Ints | None = None,
 ) -> AucDesign:
     """Sort the subjects by time once and find the cases and controls of every time.
 
@@ -92,7 +90,7 @@ def auc_design(
     if (sorted_time[1:] == sorted_time[:-1]).any():  # ten times the cost, so only where it matters
         order = np.lexsort((~event, time))
     sorted_event = event[order]
-    w: FloatArray = np.broadcast_to(1.0, time.size)
+    w: Floats = np.broadcast_to(1.0, time.size)
     if weight is not None:
         w = weight[order].astype(np.float64)
     cut = np.searchsorted(sorted_time, times, side="right")
@@ -121,7 +119,7 @@ def auc_design(
     )
 
 
-def sums_around(values: NDArray[Any], cut: IntArray) -> tuple[NDArray[Any], NDArray[Any]]:
+def sums_around(values: NDArray[Any], cut: Ints) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sums of the values before each cut and from it on; of none exactly 0.
 
     >>> sums_around(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]))

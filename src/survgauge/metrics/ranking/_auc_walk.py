@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.arrays import stored_once
 from ..._tools.chunks import chunks
 from ._auc_censoring import add_censoring
-from ._auc_design import AucDesign, BoolArray, Column, FloatArray, IntArray
+from ._auc_design import AucDesign, Column
 from ._by_risk import ByRisk, RiskSorter
 
 
@@ -17,16 +18,16 @@ class _Controls(NamedTuple):
     """The controls of one time: from which position on, and what they weigh by position."""
 
     cut: int
-    unit: FloatArray | None  #: b; None: 1
-    mass: FloatArray | None  #: w b; None: 1
+    unit: Floats | None  #: b; None: 1
+    mass: Floats | None  #: w b; None: 1
     total: float  #: B
 
 
 class _Passed(NamedTuple):
     """How many of the other kind stand below."""
 
-    number: IntArray  #: of each; with equal risks: below each risk, and in all
-    sizes: IntArray | None  #: with equal risks: how many each risk concerns
+    number: Ints  #: of each; with equal risks: below each risk, and in all
+    sizes: Ints | None  #: with equal risks: how many each risk concerns
 
 
 _NOBODY = np.empty(0, dtype=np.intp)
@@ -39,7 +40,7 @@ class Walk:
     the cases below carried along. One risk per subject is sorted once for all times.
     """
 
-    def __init__(self, design: AucDesign, risk: FloatArray | Column) -> None:
+    def __init__(self, design: AucDesign, risk: Floats | Column) -> None:
         self._design = design
         sort = RiskSorter(design.order, design.case_unit > 0)
         self._column: Column | None = None
@@ -48,7 +49,7 @@ class Walk:
         else:
             self._found = sort(risk.astype(np.float64, copy=False))
 
-    def at(self, k: int, psi: FloatArray | None = None) -> float:
+    def at(self, k: int, psi: Floats | None = None) -> float:
         """AUC at times[k]; `psi`, finite before, is filled with the influences by position."""
         cut = int(self._design.cut[k])
         if self._column is not None:
@@ -70,9 +71,7 @@ class Walk:
         mass = unit * design.weight
         return _Controls(cut, unit, mass, float(mass[cut:].sum()))
 
-    def _sweep(
-        self, found: ByRisk, controls: _Controls, psi: FloatArray | None
-    ) -> tuple[float, float]:
+    def _sweep(self, found: ByRisk, controls: _Controls, psi: Floats | None) -> tuple[float, float]:
         """AUC and A; puts H of the cases and the cases' mass below the controls into `psi`."""
         inside = mass_a = controls_below = 0.0
         both = psi is not None or controls.mass is not None
@@ -99,7 +98,7 @@ class Walk:
             inside += float(share.sum())
         return inside / mass_a, mass_a
 
-    def _finish(self, psi: FloatArray, controls: _Controls, value: float, mass_a: float) -> None:
+    def _finish(self, psi: Floats, controls: _Controls, value: float, mass_a: float) -> None:
         """Turn what the sweep left into influences, in place."""
         design, cut = self._design, controls.cut
         for rows in chunks(cut):
@@ -119,7 +118,7 @@ class Walk:
 
 
 def _passed(
-    places: tuple[IntArray, IntArray], is_control: BoolArray, new: BoolArray | None
+    places: tuple[Ints, Ints], is_control: Bools, new: Bools | None
 ) -> tuple[_Passed, _Passed]:
     """How many controls each case has below it, and cases each control.
 
@@ -139,7 +138,7 @@ def _passed(
     return _Passed(controls, np.diff(cases)), _Passed(cases, np.diff(controls))
 
 
-def _below(passed: _Passed, mass: FloatArray | None, before: float) -> FloatArray:
+def _below(passed: _Passed, mass: Floats | None, before: float) -> Floats:
     """Mass of those passed, that `before` the piece included, plus half of those level.
 
     `mass` is what each of the others in the piece weighs; None: 1.
@@ -158,6 +157,6 @@ def _below(passed: _Passed, mass: FloatArray | None, before: float) -> FloatArra
     return np.repeat(middle, sizes)
 
 
-def _taken(values: FloatArray, places: IntArray) -> FloatArray:
+def _taken(values: Floats, places: Ints) -> Floats:
     """Values at some places; to clip what is in bounds is quicker than to check that it is."""
     return values.take(places, out=np.empty(places.size), mode="clip")

@@ -6,22 +6,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._tools import chunks as sizes
+from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.chunks import chunks
 from ..._tools.sorting import KeyMaker
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.intp]
 
 
 class ByRisk(NamedTuple):
     """Subjects in rising order of risk."""
 
-    position: IntArray  #: where they stand in time order
-    new: BoolArray | None  #: whether the risk differs from that before; None: always
+    position: Ints  #: where they stand in time order
+    new: Bools | None  #: whether the risk differs from that before; None: always
 
     def pieces(self) -> Iterator[slice]:
         """Cut into parts that share no risk."""
@@ -58,20 +54,20 @@ class RiskSorter:
     ByRisk(position=array([2, 0]), new=None)
     """
 
-    def __init__(self, order: IntArray, always: BoolArray | None = None) -> None:
+    def __init__(self, order: Ints, always: Bools | None = None) -> None:
         n = order.size
         self._order = order
         self._bits = max(1, (n - 1).bit_length())
         self._position = np.empty(n, dtype=np.int32)
         self._position[order] = np.arange(n, dtype=np.int32)
-        self._always: BoolArray | None = None
+        self._always: Bools | None = None
         if always is not None:
             self._always = np.empty(n, dtype=np.bool_)
             self._always[order] = always
         self._key = np.empty(n, dtype=np.uint64)
         self._new = np.empty(n, dtype=np.bool_)
 
-    def __call__(self, risk: FloatArray, first: int = 0) -> ByRisk:
+    def __call__(self, risk: Floats, first: int = 0) -> ByRisk:
         """Those at positions from `first` on, and always some; valid until the next call."""
         size, exact = self._fill(risk, first)
         key, new = self._key[:size], self._new[:size]
@@ -89,7 +85,7 @@ class RiskSorter:
             distinct = bool(new.all())
         return ByRisk(position, None if distinct else new)
 
-    def _fill(self, risk: FloatArray, first: int) -> tuple[int, bool]:
+    def _fill(self, risk: Floats, first: int) -> tuple[int, bool]:
         """Make the keys: how many, and whether equal keys mean equal risks."""
         if not risk.size:
             return 0, True
@@ -108,7 +104,7 @@ class RiskSorter:
             size += key.size
         return size, exact
 
-    def _sort_equal_keys(self, risk: FloatArray, position: IntArray, new: BoolArray) -> None:
+    def _sort_equal_keys(self, risk: Floats, position: Ints, new: Bools) -> None:
         """Put those right who share a key but not the risk, in place."""
         shared = ~new
         shared[:-1] |= ~new[1:]

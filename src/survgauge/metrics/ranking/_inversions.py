@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._tools.array_types import Ints
 from ..._tools.threads import run_all
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 Counts = NDArray[Any]
 
 # In nodes of at most 2**4 elements, comparing every pair costs less than passes over all elements.

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.arrays import stored_once
 from ..._tools.chunks import chunks
 from ..._tools.sorting import sorting_order
 from ._by_risk import RiskSorter
-from ._inversions import Bools, Counts, Floats, Ints, back, cumulative, inversions, run_bounds
+from ._inversions import Counts, back, cumulative, inversions, run_bounds
 
 
 class Role(NamedTuple):

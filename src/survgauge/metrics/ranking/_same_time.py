@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._inversions import Bools, Floats, cumulative
+from ..._tools.array_types import Bools, Floats
+from ._inversions import cumulative
 
 
 class SameTimePairs(NamedTuple):

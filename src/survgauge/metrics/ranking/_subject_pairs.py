@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ._inversions import Bools, Floats, Ints
+from ..._tools.array_types import Bools, Floats, Ints
 from ._pairs import PairCounts, Role
 
 #: Values of curves that are held at a time.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._tools.array_types import Bools, Floats
 from ..._tools.arrays import stored_once
 from ..._tools.chunks import chunks
-from ._inversions import Bools, Floats
 from ._pairs import PairCounts, Role
 from ._same_time import SameTimePairs
 
