@@ -56,7 +56,7 @@ def small_blocks(slab=6, few=0, block=7, group=3, columns=2):
             (_antolini, "_BLOCK", block),
             (_antolini_curves, "_BLOCK", block),
             (_antolini_curves, "_COLUMNS", columns),
-            (_antolini_curves.Lines, "group", group),
+            (_antolini_curves.SlabLines, "group", group),
             (_antolini_curves.Function, "group", group),
         ):
             stack.enter_context(patch.object(target, name, value))

@@ -29,7 +29,7 @@ class Scratch:
         return kept[:size].reshape(shape)
 
 
-class Columns:
+class GridColumns:
     """Where times lie on a grid: found once, read for many rows of lines or steps."""
 
     def __init__(self, grid: Floats, t: Floats, interpolation: str, tail: str) -> None:

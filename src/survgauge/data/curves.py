@@ -23,7 +23,7 @@ from .._tools.threads import in_order, run_all
 from ..errors import InputError, one_of
 from . import interpolation as kernel
 from .curve_checks import checked, grid_of, sorted_together
-from .curve_reader import Columns, Scratch
+from .curve_reader import GridColumns, Scratch
 from .interpolation import Curves
 from .pchip import PchipBlock
 from .tails import check_tail, tail_area, tail_survival, tail_time
@@ -179,13 +179,13 @@ class SurvivalCurves:
         if not self.shared_grid or not t.size:
             columns = [block.at_own(np.full(len(block), time)) for time in t]
             return np.stack(columns, axis=1) if columns else np.empty((len(block), 0))
-        return Columns(self.times, t, self.interpolation, self.tail).read(block.survival)
+        return GridColumns(self.times, t, self.interpolation, self.tail).read(block.survival)
 
     def reader(self, t: Floats) -> Callable[[slice, Scratch], Floats]:
         """`at_block` for many blocks at the same times; what it returns is the scratch's."""
         if not self.shared_grid or self.interpolation == "pchip" or self.one_curve or not t.size:
             return lambda rows, scratch: self.at_block(rows, t)
-        columns = Columns(self.times, t, self.interpolation, self.tail)
+        columns = GridColumns(self.times, t, self.interpolation, self.tail)
         return lambda rows, scratch: columns.read(self.survival[rows], scratch)
 
     def _pchip_columns(self, t: Floats) -> Floats:

@@ -36,7 +36,7 @@ _VALUES, _LEAST = 65_536, 4_096
 
 
 @dataclass(frozen=True)
-class Point:
+class LikelihoodPoint:
     """The likelihood at one beta, per standard deviation of the columns.
 
     Risks are w exp(x beta - shift), so that none overflows. Gradient (p,) and information (p, p),
@@ -122,7 +122,7 @@ class PartialLikelihood:
         return out
 
     @np.errstate(all="ignore")
-    def at(self, beta: Floats) -> Point:
+    def at(self, beta: Floats) -> LikelihoodPoint:
         """Log-likelihood at beta: minus infinity where a risk set is numerically empty."""
         size, later = beta.size, []
         predictor = self._predictor(beta)
@@ -145,9 +145,9 @@ class PartialLikelihood:
         if not np.isfinite(value + hazard):
             value = -np.inf
         kept = sets if len(later) == 1 else None
-        return Point(beta, shift, value, gradient, information, later[::-1], kept)
+        return LikelihoodPoint(beta, shift, value, gradient, information, later[::-1], kept)
 
-    def _risk_sets(self, point: Point) -> Iterator[RiskSets]:
+    def _risk_sets(self, point: LikelihoodPoint) -> Iterator[RiskSets]:
         """One piece after the other, from the first."""
         if point.sets is not None:
             yield point.sets
@@ -156,11 +156,11 @@ class PartialLikelihood:
             x = self._x[:, piece.rows]
             yield RiskSets(piece, x, combine(point.beta, x) - point.shift, later)
 
-    def hazard_steps(self, point: Point) -> Floats:
+    def hazard_steps(self, point: LikelihoodPoint) -> Floats:
         """Steps of the baseline hazard, for subjects with x beta = shift: (J,)."""
         return np.concatenate([sets.a for sets in self._risk_sets(point)])
 
-    def hazard(self, point: Point, t: float) -> tuple[float, Floats]:
+    def hazard(self, point: LikelihoodPoint, t: float) -> tuple[float, Floats]:
         """Sum of those steps up to t, and its derivative by beta (p,)."""
         value, slope = 0.0, np.zeros(self.scale.size)
         for sets in self._risk_sets(point):
@@ -195,7 +195,7 @@ class PartialLikelihood:
         return sums
 
     @np.errstate(over="ignore", invalid="ignore")  # separated data have no bounds
-    def influence(self, point: Point, slope: Floats, hazard: Floats, t: float) -> Floats:
+    def influence(self, point: LikelihoodPoint, slope: Floats, hazard: Floats, t: float) -> Floats:
         """Derivatives with respect to each subject's frequency at fixed beta, by time: (q, n).
 
         Those of slope (q, p) times the gradient plus hazard (q,) times the hazard up to t.
@@ -227,7 +227,7 @@ class PartialLikelihood:
 
 def maximise(
     likelihood: PartialLikelihood, penalty: float = 0.0, *, single: bool = True
-) -> tuple[Point, bool]:
+) -> tuple[LikelihoodPoint, bool]:
     """Newton's method from zero, halving steps that lose; says whether a maximum was found.
 
     The objective is the likelihood minus penalty/2 times the squared length of beta. Where it is
@@ -257,11 +257,11 @@ def maximise(
 
 
 def _line_search(
-    likelihood: PartialLikelihood, start: Point, step: Floats, penalty: float
-) -> Point | None:
+    likelihood: PartialLikelihood, start: LikelihoodPoint, step: Floats, penalty: float
+) -> LikelihoodPoint | None:
     """Halve a step until it does not lose."""
 
-    def objective(point: Point) -> float:
+    def objective(point: LikelihoodPoint) -> float:
         return point.value - penalty / 2 * float(point.beta @ point.beta)
 
     least = objective(start) - 1e-12 * (1 + abs(start.value))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ class KMCalibrationDetails(Details):
     Attributes
     ----------
     times, mean_survival, kaplan_meier : ndarray
-        Average predicted survival and Kaplan-Meier just after each of their nodes; made when first
+        Average predicted survival and Kaplan-Meier just after each of their nodes; made when
         asked for.
     psi : ndarray of shape (n,)
         First-order contributions, at 64 points of the follow-up.
@@ -56,7 +55,7 @@ class KMCalibrationDetails(Details):
     #: How the distance varies; None where that is not known.
     law: SquaredGap | None = None
 
-    @cached_property
+    @property
     def _curves(self) -> tuple[Floats | None, Floats | None, Floats | None]:
         return (None, None, None) if self._gap is None else self._gap.curves()
 

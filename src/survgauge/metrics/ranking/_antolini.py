@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.sorting import sorting_order
-from ._antolini_curves import Anchors, Curves, Evaluate, Function, Grid, Source, Values
+from ._antolini_curves import Anchors, CurveSource, Evaluate, Function, Grid, SlabCurves, Values
 from ._inversions import Counts, back, cumulative, run_bounds
 from ._pairs import PairCounts, Role
 
@@ -59,7 +59,7 @@ def antolini_counts(
     times : array of shape (m,), optional
         Strictly increasing grid. If it starts after zero, (0, `before`) precedes it.
     survival : array of shape (n, m), optional
-        Curves on the grid, float32 or float64. None: all values come from `at`.
+        SlabCurves on the grid, float32 or float64. None: all values come from `at`.
     interpolation : {"linear", "step"}
         Lines or right-continuous steps between grid points.
     anchor_weight : array of shape (n,), optional
@@ -114,11 +114,11 @@ def lay_out(
     before: float = 1.0,
     at: Evaluate | None = None,
     tolerance: float = 0.0,
-) -> tuple[Laid, list[tuple[Ints, Source]]]:
+) -> tuple[Laid, list[tuple[Ints, CurveSource]]]:
     """Subjects by time, and anchors with the source of the curves at their times."""
     order = np.lexsort((~event, time))
     laid = Laid(time[order], event[order], order, anchor_weight, weight, tolerance)
-    parts: list[tuple[Bools, Source]]
+    parts: list[tuple[Bools, CurveSource]]
     if survival is None or times is None:
         if at is None:
             raise ValueError("curves are missing: pass times and survival, or at")
@@ -184,7 +184,7 @@ class Laid:
         return PairCounts(anchor, partner, anchor_weight, weight)
 
 
-def _count(laid: Laid, chosen: Ints, source: Source) -> None:
+def _count(laid: Laid, chosen: Ints, source: CurveSource) -> None:
     """Count all pairs of the chosen anchors, slab by slab."""
     t, position = laid.t[chosen], laid.anchor[chosen]
     left, first = laid.left[chosen], laid.first[chosen]
@@ -223,7 +223,7 @@ def compare_all(laid: Laid, slab: Anchors, curves: Values, stop: int) -> None:
             laid.add(part, rows, found)
 
 
-def _through(laid: Laid, slab: Anchors, curves: Curves) -> None:
+def _through(laid: Laid, slab: Anchors, curves: SlabCurves) -> None:
     """Pairs whose partner is at risk throughout the slab."""
     rows = np.arange(slab.first[-1], laid.w.size)
     if rows.size == 0:
@@ -257,9 +257,9 @@ def _rank_flat(laid: Laid, slab: Anchors, rows: Ints, value: Floats) -> None:
     laid.add(slab, rows, found)
 
 
-def _rank_bent(laid: Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floats) -> None:
+def _rank_bent(laid: Laid, slab: Anchors, curves: SlabCurves, rows: Ints, ends: Floats) -> None:
     """Pairs with falling curves: evaluate only those whose range holds the anchor's value."""
-    low, high, value = curves.ranges(rows, ends, slab, laid.tolerance)
+    low, high, value = curves.frame(rows, ends, slab, laid.tolerance).ranges(ends, slab)
     by_value, by_high = sorting_order(value), sorting_order(high)
     slab, value, rows = slab.take(by_value), value[by_value], rows[by_high]
     # Copies of one curve are decided together.
@@ -277,7 +277,7 @@ def _rank_bent(laid: Laid, slab: Anchors, curves: Curves, rows: Ints, ends: Floa
     concordant, tied = np.zeros(heads.size), np.zeros(heads.size)
     for begin, last, start, stop in zip(begins, lasts, starts, stops, strict=True):
         part = slab.take(slice(begin, last + 1))
-        # Curves of the window that stay above too are settled; the others are counted anew.
+        # SlabCurves of the window that stay above too are settled; the others are counted anew.
         window = start + np.flatnonzero(low[start:stop] <= value[last])
         found = evaluate_pairs(laid, part, curves, rows[heads[window]], w[window])
         settled = total[-1] - total[start] - w[window].sum()

@@ -21,7 +21,7 @@ import numpy as np
 from ..._tools.array_types import Floats, Ints
 from ..._tools.threads import in_order
 from ._antolini import Laid, compare_all, evaluate_pairs, slab_bounds
-from ._antolini_curves import Anchors, Curves, Frame, Source
+from ._antolini_curves import Anchors, CurveSource, Frame, SlabCurves
 from ._inversions import cumulative
 
 #: Stretches of time by default.
@@ -33,7 +33,7 @@ _STEPS = 1 << 14  # of the table that replaces a search
 _SPAN = 16 * _ROWS  # partners that one thread takes
 
 
-def count_between_bounds(laid: Laid, chosen: Ints, source: Source, stretches: int) -> float:
+def count_between_bounds(laid: Laid, chosen: Ints, source: CurveSource, stretches: int) -> float:
     """Count the pairs of the chosen anchors; open ones as tied. Returns the weight of the open."""
     t, position = laid.t[chosen], laid.anchor[chosen]
     left, first = laid.left[chosen], laid.first[chosen]
@@ -48,7 +48,7 @@ def count_between_bounds(laid: Laid, chosen: Ints, source: Source, stretches: in
     return total
 
 
-def _inside(laid: Laid, slab: Anchors, curves: Curves) -> float:
+def _inside(laid: Laid, slab: Anchors, curves: SlabCurves) -> float:
     """Pairs whose partner's time lies in the stretch too, by halves."""
     stop = int(slab.first[-1])
     if slab.first[0] == stop:  # all at one time
@@ -64,7 +64,7 @@ def _inside(laid: Laid, slab: Anchors, curves: Curves) -> float:
     return found + _inside(laid, earlier, curves) + _inside(laid, later, curves)
 
 
-def _through(laid: Laid, slab: Anchors, curves: Curves, start: int, stop: int) -> float:
+def _through(laid: Laid, slab: Anchors, curves: SlabCurves, start: int, stop: int) -> float:
     """Pairs with the partners at positions from `start` to `stop`, at risk throughout."""
     if start >= stop:
         return 0.0
@@ -85,7 +85,7 @@ def _through(laid: Laid, slab: Anchors, curves: Curves, start: int, stop: int) -
 
 
 def _ranked(
-    laid: Laid, slab: Anchors, curves: Curves, frame: Frame, start: int, stop: int
+    laid: Laid, slab: Anchors, curves: SlabCurves, frame: Frame, start: int, stop: int
 ) -> tuple[Floats, float]:
     """Rank the ends of the partners' curves among the anchors' values.
 

@@ -53,42 +53,33 @@ class Values(Protocol):
         """Values of the positions at all x, of shape (x, position)."""
 
 
-class Curves(Values, Protocol):
+class SlabCurves(Values, Protocol):
     """Curves of subjects at risk over one slab."""
 
     def ends(self, position: Ints, slab: Anchors) -> Floats:
         """Values at the two ends of the slab, (2, position); equal only if constant between."""
 
-    def ranges(
-        self, position: Ints, ends: Floats, slab: Anchors, tolerance: float
-    ) -> tuple[Floats, Floats, Floats]:
-        """Bounds (low, high) of the curves over the slab and the anchors' values beside them.
-
-        All three may be transformed as long as value < low proves the curve to be above the
-        anchor, and value > high to be below it, by more than the tolerance.
-        """
-
     def frame(self, position: Ints, ends: Floats, slab: Anchors, tolerance: float) -> Frame:
-        """How `ranges` looks at these curves; valid for all others too."""
+        """How to look at these curves, so that few pairs are left open; valid for all others."""
 
     def changes(self, position: Ints) -> Bools:
         """Whether a curve differs from the one before it in the list."""
 
 
-class Source(Protocol):
+class CurveSource(Protocol):
     """Where curves come from."""
 
     def segments(self, t: Floats) -> Ints:
         """Number the stretches of time over which `curves` holds."""
 
-    def curves(self, start: int, t: Floats) -> tuple[Curves, Floats]:
+    def curves(self, start: int, t: Floats) -> tuple[SlabCurves, Floats]:
         """Curves of all positions from `start` on over the segment of `t`, and their x at `t`."""
 
     def whole(self) -> Values | None:
         """Curves of all positions as functions of time; None where that costs too much."""
 
 
-class Lines:
+class SlabLines:
     """Straight lines A + B x, 0 <= x < 1, of all positions from `start` on.
 
     Rounding is monotone, hence so is the computed A + B x in x: its values at two ends bound it.
@@ -116,11 +107,6 @@ class Lines:
         level, slope = self.level[position - self.start], self.slope[position - self.start]
         new = (level[1:] != level[:-1]) | (slope[1:] != slope[:-1])
         return np.concatenate(([True], new))
-
-    def ranges(
-        self, position: Ints, ends: Floats, slab: Anchors, tolerance: float
-    ) -> tuple[Floats, Floats, Floats]:
-        return self.frame(position, ends, slab, tolerance).ranges(ends, slab)
 
     def frame(self, position: Ints, ends: Floats, slab: Anchors, tolerance: float) -> Frame:
         every = slice(None, None, max(1, position.size // 1000))
@@ -154,6 +140,11 @@ class Frame(NamedTuple):
     margin: float
 
     def ranges(self, ends: Floats, slab: Anchors) -> tuple[Floats, Floats, Floats]:
+        """Bounds (low, high) of the curves over the slab and the anchors' values beside them.
+
+        value < low proves the curve to be above the anchor, and value > high to be below it, by
+        more than the tolerance.
+        """
         x = slab.x[[0, -1]][:, None]
         scale = 1.0 + self.shrink * x
         slack = self.margin / float(scale.min())
@@ -186,15 +177,15 @@ class Grid:
     def segments(self, t: Floats) -> Ints:
         return np.searchsorted(self.times, t, "right") - 1
 
-    def curves(self, start: int, t: Floats) -> tuple[Curves, Floats]:
+    def curves(self, start: int, t: Floats) -> tuple[SlabCurves, Floats]:
         k = int(np.searchsorted(self.times, t[0], "right")) - 1
         n = self.order.size - start
         level = np.full(n, self.before) if k < 0 else self._fetch(k, start)
         if not self.linear or k + 1 == self.times.size:
-            return Lines(start, level, np.broadcast_to(0.0, n)), np.zeros(t.size)
+            return SlabLines(start, level, np.broadcast_to(0.0, n)), np.zeros(t.size)
         begin = 0.0 if k < 0 else self.times[k]
         x = (t - begin) / (self.times[k + 1] - begin)
-        return Lines(start, level, self._fetch(k + 1, start) - level), x
+        return SlabLines(start, level, self._fetch(k + 1, start) - level), x
 
     def whole(self) -> WholeLines | None:
         if self.survival.size > _MOST_VALUES:
@@ -214,7 +205,7 @@ class Grid:
 
 
 class WholeLines:
-    """Curves on a shared grid over all of its times; values are those of `Lines`, to the bit."""
+    """Curves on a shared grid over all of its times, with the values of `SlabLines` to the bit."""
 
     group = 64
 
@@ -261,7 +252,7 @@ class Function:
             return np.zeros(t.size, dtype=np.intp)
         return np.searchsorted(self.times, t, "right")
 
-    def curves(self, start: int, t: Floats) -> tuple[Curves, Floats]:
+    def curves(self, start: int, t: Floats) -> tuple[SlabCurves, Floats]:
         return self, t
 
     def whole(self) -> None:
@@ -290,11 +281,6 @@ class Function:
             chunk = slice(begin, begin + _BLOCK)
             value[:, chunk] = self.values(position[chunk], slab.x[[0, -1]])
         return value
-
-    def ranges(
-        self, position: Ints, ends: Floats, slab: Anchors, tolerance: float
-    ) -> tuple[Floats, Floats, Floats]:
-        return self.frame(position, ends, slab, tolerance).ranges(ends, slab)
 
     def frame(self, position: Ints, ends: Floats, slab: Anchors, tolerance: float) -> Frame:
         return Frame(0.0, 0.0, 0.0, tolerance + _ROUNDING)

@@ -24,7 +24,7 @@ STDERR = ("fixed", "estimated", "auto")
 
 
 @dataclass(frozen=True)
-class Setting:
+class AucSetting:
     """Outcomes, weights and the times asked for, validated."""
 
     y: Outcomes
@@ -196,7 +196,7 @@ class Setting:
         return support | {"notes": notes}
 
 
-def make_setting(
+def make_auc_setting(
     y_true: Any,
     predicted: Any,
     times: Any,
@@ -208,7 +208,7 @@ def make_setting(
     on_unsupported: str = "truncate",
     stderr: str | None = None,
     sample_weight: Any = None,
-) -> Setting:
+) -> AucSetting:
     """Check everything but the values of the prediction."""
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
@@ -233,6 +233,6 @@ def make_setting(
         open_end = check_curves(predicted, y).last_survival > 0
         until = float(np.min(predicted.last_time, where=open_end, initial=np.inf))
     asked, own_weights = check_times(times), sample_weight is not None
-    return Setting(
+    return AucSetting(
         y, mass, own_weights, method, preset, weights, asked, on_unsupported, stderr, until
     )

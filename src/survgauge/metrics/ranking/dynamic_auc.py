@@ -16,7 +16,7 @@ from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
 from ..past_curve import share_of_times
 from ._auc import auc_influence, auc_parts, mean_auc
-from ._auc_setting import Setting, make_setting
+from ._auc_setting import AucSetting, make_auc_setting
 from ._concordance import as_close_as, below_half
 
 _COLUMNS = 8  # times read at once: one cache line of a row of curves
@@ -63,7 +63,7 @@ class _Columns:
         self._block, self._start = _as_close_as(self._convention, block), part.start
 
 
-def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
+def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns:
     """One risk a subject, or a reader of one column a time."""
     n, k, keep = len(setting.y), setting.asked.size, setting.supported
     if isinstance(predicted, SurvivalCurves):
@@ -89,7 +89,7 @@ def _risks(predicted: Any, setting: Setting, times: Any) -> Floats | _Columns:
     return _Columns(risk, setting.asked[keep], order[keep], setting.convention)
 
 
-def _spread(setting: Setting, risk: Any) -> tuple[Floats, Floats, Floats]:
+def _spread(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
     """AUC, its standard errors, and the contributions to the mean."""
     design, drop, total = setting.scored, setting.drop, setting.design.total
     share = 1.0 / total if setting.mass is None else setting.mass / total
@@ -179,7 +179,7 @@ def cumulative_dynamic_auc(
     (0.9167, {'times left out: no cases': 1, 'times left out: no controls': 1})
     """
     risk_or_curves = read_curves(risk_or_curves)
-    setting = make_setting(
+    setting = make_auc_setting(
         y_true,
         risk_or_curves,
         times,
