@@ -25,7 +25,7 @@ from .packages import (
 )
 from .paper import PAPER_SETS
 from .record import Counts, Dataset, check_counts
-from .remote import Progress, download, find_at, find_here, missing_help, silent, to_stderr
+from .remote import Reporter, download, find_at, find_here, missing_help, silent, to_stderr
 from .tables import from_file
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def load(
     drop: Iterable[str] = (),
     check: bool = True,
     fetch_missing: bool = True,
-    progress: bool | Progress = False,
+    progress: bool | Reporter = False,
 ) -> Dataset:
     """Load a data set by name, or a table of your own by path.
 
@@ -236,7 +236,7 @@ def load(
 
 
 def _load_paper(
-    name: str, path: str | Path | None, check: bool, fetch_missing: bool, progress: Progress
+    name: str, path: str | Path | None, check: bool, fetch_missing: bool, progress: Reporter
 ) -> Dataset:
     item = PAPER_SETS[name]
     if path is not None:
@@ -265,7 +265,7 @@ def _load_bundled(name: str, path: str | Path | None, check: bool) -> Dataset:
     return dataset
 
 
-def fetch(name: str, *, progress: bool | Progress = True, force: bool = False) -> Path:
+def fetch(name: str, *, progress: bool | Reporter = True, force: bool = False) -> Path:
     """Get a data set onto this machine and return where it is.
 
     Parameters
@@ -296,7 +296,7 @@ def fetch(name: str, *, progress: bool | Progress = True, force: bool = False) -
     return download(file, report)
 
 
-def _bundle_place(name: str, report: Progress) -> Path:
+def _bundle_place(name: str, report: Reporter) -> Path:
     from importlib.util import find_spec
 
     bundle = _BUNDLE_OF[name]
@@ -307,7 +307,7 @@ def _bundle_place(name: str, report: Progress) -> Path:
     return Path(spec.origin).parent
 
 
-def _reporter(progress: bool | Progress) -> Progress:
+def _reporter(progress: bool | Reporter) -> Reporter:
     if callable(progress):
         return progress
     return to_stderr if progress else silent

