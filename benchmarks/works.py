@@ -231,6 +231,13 @@ _EVALUATE = (
         yardstick=ours.curve_pass,
     ),
     Work(
+        "evaluate, ten models of 1,000",
+        "evaluate",
+        ours.evaluate_ten,
+        targets=(targets.seconds(1, 1000),),
+        yardstick=ours.curve_pass,
+    ),
+    Work(
         "evaluate float32, no intervals",
         "evaluate",
         ours.evaluate_single(None),
