@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from survgauge.metrics.ranking._auc import (
-    auc_at_times,
     auc_design,
     auc_influence,
     auc_parts,
@@ -17,6 +16,12 @@ from survgauge.metrics.ranking._auc import (
     mean_auc,
 )
 from survgauge.metrics.ranking._by_risk import RiskSorter
+
+
+def auc_at_times(time, event, case_weight, risk, times, weight=None, **options):
+    """`auc_design` and `auc_parts` in one call, for a single model."""
+    parts = {name: options.pop(name) for name in ("stderr", "km_drop") if name in options}
+    return auc_parts(auc_design(time, event, case_weight, times, weight, **options), risk, **parts)
 
 
 def order_kernel(risk):

@@ -38,13 +38,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._tools.array_types import Bools, Floats
+from ..._tools.array_types import Floats
 from ..._tools.chunks import chunks
-from ._auc_censoring import Censoring
 from ._auc_design import (
     AucDesign,
     Column,
-    Controls,
     auc_design,
     sums_around,
 )
@@ -54,7 +52,6 @@ __all__ = [
     "AucDesign",
     "AucParts",
     "AucPoint",
-    "auc_at_times",
     "auc_design",
     "auc_influence",
     "auc_parts",
@@ -149,45 +146,6 @@ def auc_parts(
         mean_variance=mean_variance,
         mean_influence=mean_influence,
     )
-
-
-def auc_at_times(
-    time: Floats,
-    event: Bools,
-    case_weight: Floats,
-    risk: Floats | Column,
-    times: Floats,
-    weight: Floats | None = None,
-    *,
-    stderr: bool = False,
-    km_drop: Floats | None = None,
-    controls: Controls = "later",
-    censoring: Censoring = "fixed",
-    control_weight: Column | None = None,
-) -> AucParts:
-    """`auc_design` and `auc_parts` in one call, for a single model.
-
-    Examples
-    --------
-    The risk may change with time: here the order of the second and third subject does.
-
-    >>> time, event = np.array([1.0, 2.0, 4.0, 5.0]), np.array([True, True, True, False])
-    >>> columns = np.array([[9.0, 9.0], [4.0, 6.0], [5.0, 5.0], [1.0, 1.0]])
-    >>> times = np.array([1.5, 3.0])
-    >>> auc_at_times(time, event, np.ones(4), lambda k: columns[:, k], times).values
-    array([1., 1.])
-    """
-    design = auc_design(
-        time,
-        event,
-        case_weight,
-        times,
-        weight,
-        controls=controls,
-        censoring=censoring,
-        control_weight=control_weight,
-    )
-    return auc_parts(design, risk, stderr=stderr, km_drop=km_drop)
 
 
 def auc_influence(design: AucDesign, risk: Floats | Column) -> Iterator[AucPoint]:
