@@ -10,9 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge.metrics.ranking import _antolini, _antolini_curves
-from survgauge.metrics.ranking._antolini import antolini_counts
+from survgauge.metrics.ranking._antolini import count_exactly, lay_out
 from survgauge.metrics.ranking._pairs import pair_counts
 from survgauge.metrics.ranking._same_time import same_time_pairs
+
+
+def antolini_counts(time, event, times, survival, *, anchor_weight=None, weight=None, **options):
+    """Count all pairs."""
+    weights = {"anchor_weight": anchor_weight, "weight": weight}
+    laid, parts = lay_out(time, event, times, survival, **weights, **options)
+    for part in parts:
+        count_exactly(laid, *part)
+    return laid.counts(anchor_weight, weight)
 
 
 def curve_values(times, survival, t, interpolation, before=1.0):

@@ -32,7 +32,7 @@ _FEW_PAIRS = 6_000_000  # of an anchor and a subject, that are all evaluated wit
 _BLOCK = 2048  # curves per evaluated block, which then fits the cache
 
 
-def antolini_counts(
+def lay_out(
     time: Floats,
     event: Bools,
     times: Floats | None,
@@ -44,8 +44,8 @@ def antolini_counts(
     before: float = 1.0,
     at: Evaluate | None = None,
     tolerance: float = 0.0,
-) -> PairCounts:
-    r"""Count the pairs of every subject by curves at the anchor's time.
+) -> tuple[Laid, list[tuple[Ints, CurveSource]]]:
+    r"""Subjects by time, and anchors with the source of the curves at their times, to be counted.
 
     .. math::
         C = \frac{\sum_{i,j} a_i w_i w_j\, \mathrm{comparable}_{ij}\,
@@ -59,7 +59,7 @@ def antolini_counts(
     times : array of shape (m,), optional
         Strictly increasing grid. If it starts after zero, (0, `before`) precedes it.
     survival : array of shape (n, m), optional
-        SlabCurves on the grid, float32 or float64. None: all values come from `at`.
+        Curves on the grid, float32 or float64. None: all values come from `at`.
     interpolation : {"linear", "step"}
         Lines or right-continuous steps between grid points.
     anchor_weight : array of shape (n,), optional
@@ -82,40 +82,12 @@ def antolini_counts(
     >>> time, event = np.array([1.0, 2.0, 3.0]), np.array([True, True, False])
     >>> times = np.array([0.0, 4.0])
     >>> survival = np.array([[1.0, 0.2], [1.0, 0.0], [1.0, 0.9]])
-    >>> antolini_counts(time, event, times, survival).totals()
+    >>> laid, parts = lay_out(time, event, times, survival)
+    >>> for part in parts:
+    ...     count_exactly(laid, *part)
+    >>> laid.counts(None, None).totals()
     PairTotals(comparable=3, concordant=2, discordant=1, tied=0)
     """
-    laid, parts = lay_out(
-        time,
-        event,
-        times,
-        survival,
-        interpolation=interpolation,
-        anchor_weight=anchor_weight,
-        weight=weight,
-        before=before,
-        at=at,
-        tolerance=tolerance,
-    )
-    for chosen, source in parts:
-        _count(laid, chosen, source)
-    return laid.counts(anchor_weight, weight)
-
-
-def lay_out(
-    time: Floats,
-    event: Bools,
-    times: Floats | None,
-    survival: NDArray[Any] | None,
-    *,
-    interpolation: str,
-    anchor_weight: Floats | None,
-    weight: Floats | None,
-    before: float = 1.0,
-    at: Evaluate | None = None,
-    tolerance: float = 0.0,
-) -> tuple[Laid, list[tuple[Ints, CurveSource]]]:
-    """Subjects by time, and anchors with the source of the curves at their times."""
     order = np.lexsort((~event, time))
     laid = Laid(time[order], event[order], order, anchor_weight, weight, tolerance)
     parts: list[tuple[Bools, CurveSource]]
@@ -184,7 +156,7 @@ class Laid:
         return PairCounts(anchor, partner, anchor_weight, weight)
 
 
-def _count(laid: Laid, chosen: Ints, source: CurveSource) -> None:
+def count_exactly(laid: Laid, chosen: Ints, source: CurveSource) -> None:
     """Count all pairs of the chosen anchors, slab by slab."""
     t, position = laid.t[chosen], laid.anchor[chosen]
     left, first = laid.left[chosen], laid.first[chosen]

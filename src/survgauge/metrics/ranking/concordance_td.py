@@ -14,7 +14,7 @@ from ..checks import check_curves
 from ..conventions import Convention
 from ..details import Details
 from ..past_curve import share_past
-from ._antolini import antolini_counts, lay_out
+from ._antolini import count_exactly, lay_out
 from ._antolini_bounds import STRETCHES, count_between_bounds
 from ._concordance import METHODS_TD, TOLERANCE, Question, make_question
 from ._pairs import PairCounts
@@ -127,11 +127,14 @@ def _counts_td(
     elif curves.tail in ("linear", "exponential"):
         last = curves.times[-1:]
         options["at"] = lambda rows, t: tail_survival(t[None], last, ends[rows, None], curves.tail)
-    if stretches is None:
-        return antolini_counts(y.time, question.anchor, grid, survival, **options), 0.0
     laid, parts = lay_out(y.time, question.anchor, grid, survival, **options)
-    left_open = sum(count_between_bounds(laid, *part, stretches) for part in parts)
-    return laid.counts(options["anchor_weight"], options["weight"]), float(left_open)
+    left_open = 0.0
+    for part in parts:
+        if stretches is None:
+            count_exactly(laid, *part)
+        else:
+            left_open += count_between_bounds(laid, *part, stretches)
+    return laid.counts(options["anchor_weight"], options["weight"]), left_open
 
 
 def _as_steps(curves: SurvivalCurves) -> SurvivalCurves:
