@@ -249,7 +249,7 @@ def _rank_bent(laid: Laid, slab: Anchors, curves: SlabCurves, rows: Ints, ends: 
     concordant, tied = np.zeros(heads.size), np.zeros(heads.size)
     for begin, last, start, stop in zip(begins, lasts, starts, stops, strict=True):
         part = slab.take(slice(begin, last + 1))
-        # SlabCurves of the window that stay above too are settled; the others are counted anew.
+        # Curves of the window that stay above too are settled; the others are counted anew.
         window = start + np.flatnonzero(low[start:stop] <= value[last])
         found = evaluate_pairs(laid, part, curves, rows[heads[window]], w[window])
         settled = total[-1] - total[start] - w[window].sum()
