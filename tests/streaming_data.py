@@ -9,6 +9,9 @@ import numpy as np
 
 import survgauge as sg
 from survgauge.metrics.registry import REGISTRY
+from survgauge.sources.arrow import as_source
+from survgauge.sources.call import merged, outline_item
+from survgauge.sources.question import Request, scoring_of
 
 GRID = np.linspace(0, 25, 12)
 #: All that can be streamed.
@@ -101,3 +104,21 @@ def _same_but_for_rounding(one, other):
         return False
     pairs = zip(re.findall(number, one), re.findall(number, other), strict=True)
     return all(abs(int(a.replace(".", "")) - int(b.replace(".", ""))) <= 1 for a, b in pairs)
+
+
+def question(metrics, y_train, *, n_boot=0, bootstrap=False, **settings):
+    """What is asked of a stream, as `evaluate_stream` asks it."""
+    return Request.of(
+        metrics, y_train=y_train, confidence=0.95, random_state=0, n_boot=n_boot,
+        bootstrap=bootstrap, baseline=True, unit="",
+        settings={"min_g": 0.05, "min_at_risk": 10, **settings},
+    )  # fmt: skip
+
+
+def scored(request, layout, y_train, batches):
+    """The layout of batches, and what every chunk of them is asked after a first pass."""
+    source = as_source(batches)
+    layout = layout.resolved(source.first())
+    items = source.items(layout.outcome_columns)
+    outline = merged(outline_item(item, layout, request) for item in items)
+    return source, scoring_of(request, layout, sg.Reference(y_train), outline)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 import survgauge as sg
-from survgauge.metrics.registry import DEFAULT_METRICS, REGISTRY
+from survgauge.metrics.registry import REGISTRY, default_metrics
 
 from .tally import Tally
 from .targets import Targets, metrics_with_intervals
 from .world import CENSORING, Sample, draw, predictions, training_set
+
+DEFAULT_METRICS = [metric.name for metric in default_metrics()]
 
 #: Simulated less often because they take long.
 SLOW = ("antolini",)

@@ -77,29 +77,33 @@ from .metrics.ranking.dynamic_auc import cumulative_dynamic_auc as cumulative_dy
 from .metrics.ranking.dynamic_auc import (
     cumulative_dynamic_auc_details as cumulative_dynamic_auc_details,
 )
+from .metrics.registry import Metric as Metric
 from .metrics.registry import available_metrics as available_metrics
+from .metrics.registry import register_method as register_method
+from .metrics.registry import register_metric as register_metric
 from .metrics.skill import brier_skill as brier_skill
 from .metrics.skill import reference_curves as reference_curves
 from .metrics.skill import skill as skill
 from .metrics.skill import skill_details as skill_details
+from .metrics.terms import Terms as Terms
 from .metrics.time.mean_errors import mae as mae
 from .metrics.time.mean_errors import mse as mse
 from .metrics.time.mean_errors import rmse as rmse
-from .metrics.time.time_errors import TimeErrorDetails as TimeErrorDetails
+from .metrics.time.terms import TimeErrorDetails as TimeErrorDetails
 from .metrics.time.time_errors import time_error as time_error
 from .metrics.time.time_errors import time_error_details as time_error_details
 from .metrics.time.time_errors import time_errors as time_errors
+from .reference.counts import OutcomeCounts as OutcomeCounts
 from .reference.kaplan_meier import KaplanMeier as KaplanMeier
 from .reference.pseudo import pseudo_observations as pseudo_observations
 from .reference.reference import Reference as Reference
+from .reference.surrogates import Method as Method
 from .reference.surrogates import Surrogates as Surrogates
 from .reference.surrogates import surrogate_times as surrogate_times
 from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
 from .sources import CurveColumns as CurveColumns
-from .sources import OutcomeCounts as OutcomeCounts
 from .sources import RiskColumn as RiskColumn
-from .sources import StreamedMean as StreamedMean
 from .sources import TimeColumn as TimeColumn
 from .sources import evaluate_dask as evaluate_dask
 from .sources import evaluate_stream as evaluate_stream

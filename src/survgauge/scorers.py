@@ -69,8 +69,8 @@ class Scorer:
             )
         try:
             problem = Problem.of(outcomes, reference, **self.settings)
-            past_remark(self.name, problem, prediction)  # no score where the curves do not reach
-            return self.sign * float(metric.compute(problem, prediction).value)
+            past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
+            return self.sign * float(metric.measure(problem, prediction).value)
         except UndefinedMetricError as error:
             message = f"{self.name} is undefined on this fold ({error}); its score is NaN"
             warnings.warn(message, RuntimeWarning, stacklevel=2)
@@ -93,9 +93,8 @@ class Scorer:
 
 def _uses_reference(name: str) -> bool:
     """Whether a metric's value depends on a reference set."""
-    if name in ("uno", "auc", "brier", "ibs", "ibll"):
-        return True
-    return REGISTRY[name].needs == "times" and not name.endswith(("uncensored", "hinge"))
+    metric = REGISTRY[name]
+    return metric.weights_by_g or (metric.method is not None and metric.method.looks_up)
 
 
 def scorer(

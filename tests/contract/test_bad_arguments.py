@@ -122,7 +122,6 @@ CALLS = {
     "Reference": {"y": Y, "stop": 9.0},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
-    "StreamedMean": {"metric": sg.mae, "y_train": TRAIN, "tau": 9.0},
     "SurvivalCurves": {"times": GRID, "survival": CURVES.survival, "interpolation": "linear",
                        "tail": "linear", "repair": None},
     "SurvivalKFold": {"n_splits": 3, "random_state": 0},

@@ -35,7 +35,7 @@ def train():
 
 def compute(name, y, curves, **settings):
     problem = Problem.of(y, train(), time=6.0, **settings)
-    return REGISTRY[name].compute(problem, Prediction.of(curves, len(y), "m"))
+    return REGISTRY[name].measure(problem, Prediction.of(curves, len(y), "m"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,11 +81,11 @@ def test_contributions_are_what_leaving_one_out_takes_away(name):
     y, curves = data(60)
     problem = Problem.of(y, train(), time=6.0)
     prediction = Prediction.of(curves, len(y), "m")
-    whole = REGISTRY[name].compute(problem, prediction)
+    whole = REGISTRY[name].measure(problem, prediction)
     keep = ~np.eye(len(y), dtype=bool)
     rows = [np.flatnonzero(k) for k in keep]
     without = np.array(
-        [REGISTRY[name].compute(problem.subset(r), prediction[r]).value for r in rows]
+        [REGISTRY[name].measure(problem.subset(r), prediction[r]).value for r in rows]
     )
     taken = whole.value - without
     assert np.corrcoef(taken, whole.psi)[0, 1] > 0.98

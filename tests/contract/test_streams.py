@@ -53,4 +53,4 @@ def test_every_default_of_a_stream_is_a_default_of_evaluate():
     names = [{row["metric"] for row in result.rows()} for result in (stream, whole)]
     assert names[1] - names[0] == {"antolini"}
     assert names[0] <= names[1]
-    assert "antolini-skipped" in {w.code for w in stream.warnings}
+    assert "metric-skipped" in {w.code for w in stream.warnings}

@@ -7,15 +7,17 @@ import pickle
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory
+from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory, question, scored
 
 import survgauge as sg
+from survgauge import OutcomeCounts
+from survgauge.evaluation.moments import Moments
+from survgauge.metrics.problem import Problem
 from survgauge.sources.accumulator import Accumulator
-from survgauge.sources.arrow import as_source
-from survgauge.sources.call import Ask, first_pass, make_plan, score_item
-from survgauge.sources.counts import OutcomeCounts, Outline
+from survgauge.sources.call import score_item
+from survgauge.sources.finish import finish
 from survgauge.sources.layout import Layout
-from survgauge.sources.moments import Moments
+from survgauge.sources.outline import Outline
 
 cuts = st.lists(st.integers(1, 39), max_size=6)
 
@@ -56,11 +58,8 @@ def test_frequencies_stream_too(n, seed, places):
 def test_parts_merge_in_any_order(seed, places, random, bootstrap):
     columns, y_train = draw(40, seed, train=20)
     batches = cut(columns, places)
-    ask = Ask.of(NAMES, 0.95, 0, 12, bootstrap, True, "", {}, y_train)
-    source = as_source(batches)
-    layout = Layout.of(COLUMNS).resolved(source.first())
-    outline = first_pass(source, layout, ask, 1, None)
-    plan = make_plan(ask, layout, sg.Reference(y_train), outline)
+    request = question(NAMES, y_train, n_boot=12, bootstrap=bootstrap)
+    _, plan = scored(request, Layout.of(COLUMNS), y_train, batches)
     parts, start = [], 0
     for batch in batches:
         part = Accumulator(plan)
@@ -72,7 +71,7 @@ def test_parts_merge_in_any_order(seed, places, random, bootstrap):
         other = parts.pop(random.randrange(len(parts)))
         one.merge(other)
         parts.append(one)
-    stream = ask.finish(parts[0], 40)
+    stream = finish(request, parts[0], 40)
     expected = streamed([columns], y_train, n_boot=12, bootstrap=bootstrap)
     assert differences(expected.to_dict(), stream.to_dict()) == []
 
@@ -89,19 +88,16 @@ def test_groups_give_what_they_give_in_memory(n, seed, places, random, weighted,
         columns["weight"] = rng.integers(1, 4, n).astype(float)
     names = [name for name in NAMES if name != "ici"]
     whole = in_memory(columns, y_train, n_boot=60, metrics=names, by=columns["by"])
-    ask = Ask.of(names, 0.95, 0, 60, False, True, "", {}, y_train)
-    source = as_source(cut(columns, places))
+    request = question(names, y_train, n_boot=60)
     layout = Layout.of(COLUMNS, weight="weight" if weighted else None, by="by")
-    layout = layout.resolved(source.first())
-    outline = first_pass(source, layout, ask, 1, None)
-    plan = make_plan(ask, layout, sg.Reference(y_train), outline)
+    source, plan = scored(request, layout, y_train, cut(columns, places))
     parts = [score_item(item, plan).detach() for item in source.items(None)]
     parts = [pickle.loads(pickle.dumps(part)) for part in parts]
     while len(parts) > 1:  # any tree
         one = parts.pop(random.randrange(len(parts)))
         one.merge(parts.pop(random.randrange(len(parts))))
         parts.append(one)
-    found = ask.finish(parts[0].attach(plan), n).to_dict()
+    found = finish(request, parts[0].attach(plan), n).to_dict()
     expected = whole.to_dict()
     values = [[row["value"] for row in result["metrics"]] for result in (expected, found)]
     assert differences(*values) == []
@@ -162,9 +158,6 @@ def test_horizon_of_the_last_outcomes_is_that_of_all(rows, places, at_risk, weig
     weight[0] += 1
     y = sg.Outcomes(time, event, weight if weighted else None)
     y_train = sg.Reference(([2, 4, 5, 8, 9], [1, 0, 1, 0, 1]))
-    from survgauge.metrics.problem import Problem
-    from survgauge.sources.plan import make_problem
-
     expected = Problem.of(y, y_train, min_at_risk=at_risk)
     outlines = []
     bounds = [0, *sorted({p for p in places if p < len(rows)}), len(rows)]
@@ -176,5 +169,6 @@ def test_horizon_of_the_last_outcomes_is_that_of_all(rows, places, at_risk, weig
     total = outlines[0]
     for part in outlines[1:]:
         total.merge(part)
-    found = make_problem(total, y_train, {"min_at_risk": at_risk})
+    request = question(["ibs"], y_train, min_at_risk=at_risk)
+    found = request.problem(total.top(), y_train, request.whole_g(total))
     assert (found.horizon, found.horizon_reason) == (expected.horizon, expected.horizon_reason)

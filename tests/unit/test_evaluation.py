@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.registry import DEFAULT_METRICS, REGISTRY
+from survgauge.metrics.registry import REGISTRY, default_metrics
+
+DEFAULT_METRICS = [metric.name for metric in default_metrics()]
 
 
 def data(n=240, seed=0, scale=1.0):

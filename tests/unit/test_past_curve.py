@@ -7,10 +7,11 @@ import pytest
 from streaming_data import GRID, cut, differences, draw
 
 import survgauge as sg
-from survgauge.metrics.past_curve import MOST_PAST, READS
+from survgauge.metrics.past_curve import MOST_PAST
 from survgauge.metrics.registry import REGISTRY
 
 AT_TIME = ("brier", "auc", "ici", "one_calibration")
+READS = {metric.name: metric.reads for metric in REGISTRY.values() if metric.reads}
 STREAMED = tuple(name for name in READS if name != "antolini")
 
 

@@ -13,7 +13,7 @@ from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.metrics.conventions import CONVENTIONS
-from survgauge.metrics.probability._grid_rules import grid_weights
+from survgauge.metrics.grids import grid_weights
 from survgauge.metrics.probability.brier_decomposition import brier_decomposition
 from survgauge.metrics.probability.probability import (
     binomial_log_likelihood,

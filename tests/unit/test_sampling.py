@@ -5,7 +5,9 @@ import pytest
 
 import survgauge as sg
 from survgauge.inference import critical
-from survgauge.metrics.registry import DEFAULT_METRICS, REGISTRY
+from survgauge.metrics.registry import REGISTRY, default_metrics
+
+DEFAULT_METRICS = [metric.name for metric in default_metrics()]
 
 WEIGHTED = [name for name, metric in REGISTRY.items() if metric.takes_sample_weight]
 ANALYTIC = [name for name, metric in REGISTRY.items() if metric.inference == "analytic"]
@@ -244,13 +246,13 @@ def test_bad_clusters_are_refused(cluster, message):
 
 
 def test_many_subjects_keep_clustered_errors(monkeypatch):
-    from survgauge.evaluation import call, cells
+    from survgauge.evaluation import arrays, finish
 
     y, train, models, rng = draw()
     labels = rng.integers(0, 15, 90)
     options = {"y_train": train, "metrics": ["mae_po", "ibs", "harrell"], "cluster": labels}
     usual = sg.evaluate(models, y, **options)
-    for module in (call, cells):
+    for module in (arrays, finish):
         monkeypatch.setattr(module, "CONTRIBUTIONS_LIMIT", 50)
     condensed = sg.evaluate(models, y, **options)
     np.testing.assert_allclose(numbers(usual), numbers(condensed), rtol=1e-12)

@@ -6,10 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
-from streaming_data import COLUMNS, GRID, NAMES, cut, differences, draw, in_memory
+from streaming_data import COLUMNS, GRID, NAMES, cut, differences, draw, in_memory, question
 
 import survgauge as sg
+from survgauge.sources.accumulator import Accumulator
+from survgauge.sources.finish import finish
 from survgauge.sources.layout import Layout
+from survgauge.sources.question import scoring_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -252,12 +255,7 @@ def test_many_subjects_have_no_bootstrap_of_km_calibration():
 
 @pytest.mark.parametrize("tail", ["linear", "exponential", "hold", "nan"])
 @pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
-def test_tails_and_interpolations(tail, interpolation, monkeypatch):
-    import survgauge.evaluation.cells as cells
-    import survgauge.sources.call as call
-
-    monkeypatch.setattr(cells, "BOOTSTRAP_LIMIT", 10)
-    monkeypatch.setattr(call, "BOOTSTRAP_LIMIT", 10)
+def test_tails_and_interpolations(tail, interpolation):
     columns, y_train = draw(120, 5)
     names = [name for name in NAMES if not name.startswith(("rmse", "mae_i", "mse_i"))]
     curves = {
@@ -400,7 +398,7 @@ def test_rows_must_match_between_folders(data, tmp_path):
     ("change", "message"),
     [
         ({"y_train": None}, "y_train must be given"),
-        ({"metrics": ["antolini"]}, "antolini compares every curve with every other"),
+        ({"metrics": ["antolini"]}, "antolini needs all subjects at once"),
         ({"metrics": ["mae_pp"]}, "metrics must be one of"),
         ({"censoring": lambda t, side: t}, "censoring must be 'test', 'train'"),
         ({"convention": "pycox"}, "divides ibs by the sum of weights"),
@@ -488,14 +486,10 @@ def test_no_events_at_all_is_undefined_not_an_error(data):
 
 
 def test_rows_must_not_come_twice_nor_be_missing(data):
-    from survgauge.sources.accumulator import Accumulator
-    from survgauge.sources.call import Ask, make_plan
-    from survgauge.sources.layout import Layout
-
     columns, y_train, _ = data
-    ask = Ask.of(["mae_po"], 0.95, 0, 10, False, True, "", {}, y_train)
+    request = question(["mae_po"], y_train)
     layout = Layout.of({"m": sg.TimeColumn("lr")})
-    plan = make_plan(ask, layout, sg.Reference(y_train), None)
+    plan = scoring_of(request, layout, sg.Reference(y_train), None)
     one, two = Accumulator(plan), Accumulator(plan)
     one.update(cut(columns, [100])[0])
     two.update(cut(columns, [100])[0])
@@ -505,15 +499,17 @@ def test_rows_must_not_come_twice_nor_be_missing(data):
     late.update(cut(columns, [100])[1], start=100)
     assert late.outline.rows == 200
     with pytest.raises(sg.InputError, match="rows are missing"):
-        late.result()
+        finish(request, late, None)
     one = Accumulator(plan)
     one.update(cut(columns, [100])[0])
     one.merge(late)
     with pytest.raises(sg.InputError, match="rows are missing: 300 of 301"):
-        one.result(rows=301)
+        finish(request, one, 301)
     assert len(pickle.dumps(one)) < 60_000  # plan and reference included
     expected = in_memory(columns, y_train, metrics=["mae_po"]).rows()[2]
-    assert one.result().rows()[0]["stderr"] == pytest.approx(expected["stderr"], rel=1e-12)
+    assert finish(request, one, None).rows()[0]["stderr"] == pytest.approx(
+        expected["stderr"], rel=1e-12
+    )
 
 
 def test_a_small_spread_around_a_large_mean_keeps_its_digits():
@@ -535,35 +531,3 @@ def test_progress_is_told(data, tmp_path):
     stream(write(tmp_path, columns), y_train, progress=lambda *args: told.append(args))
     assert told[-1] == (300, 300, "scoring")
     assert (300, 300, "outcomes") in told
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("metric", "options"),
-    [
-        (sg.coverage_details, {"level": 0.8}),
-        (sg.crps_details, {}),
-        (sg.time_error_details, {"loss": "relative", "method": "margin"}),
-        (sg.time_error_details, {"method": "ipcw_d", "censoring": "train"}),
-    ],
-)
-def test_a_metric_by_itself(metric, options, weighted, data):
-    columns, y_train, _ = data
-    if metric is sg.time_error_details:
-        options = {**options, "y_train": y_train}
-    time = columns["time"] + 0.5
-    weight = np.arange(300) % 3 + 1.0 if weighted else None
-    y, curves = sg.Outcomes(time, columns["event"], weight), sg.SurvivalCurves(GRID, columns["a"])
-    expected = metric(y, curves, **options)
-    parts = [sg.StreamedMean(metric, **options) for _ in range(2)]
-    for k in range(3):
-        parts[k % 2].update(y[k * 100 : (k + 1) * 100], curves[k * 100 : (k + 1) * 100])
-    total = pickle.loads(pickle.dumps(parts[0]))
-    total.merge(parts[1])
-    found = total.result()
-    assert found.value == pytest.approx(expected.value, rel=1e-12)
-    assert found.stderr == pytest.approx(expected.stderr, rel=1e-10)
-    known = dict(expected.support)
-    if "share_from_censored" in known:
-        known["share_from_censored"] = None  # chunks differ in it, and it is no sum
-    assert differences(known, found.support) == []

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from streaming_data import question
 
 import survgauge as sg
 from survgauge.sources.accumulator import Accumulator
 from survgauge.sources.batches import Batch
-from survgauge.sources.call import Ask, make_plan, reference_of
+from survgauge.sources.finish import finish
 from survgauge.sources.layout import Layout
+from survgauge.sources.question import scoring_of
+from survgauge.sources.train import reference_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -167,38 +170,25 @@ def test_columns_of_different_lengths_are_refused():
         sg.evaluate_stream([batch], y_train=Y_TRAIN, predictions={"lr": "days"}, metrics="mae_po")
 
 
-def test_parts_of_different_questions_do_not_merge():
-    curves = sg.SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
-    one, two = (sg.StreamedMean(sg.coverage_details, level=level) for level in (0.9, 0.5))
-    for part in (one, two):
-        part.update(([2, 4], [1, 1]), curves)
-    with pytest.raises(sg.InputError, match="same metric and options"):
-        one.merge(two)
-
-
 def test_merging_leaves_the_other_part_alone():
     time, event, days = drawn()
     layout = Layout.of({"lr": "days"}, "time", "event", None)
     names = ("mae_po", "mae_margin")
 
-    def plan(chosen):
-        ask = Ask.of(chosen, 0.95, 0, 0, False, True, "", {}, Y_TRAIN)
-        data = Batch({"time": time, "event": event, "days": days})
-        return make_plan(ask, layout.resolved(data), reference_of(Y_TRAIN), None)
+    request = question(names, Y_TRAIN)
+    data = Batch({"time": time, "event": event, "days": days})
+    shared = scoring_of(request, layout.resolved(data), reference_of(Y_TRAIN), None)
 
     def part(shared, rows):
         found = Accumulator(shared)
         found.update({"time": time[rows], "event": event[rows], "days": days[rows]}, rows.start)
         return found
 
-    shared = plan(names)
     parts = [part(shared, slice(a, a + 80)) for a in (0, 80, 160)]
     results = []
     for _ in range(2):  # the second time from the same parts
         total = Accumulator(shared)
         for piece in parts:
             total.merge(piece)
-        results.append([r["stderr"] for r in total.result().rows()])
+        results.append([r["stderr"] for r in finish(request, total, None).rows()])
     assert results[0] == results[1]
-    with pytest.raises(sg.InputError, match="different questions"):
-        parts[0].merge(part(plan(("mae_po",)), slice(0, 80)))

@@ -140,8 +140,8 @@ def test_bootstrap_draws_do_not_depend_on_the_chunks(data):
     assert differences(one.to_dict(), other.to_dict()) == []
     # Together the groups draw what all subjects draw.
     every = stream([columns], y_train, by=None, **options).scores[0]
-    sizes = [s.measured.cells.replicates[:, -1] for s in one.scores if s.model == "a"]
-    np.testing.assert_allclose(sum(sizes), every.measured.cells.replicates[:, -1])
+    sizes = [s.measured.sums.replicates[:, -1] for s in one.scores if s.model == "a"]
+    np.testing.assert_allclose(sum(sizes), every.measured.sums.replicates[:, -1])
 
 
 def test_the_command_line_gives_what_it_gives_of_a_file(data, tmp_path, capsys, monkeypatch):

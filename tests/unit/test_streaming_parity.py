@@ -71,7 +71,7 @@ def test_defaults_without_antolini_say_so(monkeypatch):
         (curves, {"metrics": ["mae_po"]}),
     ):
         ev = sg.evaluate_stream([columns], y_train=y_train, predictions=predictions, **options)
-        codes.append([w.code for w in ev.warnings].count("antolini-skipped"))
+        codes.append([w.code for w in ev.warnings].count("metric-skipped"))
     assert codes == [1, 0, 0]
     # Of many subjects `evaluate` leaves it out too.
     monkeypatch.setattr("survgauge.evaluation.call.ANTOLINI_LIMIT", 50)
@@ -79,8 +79,8 @@ def test_defaults_without_antolini_say_so(monkeypatch):
     y = (columns["time"], columns["event"])
     whole = sg.evaluate({"lr": columns["lr"]}, y, y_train=y_train)
     found = sg.evaluate_stream([columns], y_train=y_train, predictions={"lr": "lr"})
-    assert whole.warnings[0].code == "antolini-skipped"
-    assert found.warnings[0].code == "antolini-skipped"
+    assert whole.warnings[0].code == "metric-skipped"
+    assert found.warnings[0].code == "metric-skipped"
     assert "stream" in found.warnings[0].message
     assert [str(w) for w in found.warnings[1:]] == [str(w) for w in whole.warnings[1:]]
 

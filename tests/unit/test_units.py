@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.probability._grid_rules import snapped
+from survgauge.metrics.grids import snapped
 
 DAYS, UNITS = np.arange(401.0), (1 / 365.25, 7.0, 1 / 7, 12 / 365.25, 0.1, 1 / 3)
 RNG = np.random.default_rng(0)

@@ -228,12 +228,12 @@ def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
 def list_metrics(args: argparse.Namespace) -> int:
     """Print the registry."""
     from .._tools.text_tables import columns
-    from ..metrics.registry import DEFAULT_METRICS, available_metrics
+    from ..metrics.registry import REGISTRY, available_metrics
 
     rows = [
         [
             m["name"],
-            "yes" if m["name"] in DEFAULT_METRICS else "",
+            "yes" if REGISTRY[m["name"]].default else "",
             m["direction"],
             m["needs"],
             m["inference"].partition("-")[0],

@@ -202,6 +202,11 @@ class Outcomes:
             time.copy(), event.copy(), None if weight is None else weight.copy()
         )
 
+    def part(self, rows: slice) -> Outcomes:
+        """Return neighbouring subjects, as views of the same arrays."""
+        weight = None if self._weight is None else self._weight[rows]
+        return Outcomes._trusted(self.time[rows], self.event[rows], weight)
+
     def __repr__(self) -> str:
         return (
             f"Outcomes(n={len(self)}, events={int(self.event.sum())}, "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -50,20 +49,14 @@ class Prediction:
             self._cache[key] = build()
         return self._cache[key]
 
-    def forget(self) -> None:
-        """Drop what was kept for other metrics."""
-        self._cache.clear()
-        if self.curves is not None:
-            self.curves.forget_median()
-
-    def forget_times(self) -> None:
-        """Drop what was kept for others than those that rank subjects."""
-        known = {}
-        if self.curves is not None:
-            with suppress(UndefinedMetricError):
-                known = {"risk": self.risk}
-        self.forget()
-        self._cache |= known
+    def joined(self, others: list[Prediction]) -> Prediction:
+        """Return times or risks of several sets of subjects one after the other."""
+        parts = [self, *others]
+        if self._times is not None:
+            times = [p._times for p in parts if p._times is not None]
+            return Prediction(None, np.concatenate(times), None)
+        risks = [p._risk for p in parts if p._risk is not None]
+        return Prediction(None, None, np.concatenate(risks))
 
     @classmethod
     def of(cls, obj: Any, n: int, name: str) -> Prediction:
@@ -92,7 +85,7 @@ class Prediction:
                 return len(part)
         return 0
 
-    def __getitem__(self, rows: Ints) -> Prediction:
+    def __getitem__(self, rows: Ints | slice) -> Prediction:
         return Prediction(
             None if self.curves is None else self.curves[rows],
             None if self._times is None else self._times[rows],
@@ -106,9 +99,12 @@ class Prediction:
 
     def has(self, what: str) -> bool:
         """Whether `what` (curves, times, risk) can be read off."""
-        return {"curves": ("curves",), "times": ("curves", "times")}.get(
-            what, ("curves", "times", "risk")
-        ).__contains__(self.kind)
+        return self.offers(self.kind, what)
+
+    @staticmethod
+    def offers(kind: str, what: str) -> bool:
+        """Whether `what` can be read off predictions of a kind: curves offer times, all a risk."""
+        return kind in {"curves": ("curves",), "times": ("curves", "times")}.get(what, (kind,))
 
     @property
     def times(self) -> Any:
@@ -126,10 +122,10 @@ class Prediction:
         return risk
 
     def _negative_median(self) -> Floats:
-        times = self.curves.kept_median()  # type: ignore[union-attr]
+        times = self.curves.quantile(0.5)  # type: ignore[union-attr]
         if np.isnan(times).any():
             raise UndefinedMetricError(
                 "the curves' tail 'nan' gives no median, so subjects cannot be ranked by it; "
                 "choose another tail for the curves"
             )
-        return -times
+        return np.negative(times, out=times)

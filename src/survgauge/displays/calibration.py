@@ -14,7 +14,7 @@ from ..data.predictions import Prediction
 from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
 from ..metrics.calibration.kernels import group_rates
 from ..metrics.problem import Problem
-from ..metrics.registry import _supported_time
+from ..metrics.registry import supported_time
 from ._bands import log_log_band
 from ._base import FromPredictions, Source, measure_each, members, records
 from .description import (
@@ -281,7 +281,7 @@ def panel_per_model(count: int) -> dict[str, Any]:
 
 def time_of_interest(problem: Problem, time: float | None) -> float:
     """Return the time asked for, or the one that the evaluation's metrics are read at."""
-    return _supported_time(problem) if time is None else positive(time, "time")
+    return supported_time(problem) if time is None else positive(time, "time")
 
 
 def _group_spread(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,19 +18,15 @@ from ..errors import InputError, name_some, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
-from ..metrics.registry import DEFAULT_METRICS, REGISTRY, Metric
-from ..reference.kaplan_meier import KaplanMeier
+from ..metrics.registry import REGISTRY, Metric, default_metrics
 from ..reference.reference import Reference
-from .cells import evaluate_group, present
-from .censoring_remarks import check_dependence, check_follow_up, check_weights
+from .arrays import fold_arrays
+from .censoring_remarks import check_dependence, check_follow_up
 from .census import Census
 from .coarse_grid import check_grids
-from .condensed import CONTRIBUTIONS_LIMIT
+from .finish import Asked
 from .result import NAN, Evaluation, Score
-from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling, check_tails
-
-#: Above this many subjects antolini leaves the default set.
-ANTOLINI_LIMIT = 100_000
+from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 
 
 def evaluate(
@@ -175,55 +170,21 @@ def evaluate(
     problem = replace(problem, clusters=_clusters(cluster, y))
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, y.count)
-    # Of many subjects without intervals nobody would see the contributions, which take memory.
-    contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
     names = tuple(metric.name for metric in chosen)
-    problem = replace(problem, asked=names, contributions=contributions)
+    problem = replace(problem, asked=names, contributions=confidence is not None)
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
     warnings += check_grids(problem, parsed)
     if sample_weight is None:  # the test behind it is one of subjects who count alike
-        warnings += check_follow_up(y, problem, problem.asked, _known_g(problem))
-    if len(y) > CONTRIBUTIONS_LIMIT:  # the tables are as large as the outcomes: only when needed
-        problem.forget()
+        warnings += _follow_ups(problem.anew(), chosen)
     if X_test is not None:
         warnings += check_dependence(X_test, y)
-    run = partial(
-        evaluate_group,
-        metrics=chosen,
-        confidence=confidence,
-        seed=seed,
-        n_boot=n_boot,
-        redrawn=reference == "redrawn",
-        warnings=warnings,
-    )
-    scores: list[Score] = []
     groups = _groups(by, len(y))
-    for group, rows in groups if by is not None else ():
-        if not y.weight[rows].any():
-            raise InputError(
-                f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
-                "them out"
-            )
-    sizes = {
-        str(group): {"subjects": y[rows].count, "events": y[rows].event_count}
-        for group, rows in groups
-        if rows is not None
-    }
+    sizes = _sizes(y, groups)
     warnings += check_groups(sizes)
-    # Before the rest, which drops what many subjects' time errors share.
-    asked = "mae_po" in problem.asked
-    tails = check_tails(*present(problem, parsed), confidence) if asked else []
-    for group, rows in groups:
-        part = problem if rows is None else problem.subset(rows)
-        members = parsed if rows is None else {k: p[rows] for k, p in parsed.items()}
-        scores += run(part, members, group)
-    warnings += [*check_weights(scores), *tails]
-    if len(y) > CONTRIBUTIONS_LIMIT:
-        problem.forget()
-        y.forget_order()
-        for prediction in parsed.values():
-            prediction.forget()
+    asked = Asked(confidence, seed, n_boot, reference == "redrawn")
+    scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
+    warnings += remarks
     support = support_of(problem, census, scores) | _sampling(problem)
     if sizes:
         support["groups"] = sizes
@@ -232,34 +193,53 @@ def evaluate(
     return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
 
 
-def _known_g(problem: Problem) -> KaplanMeier | None:
-    """G of the test subjects, if the metrics weight by it."""
-    ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
-    return problem.weights.km if ours else None
-
-
-def chosen_metrics(metrics: Iterable[str] | str | None, n: int) -> tuple[list[Metric], list[Any]]:
-    """Metrics by name; by default all that suit the size."""
-    if metrics is None:
-        names = list(DEFAULT_METRICS)
-        if n > ANTOLINI_LIMIT and "antolini" in names:
-            names.remove("antolini")
-            message = (
-                f"antolini is left out of the default metrics above {ANTOLINI_LIMIT} subjects "
-                f"(here {n}); name it in `metrics` to have it, or call "
-                "concordance_td(..., approximate=True)"
+def _sizes(y: Outcomes, groups: list[tuple[Any, Any]]) -> dict[str, dict[str, int]]:
+    """Count subjects and events of each group; refuse one without anybody in it."""
+    found = {}
+    for group, rows in groups:
+        if rows is None:
+            continue
+        if not y.weight[rows].any():
+            raise InputError(
+                f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
+                "them out"
             )
-            return [REGISTRY[m] for m in names], [EvaluationWarning("antolini-skipped", message)]
-    else:
-        if not isinstance(metrics, Iterable):
-            raise InputError(f"metrics must be a list of names; got {metrics!r}")
-        names = [metrics] if isinstance(metrics, str) else list(metrics)
-        for name in names:
-            one_of("metrics", name, REGISTRY)
-        if not names:
-            raise InputError("metrics must name at least one metric; got an empty list")
-        names = list(dict.fromkeys(names))
-    return [REGISTRY[name] for name in names], []
+        found[str(group)] = {"subjects": y[rows].count, "events": y[rows].event_count}
+    return found
+
+
+def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:
+    """Remark on a training set that was followed otherwise; `problem` ends with this call."""
+    ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
+    g = problem.weights.km if ours else None
+    return check_follow_up(problem.y, problem, metrics, g)
+
+
+def chosen_metrics(
+    metrics: Iterable[str] | str | None, n: int
+) -> tuple[list[Metric], list[EvaluationWarning]]:
+    """Return metrics by name; by default all that suit the number of subjects."""
+    if metrics is None:
+        usual, chosen = default_metrics(), default_metrics(n)
+        skipped = [metric for metric in usual if metric not in chosen]
+        return chosen, [_skipped(metric, n) for metric in skipped]
+    if not isinstance(metrics, Iterable):
+        raise InputError(f"metrics must be a list of names; got {metrics!r}")
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    for name in names:
+        one_of("metrics", name, REGISTRY)
+    if not names:
+        raise InputError("metrics must name at least one metric; got an empty list")
+    return [REGISTRY[name] for name in dict.fromkeys(names)], []
+
+
+def _skipped(metric: Metric, n: int) -> EvaluationWarning:
+    message = (
+        f"{metric.name} is left out of the default metrics above {metric.default_until:.0f} "
+        f"subjects (here {n}); name it in `metrics` to have it, or call "
+        "concordance_td(..., approximate=True)"
+    )
+    return EvaluationWarning("metric-skipped", message)
 
 
 def _sample_weight(given: Any, y: Outcomes) -> Floats | None:

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import UndefinedMetricError
 from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.problem import Problem
+from ..metrics.registry import Metric
 from ..reference.kaplan_meier import KaplanMeier
 from .warnings import EvaluationWarning
 
@@ -15,8 +16,6 @@ from .warnings import EvaluationWarning
 MEAN_WEIGHT = 0.05
 #: p-value below which censoring is said to depend on features.
 DEPENDENT_P = 0.01
-#: Methods of the time errors that read something off the reference set.
-_SURROGATES = ("margin", "ipcw_t", "po", "pop_po", "expected")
 
 
 def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
@@ -34,7 +33,7 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
                 "G does not describe how the test subjects were censored; take it from them "
                 "(censoring='test')"
             )
-        elif name.endswith("_ipcw_d") and mean < 1:
+        elif score.metric.method is not None and mean < 1:
             message += (
                 f"the events that were seen stand for {mean:.0%} of the subjects, and errors of "
                 "the others, who live past the follow-up, are missing: give tau"
@@ -47,13 +46,13 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
     return list(found.values())
 
 
-def uses_reference(metrics: Iterable[str]) -> bool:
+def uses_reference(metrics: Iterable[Metric]) -> bool:
     """Whether a metric reads censored subjects' times off the reference set."""
-    return any(name.partition("_")[2] in _SURROGATES for name in metrics)
+    return any(metric.method is not None and metric.method.looks_up for metric in metrics)
 
 
 def check_follow_up(
-    test: Any, problem: Problem, metrics: Iterable[str], g: KaplanMeier | None = None
+    test: Any, problem: Problem, metrics: Iterable[Metric], g: KaplanMeier | None = None
 ) -> list[EvaluationWarning]:
     """Remark on a training set that was followed otherwise than the test subjects."""
     if problem.reference is None or not uses_reference(metrics):

@@ -145,7 +145,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "c-below-half": Explanation(
         "problem", "significantly below 0.5", "check the sign of the risk: higher must mean earlier"
     ),
-    "antolini-skipped": Explanation(
+    "metric-skipped": Explanation(
         "note",
         "above 100,000 subjects, and in streams, antolini leaves the default set",
         "name it in the `metrics` of `evaluate`, or call `concordance_td(..., approximate=True)`",

@@ -9,18 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..data.curves import SurvivalCurves
-from ..data.predictions import Prediction
-from ..errors import InputError, UndefinedMetricError
+from ..errors import UndefinedMetricError
 from ..inference import compare_values
-from ..metrics.details import Clusters, Details, below_zero, paired_error, standard_error
+from ..metrics.details import Clusters, below_zero, standard_error
 from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
-from ..metrics.registry import REGISTRY, Measured, Metric
-from ..metrics.skill import reference_curves
+from ..metrics.registry import Measured, Metric
 from ..reference.reference import Reference
 from .census import Census
-from .verdict import BASELINE
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -37,7 +33,6 @@ _REASONS = {
     "g-below-floor": "almost everybody is censored (G is below its floor)",
     "past-follow-up": "there is no follow-up",
 }
-_C_INDICES = ("harrell", "uno", "antolini", "auc")
 
 
 @dataclass(frozen=True)
@@ -164,10 +159,10 @@ def check_measured(
         remark("undefined-metric", "has no value on these data; the support says what was left out")
     for note, count in (support.get("notes") or {}).items():
         remark("excluded" if note.startswith("excluded") else "changed", f"{note} ({count})")
-    if metric.name == "mae_po":
+    if metric.headline:
         _check_predicted_times(support, remark)
-    if metric.name in ("mae_po", "mae_ipcw_d", "mae_ipcw_t"):
-        _check_reference(metric.name, measured, remark)
+    if metric.loss == "absolute":
+        _check_reference(metric, measured, remark)
     if np.isinf(measured.value):
         remark(
             "infinite",
@@ -185,7 +180,7 @@ def check_measured(
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
         remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")
-    if metric.name in _C_INDICES and measured.value + 2 * _spread(measured, clusters) < 0.5:
+    if metric.family == "ranking" and measured.value + 2 * _spread(measured, clusters) < 0.5:
         remark(
             "c-below-half",
             f"{measured.value:.3f} is significantly below 0.5: is the sign of the risk right "
@@ -200,65 +195,34 @@ def _spread(measured: Measured, clusters: Clusters | None) -> float:
     return measured.stderr if psi is None else standard_error(psi, clusters=clusters)
 
 
-def check_tails(
-    problem: Problem, predictions: dict[str, Prediction], confidence: float | None
-) -> list[EvaluationWarning]:
-    """Remarks on pairs of models whose comparison in days is decided by the curves' tails.
-
-    `mae_po` is computed again with every curve held at its last time: where that makes or undoes
-    significance, or turns the sign, the data do not tell the two models apart.
-    """
-    curves = {name: p.curves for name, p in predictions.items() if p.curves is not None}
-    if not curves or _closed(problem):
-        return []
-    mass = problem.mass
-    shares = {name: np.average(~c.reaches(0.5), weights=mass) for name, c in curves.items()}
-    if max(shares.values()) <= TAIL_SHARE / 2:
-        return []
-    if BASELINE not in curves:
-        known = Reference(problem.y) if problem.reference is None else problem.reference
-        curves[BASELINE] = reference_curves(known, len(problem.y))
-    level, clusters = confidence or 0.95, problem.clusters
-
-    def between(a: Any, b: Any) -> float:
-        return paired_error(a, b, clusters)
-
-    try:
-        given, held = (
-            _verdicts(_errors(problem, curves, held), between, level) for held in (False, True)
-        )
-        return _changed(given, held)
-    except (InputError, UndefinedMetricError):
-        return []
-
-
-def _errors(problem: Problem, curves: dict[str, SurvivalCurves], held: bool) -> dict[str, Details]:
-    """`mae_po` of each model, of many subjects nothing but their contributions."""
-    found = {}
-    for name, c in curves.items():
-        prediction = Prediction(c.held() if held else c, None, None)
-        error = REGISTRY["mae_po"].compute(problem, prediction)
-        found[name] = Details(error.value, psi=error.psi, frequency=error.frequency)
-        del error, prediction
-    return found
-
-
-def _closed(problem: Problem) -> bool:
+def closed(problem: Problem) -> bool:
     """Whether a horizon within the reference's follow-up ends all times."""
     known = Reference(problem.y) if problem.reference is None else problem.reference
     return problem.tau is not None and problem.tau <= known.last_time
 
 
 def tails_that_decide(
+    metric: Metric,
     given: dict[str, Any],
     held: dict[str, Any],
     stderr_between: Callable[[Any, Any], float],
     confidence: float,
 ) -> list[EvaluationWarning]:
-    """Compare all pairs of models with their tails and with curves held at their last time."""
-    return _changed(
-        _verdicts(given, stderr_between, confidence), _verdicts(held, stderr_between, confidence)
-    )
+    """Remark on pairs of models whose comparison in days is decided by the curves' tails.
+
+    Where holding every curve at its last time makes or undoes significance, or turns the sign, the
+    data do not tell the two models apart.
+    """
+    usual, stopped = (_verdicts(found, stderr_between, confidence) for found in (given, held))
+    found = []
+    for (a, b), verdict in usual.items():
+        if verdict != stopped[a, b]:
+            message = (
+                f"{a} and {b} compare differently in {metric.name} when no time is read past the "
+                "curves' last: the tail decides, not the data; give tau"
+            )
+            found.append(EvaluationWarning("tail-decides", message, metric=metric.name))
+    return found
 
 
 _Verdicts = dict[tuple[str, str], float]
@@ -273,18 +237,6 @@ def _verdicts(
         gap = measured[a].value - measured[b].value
         result = compare_values(gap, stderr_between(measured[a], measured[b]), confidence)
         found[a, b] = float((result.p_value < 1 - confidence) * np.sign(gap))
-    return found
-
-
-def _changed(given: _Verdicts, held: _Verdicts) -> list[EvaluationWarning]:
-    found = []
-    for (a, b), verdict in given.items():
-        if verdict != held[a, b]:
-            message = (
-                f"{a} and {b} compare differently in mae_po when no time is read past the curves' "
-                "last: the tail decides, not the data; give tau"
-            )
-            found.append(EvaluationWarning("tail-decides", message, metric="mae_po"))
     return found
 
 
@@ -306,29 +258,35 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
         )
 
 
-def _check_reference(name: str, measured: Measured, remark: Callable[[str, str], None]) -> None:
+def _check_reference(
+    metric: Metric, measured: Measured, remark: Callable[[str, str], None]
+) -> None:
     """Remarks on what the reference set leaves open, unless a horizon closes it."""
+    method = metric.method
+    if method is None or not (method.extrapolates or method.misses_late):
+        return
     support, last = measured.support, measured.support["last_reference_time"]
     tau = measured.convention.get("tau")
     if tau is not None and tau <= last:
         return
     past, left = support["censored_past_reference"], support["reference_survival_at_end"]
     reach = support.get("largest_surrogate") or 0.0
-    if name == "mae_po" and past:
+    if method.extrapolates and past:
         remark(
             "past-reference",
             f"{past} subjects are censored after the last reference time {last:g}; their "
             "pseudo-observations multiply an arbitrary tail by the reference size: give tau",
         )
-    elif name == "mae_po" and reach > FAR_SURROGATE * last:
+    elif method.extrapolates and reach > FAR_SURROGATE * last:
         remark(
             "far-surrogates",
             f"pseudo-observations reach {reach:g}, where follow-up ends at {last:g}: they hang on "
             "the tail of Kaplan-Meier; give tau, or look at mae_margin and mae_expected too",
         )
-    if name != "mae_po" and left > UNSEEN_SHARE:
+    if method.misses_late and left > UNSEEN_SHARE:
         remark(
             "unseen-times",
-            f"{left:.0%} of the reference are event-free when follow-up ends at {last:g}; {name} "
+            f"{left:.0%} of the reference are event-free when follow-up ends at {last:g}; "
+            f"{metric.name} "
             "cannot see errors past that time and understates the whole: give tau",
         )

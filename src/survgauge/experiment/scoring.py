@@ -79,7 +79,7 @@ def _measure(spec: MetricSpec, problem: Problem, prediction: Prediction) -> dict
         if spec.function is not None:
             result = imported(spec.function, f"metric {spec.name!r}: function")(problem, prediction)
         else:
-            result = REGISTRY[spec.name].compute(problem, prediction)
+            result = REGISTRY[spec.name].measure(problem, prediction)
     except UndefinedMetricError as error:
         return {"value": None, "stderr": None, "note": str(error)}
     stderr = getattr(result, "stderr", None)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, Ints, dot
 from ..reference.estimated_g import Pulls
+from .support import Support
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,8 @@ class Details:
     frequency: Floats | None = None
     #: Pulls of the weights, where G is that of more subjects and `psi` takes it as known.
     pulls: Pulls | None = field(default=None, kw_only=True)
+    #: The support as counts that add up over chunks of subjects, where it was counted so.
+    counted: Support | None = field(default=None, kw_only=True, repr=False)
 
     def __float__(self) -> float:
         return self.value

@@ -67,8 +67,10 @@ class CensoringWeights:
         self.source = g_source(censoring, y_train is not None, convention.g_source)
         self.y, self.convention = y, convention
         self.reference = Reference(y) if y_train is None else Reference.of(y_train)
-        self.in_sample = y_train is None
-        self._whole = censoring.km if isinstance(censoring, WholeG) else None
+        self.in_sample = y_train is None or self.reference.in_sample
+        self._whole = None
+        if isinstance(censoring, WholeG):
+            self._whole = censoring.flipped or censoring.km
         self._given: Any = censoring if self.source == "given" else None
         self._follow_up = follow_up
         self.contributions, self._mass = contributions, mass
@@ -119,6 +121,11 @@ class CensoringWeights:
         """Whether G was estimated from these very subjects, and from nobody else."""
         return self.source == "test" and self._whole is None
 
+    @property
+    def of_more(self) -> bool:
+        """Whether G is that of more subjects than these, whose times know its steps."""
+        return self._whole is not None
+
     @cached_property
     def estimated(self) -> EstimatedG | None:
         """G as estimated from these very subjects; None: not from them alone, or nobody asks."""
@@ -161,13 +168,6 @@ class CensoringWeights:
         """Last time that G was estimated from; infinite for a function."""
         return float("inf") if self.km is None else self.km.last_time
 
-    def forget_tables(self) -> None:
-        """Drop G and what it was made of, but not the weights; it comes back when asked for."""
-        _ = self.event_weight, self.identified_until, self.last_time
-        for name in ("km", "estimated"):
-            self.__dict__.pop(name, None)
-        self.reference.forget()
-
     def survivors(self, t: float) -> Floats:
         """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""
         side = self.convention.survivor_limit
@@ -203,24 +203,40 @@ class CensoringWeights:
 
     @cached_property
     def identified_until(self) -> float:
-        """Last time inside both follow-ups at which survivors still have G > 0.
-
-        G drops to zero only at its last time, when the largest reference time is censored; then
-        everything strictly before it is identified.
-        """
-        end = self.follow_up
-        if self.km is None:
-            return end
-        end = min(end, self.km.last_time)
-        if self.km.last_survival > 0 or end < self.km.last_time or self.convention.g_floor > 0:
-            return end
-        if self.convention.survivor_limit == "left":
-            return end
-        return float(np.nextafter(end, -np.inf))
+        """Last time inside both follow-ups at which survivors still have G > 0."""
+        return identified_until(self.km, self.convention, self.follow_up)
 
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""
         return {**self.convention.as_dict(), "censoring": G_SOURCES[self.source]}
+
+
+def identified_until(km: KaplanMeier | None, convention: Convention, follow_up: float) -> float:
+    """Last time up to the end of the follow-up at which survivors still have G > 0.
+
+    G drops to zero only at its last time, when the largest reference time is censored; then
+    everything strictly before it is identified.
+    """
+    if km is None:
+        return follow_up
+    end = min(follow_up, km.last_time)
+    if km.last_survival > 0 or end < km.last_time or convention.g_floor > 0:
+        return end
+    return end if convention.survivor_limit == "left" else float(np.nextafter(end, -np.inf))
+
+
+def below_floor(km: KaplanMeier | None, min_g: float) -> float:
+    """Last time at which G(t-) is not below its floor; infinite where it never is."""
+    low = np.empty(0) if km is None else np.flatnonzero(km.survival < min_g)
+    # G(t-) falls below the floor just after the first time at which G does.
+    return float(km.times[low[0]]) if km is not None and low.size else float("inf")
+
+
+def end_of_g(weights: CensoringWeights, min_g: float) -> float:
+    """Horizon as far as G alone decides it, had the test subjects been followed for ever."""
+    km = weights.km
+    until = identified_until(km, weights.convention, float("inf"))
+    return min(until, below_floor(km, min_g))
 
 
 def g_rules(convention: Convention) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,20 +28,9 @@ MOST_PAST = 0.05
 #: last test time, and a mean of numbers between 0 and 1 moves by less than this.
 WORTH_A_WORD = 0.01
 
-#: What a metric reads: curves at the time of interest, up to an end, or at subjects' own times.
-READS = {
-    "brier": "time",
-    "auc": "time",
-    "ici": "time",
-    "one_calibration": "time",
-    "ibs": "horizon",
-    "ibll": "horizon",
-    "km_calibration": "follow_up",
-    "crps": "own",
-    "log_likelihood": "own",
-    "d_calibration": "own",
-    "antolini": "event",
-}
+#: What a metric may read: curves at the time of interest, up to the horizon or the end of the
+#: follow-up, or at subjects' own times, of all or of events.
+READS = ("time", "horizon", "follow_up", "own", "event")
 _WHAT_TO_DO = {
     "time": "predict up to that time, or give an earlier `time`",
     "horizon": "predict up to the horizon, or leave the metric out",
@@ -159,14 +147,13 @@ class PastReads:
         below = self.events if kind == "event" else self.total
         return self.past.get(kind, 0.0) / below if below > 0 else 0.0
 
-    def judge(self, metric: str, ends: dict[str, float]) -> str | None:
+    def judge(self, kind: str, ends: dict[str, float]) -> str | None:
         """Say how much lies past the curves where it is worth a word; refuse where it is too much.
 
-        Raises `PastCurveError` above `MOST_PAST`.
+        `kind` is what the metric reads. Raises `PastCurveError` above `MOST_PAST`.
         """
-        kind = READS.get(metric)
-        share = 0.0 if kind is None else self.share(kind)
-        if kind is None or share <= WORTH_A_WORD:
+        share = self.share(kind) if kind else 0.0
+        if share <= WORTH_A_WORD:
             return None
         read = {**ends, **self.latest}[kind]
         text = _sentence(kind, share, read, self.last)
@@ -188,34 +175,19 @@ def _sentence(kind: str, share: float, read: float, last: float) -> str:
     )
 
 
-def past_reads(problem: Problem, prediction: Any) -> tuple[PastReads, dict[str, float]]:
-    """Look at one model's curves once for all metrics of a call."""
-    ends = ends_of(problem, float(problem.y.present().time.max()))
-
-    def look() -> PastReads:
-        reads = PastReads()
-        y = problem.y
-        if problem.sample_weight is not None:
-            y = y.reweighted(problem.mass)
-        reads.add(y, prediction.curves, ends)
-        return reads
-
-    known: WeakKeyDictionary[Any, PastReads] = problem.cached("past_curve", WeakKeyDictionary)
-    if prediction not in known:
-        known[prediction] = look()
-    return known[prediction], ends
+def past_reads(problem: Problem, prediction: Any, follow_up: float | None = None) -> PastReads:
+    """Return how much of what metrics read lies past the curves of one model."""
+    y, reads = problem.y, PastReads()
+    if problem.sample_weight is not None:
+        y = y.reweighted(problem.mass)
+    end = float(y.present().time.max()) if follow_up is None else follow_up
+    reads.add(y, prediction.curves, ends_of(problem, end))
+    return reads
 
 
-def past_remark(metric: str, problem: Problem, prediction: Any) -> str | None:
-    """`PastReads.judge` of one metric and model; nothing where no curve is read."""
-    if prediction.curves is None or metric not in READS:
+def past_remark(reads: str, problem: Problem, prediction: Any) -> str | None:
+    """Say how much of what a metric reads lies past one model's curves; refuse too much of it."""
+    if prediction.curves is None or not reads:
         return None
-    reads, ends = past_reads(problem, prediction)
-    return reads.judge(metric, ends)
-
-
-def past_share(metric: str, problem: Problem, prediction: Any) -> float | None:
-    """`PastReads.share` of one metric and model; None where no curve is read."""
-    if prediction.curves is None or metric not in READS:
-        return None
-    return past_reads(problem, prediction)[0].share(READS[metric])
+    end = float(problem.y.present().time.max())
+    return past_reads(problem, prediction).judge(reads, ends_of(problem, end))

@@ -13,16 +13,16 @@ from .._tools.arrays import LARGEST, Floats, Ints, one_number, positive, shown
 from .._tools.sorting import sorting_order
 from ..data.outcomes import Outcomes
 from ..errors import InputError
+from ..reference.estimated_g import EstimatedG
 from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from ..reference.surrogates import Setting, make_setting
 from .conventions import Convention, convention_of
 from .details import Clusters
-from .ipcw import CensoringWeights, check_policy
+from .grids import equal_steps, snapped
+from .ipcw import CensoringWeights, below_floor, check_policy
 
-#: Metrics that weight events by 1/G.
-_WEIGHTED = ("uno", "auc", "brier", "ibs", "ibll")
 #: Settings that only the time errors take.
 _TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize")
 
@@ -54,8 +54,13 @@ class Problem:
     clusters: Clusters | None = None
     #: Whether anybody will ask what each subject contributes through G.
     contributions: bool = True
-    #: Which rows of the whole test set these are; None: all of them.
+    #: Which rows of the whole test set these are; None: all from row `start` on.
     rows: Ints | None = None
+    start: int = 0
+    #: Times of the integrated scores, on the steps of G that they meet; None: not known yet.
+    grid: Floats | None = None
+    #: What a first pass found about all test outcomes, where `y` is only a part of them.
+    tested: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -68,16 +73,29 @@ class Problem:
         sample_weight: Floats | None = None,
         /,
         *,
-        convention: str | Convention | None = None,
         min_g: float = 0.05,
         min_at_risk: float = 10,
+        **settings: Any,
+    ) -> Problem:
+        """Resolve the horizon and the time of interest from the data."""
+        return cls.open(y, y_train, sample_weight, **settings).supported(min_g, min_at_risk)
+
+    @classmethod
+    def open(
+        cls,
+        y: Outcomes,
+        y_train: Any = None,
+        sample_weight: Floats | None = None,
+        /,
+        *,
+        convention: str | Convention | None = None,
         time: float | None = None,
         tau: float | None = None,
         on_unsupported: str = "truncate",
         censoring: Any = None,
         **options: Any,
     ) -> Problem:
-        """Resolve the horizon and the time of interest from the data."""
+        """Resolve all but the horizon, which only the whole test set tells."""
         check_policy(on_unsupported)
         check_options(options)
         preset = convention_of(convention)
@@ -85,29 +103,32 @@ class Problem:
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
             censoring = source
-        mass = None if sample_weight is None else sample_weight * y.weight
-        weights = CensoringWeights(y, reference, censoring, preset, mass=mass)
-        horizon, reason = supported_until(weights, min_g, min_at_risk)
         if time is None:
             known = (reference or Reference(y)).y.present()
             weight = known.weight[known.event] if known.weighted else None
             time = _median(known.time[known.event], weight)
         else:
             time = positive(time, "time")
-        tau = None if tau is None else positive(tau, "tau")
         return cls(
             y,
             reference,
             preset,
-            horizon,
+            float("nan"),
             time,
             on_unsupported,
-            tau,
+            None if tau is None else positive(tau, "tau"),
             censoring,
-            options,
-            reason,
+            {"normalize": "n", **options},
             sample_weight=sample_weight,
         )
+
+    def supported(self, min_g: float, min_at_risk: float) -> Problem:
+        """Return the same question with the horizon of these subjects."""
+        mass = self.mass if self.sample_weight is not None else None
+        given = self.y, self.reference, self.censoring, self.convention
+        weights = CensoringWeights(*given, mass=mass)
+        horizon, reason = supported_until(weights, min_g, min_at_risk)
+        return replace(self, horizon=horizon, horizon_reason=reason)
 
     def own(self) -> Problem:
         """Return the same question with outcomes that nobody else can change."""
@@ -118,12 +139,27 @@ class Problem:
             return self
         return replace(self, y=known, reference=reference)
 
+    def anew(self) -> Problem:
+        """Return the same question with look-ups of its own, which end with it."""
+        reference = self.reference
+        if reference is not None:
+            reference = Reference(reference.y, reference.stop, reference.in_sample)
+        return replace(self.subset(slice(0, len(self.y))), reference=reference)
+
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
-        index = np.arange(len(self.y))[rows] if self.rows is None else self.rows[rows]
-        part = replace(self, y=self.y[rows], censoring=self._censoring_of(rows), rows=index)
         clusters = None if self.clusters is None else self.clusters[rows]
-        return replace(part, sample_weight=self._sample_weight_of(rows), clusters=clusters)
+        part = replace(
+            self,
+            y=self.y.part(rows) if isinstance(rows, slice) else self.y[rows],
+            censoring=self._censoring_of(rows),
+            sample_weight=self._sample_weight_of(rows),
+            clusters=clusters,
+        )
+        if isinstance(rows, slice) and self.rows is None:
+            return replace(part, start=self.start + (rows.start or 0))
+        index = self.numbers(np.arange(len(self.y))[rows])
+        return replace(part, rows=index, start=int(index[0]) if index.size else 0)
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
@@ -155,35 +191,54 @@ class Problem:
             self._cache[key] = build()
         return self._cache[key]
 
-    def forget_methods(self) -> None:
-        """Drop what single methods of the time errors look at; it comes back when asked for."""
-        if "setting" in self._cache:
-            self.setting.forget_methods()
+    def numbers(self, rows: Ints) -> Ints:
+        """Return the numbers in the whole test set of some of the subjects at hand."""
+        return rows + self.start if self.rows is None else self.rows[rows]
 
-    def forget_times(self) -> None:
-        """Drop the setting of the time errors."""
-        self._cache.pop("setting", None)
+    def with_g(self) -> Problem:
+        """Return the same question with G and the reference set of all its subjects.
 
-    def forget_tables(self) -> None:
-        """Drop the reference's tables; the weights stay."""
-        if any(name in _WEIGHTED for name in self.asked):
-            self.weights.forget_tables()
-        if self.reference is not None:
-            self.reference.forget()
+        So it can be cut into chunks of subjects.
+        """
+        reference, censoring = self.reference, self.censoring
+        if reference is None:
+            reference = Reference(self.y, in_sample=True)
+        if censoring == "test":
+            ours = self.convention.g_ties == "events_first"
+            km = self.weights.km
+            usual = km if ours and km is not None else Reference(self._weighed).censoring
+            censoring = WholeG(usual, None if ours else km)
+        return replace(self, reference=reference, censoring=censoring).with_grid()
 
-    def forget(self) -> None:
-        """Drop everything that metrics share but the outcomes and their order."""
-        self._cache.clear()
-        if self.reference is not None:
-            self.reference.forget()
+    def with_grid(self) -> Problem:
+        """Return the same question with the times of the integrated scores."""
+        km = self.weights.km
+        if km is None or not self.horizon > 0:
+            return self
+        return replace(self, grid=snapped(equal_steps(self.horizon), [km.times]))
+
+    def estimated_g(self, by_convention: bool) -> EstimatedG | None:
+        """G as estimated from these very subjects: by the rules of the convention, or by ours."""
+        if self.censoring != "test":
+            return None
+        if by_convention:
+            return self.weights.estimated
+        build = partial(EstimatedG, self._weighed.restricted(self.tau))
+        found: EstimatedG = self.cached("estimated_g", build)
+        return found
+
+    @property
+    def _weighed(self) -> Outcomes:
+        """The subjects, each standing for as many of the population as it was sampled for."""
+        return self.y if self.sample_weight is None else self.y.reweighted(self.mass)
 
     @property
     def setting(self) -> Setting:
         """What the surrogates of all time errors look at."""
         options = {k: v for k, v in self.options.items() if k != "normalize"}
         build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
-        build = partial(build, censoring=self.censoring, contributions=self.contributions)
-        build = partial(build, sample_weight=self.sample_weight)
+        build = partial(build, censoring=self.censoring, sample_weight=self.sample_weight)
+        build = partial(build, start=self.start)
         setting: Setting = self.cached("setting", build)
         return setting
 
@@ -271,10 +326,8 @@ def supported_until(
     elif len(y) >= min_at_risk:
         place = len(y) - int(np.ceil(min_at_risk))
         ends["thin-risk-set"] = float(np.partition(y.time, place)[place])
-    if weights.km is not None:
-        # G(t-) falls below the floor just after the first time at which G does.
-        low = np.flatnonzero(weights.km.survival < min_g)
-        if low.size:
-            ends["g-below-floor"] = float(weights.km.times[low[0]])
+    floor = below_floor(weights.km, min_g)
+    if np.isfinite(floor):
+        ends["g-below-floor"] = floor
     reason = min(ends, key=lambda name: ends[name])
     return ends[reason], reason

@@ -1,34 +1,34 @@
-"""All metrics by name: what they need, which way is better, and how `evaluate` computes them."""
+"""All metrics by name: one record each, which says everything that anybody asks about a metric."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .._tools.arrays import Floats
 from ..data.predictions import Prediction
-from ..errors import UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError, one_of
 from ..reference.losses import LOSSES
+from ..reference.surrogates import METHODS, Method
 from .calibration.calibration import d_calibration, one_calibration
 from .calibration.calibration_measures import km_distance
+from .calibration.mean_curve_sums import MeanCurveSums
+from .calibration.own_survival import OwnSurvival
 from .calibration.smooth_calibration import integrated_calibration_index
 from .details import Details
-from .probability._status import STEPS
+from .grids import equal_steps
+from .past_curve import READS
 from .probability.densities import crps_details, log_likelihood_details
-from .probability.probability import (
-    brier_score,
-    integrated_scores,
-)
+from .probability.probability import brier_score, integrated_scores
 from .problem import Problem
 from .ranking.discrimination import concordance_index_details, concordance_td_details
 from .ranking.dynamic_auc import cumulative_dynamic_auc_details
-from .support import renumbered
-from .time.terms import Point, predicted_times
-from .time.time_errors import CENSORED_METHODS, errors_of
+from .terms import Terms
+from .time.terms import Point, convention, nobody, time_terms
 
 
 class Measured(Protocol):
@@ -60,60 +60,182 @@ class Measured(Protocol):
 
 
 _UNIT, _POSITIVE, _ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
+FAMILIES = ("time", "ranking", "probability", "calibration", "own")
+#: What can be kept of a subject until all are known: a risk, the probability at the time of
+#: interest, or the way of the curve to that time.
+KEEPS = ("risk", "at_time", "path")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A registered metric.
+    """A metric: its names, what it needs, and how it adds up over chunks of subjects.
+
+    `terms` and `compute` are called with a `Problem` (the subjects at hand in ``problem.y``, what
+    each counts in ``problem.mass``, ``problem.time``, ``problem.tau``, ``problem.horizon``,
+    ``problem.reference``) and a `Prediction` for these subjects (``prediction.curves``,
+    ``prediction.times``, ``prediction.risk``).
 
     Attributes
     ----------
+    name, title : str
+        By which users call it, and a few words for tables.
+    terms : callable, optional
+        For a metric that is a mean over subjects: ``terms(problem, prediction)`` gives the loss of
+        each subject, or `Terms`, or `Details` with contributions. Everything else follows:
+        intervals, comparisons, groups, weights, streams.
+    compute : callable, optional
+        For other metrics: ``compute(problem, prediction)`` gives the value with its support.
+    keeps : tuple of {"risk", "at_time", "path"}
+        What `compute` reads of a prediction, where that is so little that a stream can keep it.
+    table : type, optional
+        What adds up instead of `compute` in a stream; see `OwnSurvival` for its methods.
+    family : {"time", "ranking", "probability", "calibration", "own"}
+        With which other metrics it is shown.
     direction : {"lower", "higher"}
         Which values are better.
+    range : pair of float
+        Least and largest value.
     needs : {"times", "curves", "risk"}
         The least that a prediction must offer.
     proper : str
         Whether telling the truth is optimal, and under which condition.
+    reference : str
+        Where it was published.
     inference : {"analytic", "bootstrap", "own", "test"}
         Where its standard error comes from; a test's value is a p-value and has none. What is
         measured with inference "own" has a `law` that gives the interval.
     interval : {"normal", "log", "logit", "own", "none"}
         On which scale its interval is symmetric; by default what keeps it in its range.
+    unit : str
+        "time", "time^2" or nothing.
     takes_sample_weight : bool
-        Whether `compute` heeds the sampling weights of the problem; otherwise the metric is
-        undefined where there are any.
+        Whether sampling weights are heeded; otherwise the metric is undefined where there are any.
+    weights_by_g : bool
+        Whether subjects are weighted by 1/G.
+    reads : {"time", "horizon", "follow_up", "own", "event", ""}
+        Up to where curves are read: see `past_curve`.
+    uses_divisor : bool
+        Whether the convention's divisor of the scores at each time enters.
+    root : bool
+        Whether the metric is the square root of the mean of its terms.
+    square : str
+        Name of the metric whose terms these are, for a root.
+    method, loss : Method and str, optional
+        What a time error is made of.
+    default : bool
+        Whether it is computed unless metrics are named.
+    default_until : float
+        Number of subjects up to which it belongs to the default metrics.
     """
 
     name: str
     title: str
-    direction: str
-    range: tuple[float, float]
-    needs: str
-    proper: str
-    reference: str
-    inference: str
-    unit: str
-    compute: Callable[[Problem, Prediction], Measured]
+    terms: Callable[[Problem, Prediction], Any] | None = None
+    compute: Callable[[Problem, Prediction], Measured] | None = None
+    keeps: tuple[str, ...] = ()
+    table: type[Any] | None = None
+    family: str = "own"
+    direction: str = "lower"
+    range: tuple[float, float] = _ANY
+    needs: str = "curves"
+    proper: str = "not known"
+    reference: str = ""
+    inference: str = "analytic"
     interval: str = ""
-    takes_sample_weight: bool = False
+    unit: str = ""
+    takes_sample_weight: bool = True
+    weights_by_g: bool = False
+    reads: str = ""
+    uses_divisor: bool = False
+    root: bool = False
+    square: str = ""
+    method: Method | None = None
+    loss: str = ""
+    default: bool = True
+    default_until: float = float("inf")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name must be the name of a metric; got {self.name!r}")
+        if (self.terms is None) == (self.compute is None):
+            raise InputError(
+                f"metric {self.name!r} must have one of terms (for a mean over subjects) and "
+                "compute (for other metrics)"
+            )
+        for function in (self.terms, self.compute):
+            if function is not None and not callable(function):
+                raise InputError(
+                    f"metric {self.name!r}: terms or compute must be a function of a problem and "
+                    f"a prediction; got {type(function).__name__}"
+                )
+        one_of("family", self.family, FAMILIES)
+        one_of("direction", self.direction, ("lower", "higher"))
+        one_of("needs", self.needs, ("times", "curves", "risk"))
+        one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
+        one_of("reads", self.reads, ("", *READS))
+        for kept in self.keeps:
+            one_of("keeps", kept, KEEPS)
         if not self.interval:
             object.__setattr__(self, "interval", self._usual_interval())
 
     def _usual_interval(self) -> str:
-        if self.inference == "test":
-            return "none"
-        low, high = self.range
-        if self.inference == "own":
-            return "own"
-        if (low, high) == _POSITIVE:
+        if self.inference in ("test", "own"):
+            return "none" if self.inference == "test" else "own"
+        if self.range == _POSITIVE:
             return "log"
-        return "logit" if (low, high) == _UNIT else "normal"
+        return "logit" if self.range == _UNIT else "normal"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # By name: `compute` may be a closure, which cannot be pickled.
-        return registered, (self.name,)
+    @property
+    def adds_up(self) -> str:
+        """How the metric adds up over chunks of subjects: mean, count, ranked, or whole (not)."""
+        if self.terms is not None:
+            return "mean"
+        if self.table is not None:
+            return "count"
+        return "ranked" if self.keeps else "whole"
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether it is a loss that Kaplan-Meier for everybody has too, subject by subject."""
+        return self.terms is not None and self.direction == "lower"
+
+    @property
+    def headline(self) -> bool:
+        """Whether remarks on predicted times are given with this metric."""
+        return self.method is not None and self.method.headline and self.loss == "absolute"
+
+    @property
+    def key(self) -> str:
+        """Name under which its sums are kept; a root shares those of its square."""
+        return self.square or self.name
+
+    def terms_of(self, problem: Problem, prediction: Prediction) -> Terms:
+        """Return the terms of the subjects at hand, whose G is known."""
+        if self.terms is None:
+            raise InputError(f"{self.name} is no mean over subjects")
+        return Terms.of(self.terms(problem, prediction), problem.mass)
+
+    def measure(self, problem: Problem, prediction: Prediction) -> Measured:
+        """Return the metric of all subjects of a problem."""
+        if self.compute is not None:
+            return self.compute(problem, prediction)
+        return self.mean_of(self.terms_of(problem.with_g(), prediction), problem)
+
+    def mean_of(self, terms: Terms, problem: Problem) -> Details:
+        """Return the mean over all subjects of a problem, given their terms."""
+        self.refuse_nobody(float(terms.s.sum()), terms.convention, terms.support.result())
+        frequency = problem.y.weight if problem.y.weighted else None
+        g = None
+        if terms.pulls is not None and problem.contributions:
+            g = problem.estimated_g(by_convention=self.method is None)
+        return terms.mean(frequency, g, self.root)
+
+    def refuse_nobody(
+        self, total: float, convention: dict[str, Any], support: dict[str, Any]
+    ) -> None:
+        """Refuse a time error that has nobody to average over."""
+        if self.method is not None and not (total > 0 and support["largest_weight"] != 0):
+            raise nobody(convention, support)
 
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""
@@ -124,87 +246,118 @@ class Metric:
         return {name: getattr(self, name) for name in shown}
 
 
-Compute = Callable[[Problem, Prediction], Measured]
+REGISTRY: dict[str, Metric] = {}
 
 
-def _time_error(method: str, loss: str) -> Compute:
-    rule = LOSSES[loss]
+def register_metric(metric: Metric) -> Metric:
+    """Add a metric of your own: `evaluate`, streams, scorers, experiments and reports then know it.
 
-    def compute(problem: Problem, prediction: Prediction) -> Measured:
-        setting, predicted = problem.setting, prediction.times
-        n, tau = len(problem.y), problem.tau
-        point = prediction.cached(
-            (rule.point, tau), lambda: Point(*predicted_times(predicted, n, rule.point, tau))
-        )
-        normalize = problem.options.get("normalize", "n")
-        return errors_of(setting, point, predicted, (method,), rule, normalize)[method]
+    Parameters
+    ----------
+    metric : Metric
+        Its record; the name must be a new one.
 
-    return compute
+    Returns
+    -------
+    Metric
+        The same record.
 
-
-def _rooted(squared: Compute) -> Compute:
-    """Take the root, with contributions by the delta method.
-
-    A root of exactly 0 has contributions of 0, as its square has: nobody has a loss.
+    Examples
+    --------
+    >>> import survgauge as sg
+    >>> def pinball(problem, prediction):
+    ...     gap = problem.y.time - prediction.curves.quantile(0.8)
+    ...     return np.where(problem.y.event, np.maximum(0.8 * gap, -0.2 * gap), 0.0)
+    >>> mine = sg.Metric(name="pinball_80", title="Pinball loss of events at 80 %", terms=pinball)
+    >>> _ = sg.register_metric(mine)
+    >>> curves = sg.SurvivalCurves([0, 10], [[1.0, 0.0]] * 3)
+    >>> ev = sg.evaluate(curves, ([2, 5, 9], [1, 1, 1]), metrics="pinball_80")
+    >>> round(ev.scores[0].value, 3)
+    0.867
+    >>> del REGISTRY["pinball_80"]  # as it was
     """
-
-    def compute(problem: Problem, prediction: Prediction) -> Measured:
-        details = squared(problem, prediction)
-        root = float(np.sqrt(details.value))
-        psi = details.psi  # made anew when asked for
-        if psi is not None and root > 0:
-            psi /= 2 * root
-        convention = {**details.convention, "root": True}
-        return Details(root, convention, details.support, psi, details.frequency)
-
-    return compute
+    if not isinstance(metric, Metric):
+        raise InputError(f"metric must be a Metric; got {type(metric).__name__}")
+    if metric.name in REGISTRY:
+        raise InputError(f"there is a metric called {metric.name!r} already; choose another name")
+    REGISTRY[metric.name] = metric
+    return metric
 
 
-_METHOD_TITLES = {
-    "uncensored": "events only",
-    "hinge": "one-sided for censored subjects",
-    "margin": "margin times",
-    "ipcw_d": "events weighted by 1/G",
-    "ipcw_t": "mean of later events",
-    "po": "pseudo-observations",
-    "pop_po": "population mean (ablation)",
-    "expected": "expected loss given survival",
-}
-_METHOD_REFERENCES = {
-    "margin": "Haider et al. (2020), JMLR 21",
-    "hinge": "Shivaswamy et al. (2007), ICDM",
-    "expected": "this package",
-}
-_QI = "Qi et al. (2023), ICML"
+# -- time errors -------------------------------------------------------------------------------
 
 
-def _time_error_metrics() -> list[Metric]:
-    metrics = []
-    for method in CENSORED_METHODS:
-        shared: dict[str, Any] = {
-            "direction": "lower",
-            "range": (0.0, float("inf")),
-            "needs": "times",
-            "reference": _METHOD_REFERENCES.get(method, _QI),
-            "inference": "analytic",
-            "takes_sample_weight": True,
-        }
-        title = _METHOD_TITLES[method]
-        absolute, squared = _time_error(method, "absolute"), _time_error(method, "squared")
-        median = "without censoring, for the median"
-        mean = "without censoring, for the mean"
-        metrics += [
-            Metric(f"mae_{method}", f"Mean absolute error, {title}", proper=median, unit="time",
-                   compute=absolute, **shared),
-            Metric(f"mse_{method}", f"Mean squared error, {title}", proper=mean, unit="time^2",
-                   compute=squared, **shared),
-            Metric(f"rmse_{method}", f"Root mean squared error, {title}", proper=mean,
-                   unit="time", compute=_rooted(squared), **shared),
-        ]  # fmt: skip
-    return metrics
+def _time_error(problem: Problem, prediction: Prediction, *, method: str, loss: str) -> Terms:
+    setting, rule, normalize = problem.setting, LOSSES[loss], problem.options["normalize"]
+    point: Point = prediction.cached(
+        ("point", rule.point), lambda: Point.of(setting, prediction.times, rule.point)
+    )
+    rules = convention(setting, method, rule, prediction.times, normalize)
+    return time_terms(setting, point, method, rule, normalize, rules)
 
 
-# -- how `evaluate` calls the other metrics ----------------------------------------------------
+def register_method(method: Method) -> Method:
+    """Add a way to count censored subjects, with its mean absolute and (root) squared errors.
+
+    Parameters
+    ----------
+    method : Method
+        Its record; the name must be a new one.
+    """
+    if f"mae_{method.name}" in REGISTRY:
+        raise InputError(f"there is a method called {method.name!r} already; choose another name")
+    METHODS[method.name] = method
+    median, mean = "without censoring, for the median", "without censoring, for the mean"
+    shared: dict[str, Any] = {
+        "family": "time",
+        "range": _POSITIVE,
+        "needs": "times",
+        "reference": method.reference,
+        "weights_by_g": method.weights_by_g,
+        "method": method,
+    }
+    absolute, squared = (
+        partial(_time_error, method=method.name, loss=loss) for loss in ("absolute", "squared")
+    )
+    register_metric(
+        Metric(
+            name=f"mae_{method.name}",
+            title=f"Mean absolute error, {method.title}",
+            terms=absolute,
+            loss="absolute",
+            unit="time",
+            proper=median,
+            **shared,
+        )
+    )
+    shared |= {"terms": squared, "loss": "squared", "proper": mean, "default": False}
+    register_metric(
+        Metric(
+            name=f"mse_{method.name}",
+            title=f"Mean squared error, {method.title}",
+            unit="time^2",
+            **shared,
+        )
+    )
+    register_metric(
+        Metric(
+            name=f"rmse_{method.name}",
+            title=f"Root mean squared error, {method.title}",
+            unit="time",
+            root=True,
+            square=f"mse_{method.name}",
+            **shared,
+        )
+    )
+    return method
+
+
+for _method in list(METHODS.values()):
+    if not _method.needs_truth:
+        register_method(_method)
+
+
+# -- how the other metrics are called ------------------------------------------------------------
 
 
 def _harrell(problem: Problem, prediction: Prediction) -> Measured:
@@ -231,7 +384,8 @@ def _antolini(problem: Problem, prediction: Prediction) -> Measured:
     return concordance_td_details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
 
 
-def _supported_time(problem: Problem) -> float:
+def supported_time(problem: Problem) -> float:
+    """Return the time at which metrics are read; refuse where there is none."""
     if not np.isfinite(problem.time):
         raise UndefinedMetricError("there is no event in the reference to take the median time of")
     if problem.time_used != problem.time:
@@ -244,7 +398,7 @@ def _auc(problem: Problem, prediction: Prediction) -> Measured:
     return cumulative_dynamic_auc_details(
         problem.y,
         predicted,
-        [_supported_time(problem)],
+        [supported_time(problem)],
         on_unsupported=problem.on_unsupported,
         # Where nobody sees the standard error, what G adds to it takes memory for nothing.
         stderr="auto" if problem.contributions else "fixed",
@@ -256,7 +410,7 @@ def _brier(problem: Problem, prediction: Prediction) -> Measured:
     return brier_score(
         problem.y,
         prediction.curves,
-        [_supported_time(problem)],
+        [supported_time(problem)],
         on_unsupported=problem.on_unsupported,
         follow_up=problem.follow_up,
         **problem.ipcw,
@@ -267,33 +421,29 @@ def _brier(problem: Problem, prediction: Prediction) -> Measured:
 _INTEGRATED = {"ibs": "squared", "ibll": "log"}
 
 
-def _integrated(name: str) -> Compute:
-    """One of the integrated scores; the others that were asked for come from the same pass."""
+def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Details:
+    """Return one of the integrated scores; others that were asked for come from the same pass."""
 
-    def compute(problem: Problem, prediction: Prediction) -> Measured:
-        # By the prediction itself, not by its id: another object may get a deleted one's.
-        shared: WeakKeyDictionary[Prediction, dict[str, Measured]]
-        shared = problem.cached("integrated", WeakKeyDictionary)
-        waiting = shared.setdefault(prediction, {})
-        if name not in waiting:
-            _check_horizon(problem)
-            losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
-            times = np.linspace(0.0, problem.horizon, STEPS + 1)
-            options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
-            found = integrated_scores(problem.y, prediction.curves, times, losses, **options)
-            waiting.update({k: found[v] for k, v in _INTEGRATED.items() if v in found})
-        return waiting.pop(name)  # whoever asks again gets it anew
+    def both() -> dict[str, Details]:
+        _check_horizon(problem)
+        losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
+        times = equal_steps(problem.horizon) if problem.grid is None else problem.grid
+        options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
+        return integrated_scores(problem.y, prediction.curves, times, losses, **options)
 
-    return compute
+    found: dict[str, Details] = prediction.cached("integrated", both)
+    if _INTEGRATED[name] not in found:
+        found |= both()
+    return found[_INTEGRATED[name]]
 
 
-def _weighted_curve(details: Callable[..., Measured]) -> Compute:
-    def compute(problem: Problem, prediction: Prediction) -> Measured:
-        found = details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
-        found.support.update(renumbered(found.support, problem.rows))
-        return found
-
-    return compute
+def _density(
+    problem: Problem, prediction: Prediction, *, details: Callable[..., Details]
+) -> Details:
+    found = details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
+    if found.counted is not None:
+        found.counted.renumber(problem.numbers)
+    return found
 
 
 def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
@@ -302,7 +452,7 @@ def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    result = one_calibration(problem.y, prediction.curves, _supported_time(problem))
+    result = one_calibration(problem.y, prediction.curves, supported_time(problem))
     return Details(result.p_value, result.convention, result.support)
 
 
@@ -324,69 +474,175 @@ def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
-    r = integrated_calibration_index(problem.y, prediction.curves, _supported_time(problem))
+    r = integrated_calibration_index(problem.y, prediction.curves, supported_time(problem))
     r = r.clustered(problem.clusters)
     return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
 
 _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
+_CENSORING = "under independent censoring"
 
-#: name, title, direction, range, needs, proper, reference, inference, unit, compute
-_OTHERS: tuple[tuple[Any, ...], ...] = (
-    ("harrell", "Harrell's C: pairs in the right order", "higher", _UNIT, "risk", "no",
-     "Harrell et al. (1996), Statistics in Medicine 15", "analytic", "", _harrell),
-    ("uno", "Uno's C: pairs weighted by 1/G^2, up to the horizon", "higher", _UNIT, "risk", "no",
-     "Uno et al. (2011), Statistics in Medicine 30", "analytic", "", _uno),
-    ("antolini", "Antolini's time-dependent C", "higher", _UNIT, "curves", "no",
-     "Antolini et al. (2005), Statistics in Medicine 24", "analytic", "", _antolini),
-    ("auc", "Cumulative/dynamic AUC at the time of interest", "higher", _UNIT, "risk", "no",
-     "Blanche et al. (2013), Statistics in Medicine 32", "analytic", "", _auc),
-    ("brier", "Brier score at the time of interest", "lower", _POSITIVE, "curves",
-     "under independent censoring", _GRAF, "analytic", "", _brier),
-    ("ibs", "Integrated Brier score up to the horizon", "lower", _POSITIVE, "curves",
-     "under independent censoring", _GRAF, "analytic", "",
-     _integrated("ibs")),
-    ("ibll", "Integrated binomial log-loss up to the horizon", "lower", _POSITIVE, "curves",
-     "under independent censoring", _GRAF, "analytic", "",
-     _integrated("ibll")),
-    ("crps", "Survival-CRPS", "lower", _POSITIVE, "curves", "without censoring",
-     "Avati et al. (2020), UAI", "analytic", "time", _weighted_curve(crps_details)),
-    ("log_likelihood", "Mean log-likelihood", "higher", _ANY, "curves", "yes",
-     "Rindt et al. (2022), AISTATS", "analytic", "", _weighted_curve(log_likelihood_details)),
-    ("d_calibration", "D-calibration (Kolmogorov-Smirnov), p-value", "higher", _UNIT, "curves",
-     "no", "Haider et al. (2020), JMLR 21", "test", "", _d_calibration),
-    ("one_calibration", "1-calibration at the time of interest, p-value", "higher", _UNIT,
-     "curves", "no", "D'Agostino and Nam (2003), variance under the prediction", "test", "",
-     _one_calibration),
-    ("km_calibration", "Squared distance of the mean curve from Kaplan-Meier", "lower",
-     _UNIT, "curves", "no", "Qi et al. (2023)", "own", "",
-     _km_calibration),
-    ("ici", "Integrated calibration index at the time of interest", "lower", _UNIT, "curves",
-     "no", "Austin et al. (2020), Statistics in Medicine 39", "own", "", _ici),
-)  # fmt: skip
+_RANKING: dict[str, Any] = {
+    "family": "ranking", "direction": "higher", "range": _UNIT, "proper": "no",
+}  # fmt: skip
+_PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
+_CALIBRATION: dict[str, Any] = {
+    "family": "calibration", "needs": "curves", "range": _UNIT, "proper": "no",
+    "takes_sample_weight": False,
+}  # fmt: skip
 
-_TAKES_SAMPLE_WEIGHT = (
-    "harrell", "uno", "antolini", "auc", "brier", "ibs", "ibll", "crps", "log_likelihood",
-)  # fmt: skip
+for _metric in (
+    Metric(
+        name="harrell",
+        title="Harrell's C: pairs in the right order",
+        compute=_harrell,
+        keeps=("risk",),
+        needs="risk",
+        reference="Harrell et al. (1996), Statistics in Medicine 15",
+        **_RANKING,
+    ),
+    Metric(
+        name="uno",
+        title="Uno's C: pairs weighted by 1/G^2, up to the horizon",
+        compute=_uno,
+        keeps=("risk",),
+        needs="risk",
+        weights_by_g=True,
+        reference="Uno et al. (2011), Statistics in Medicine 30",
+        **_RANKING,
+    ),
+    Metric(
+        name="antolini",
+        title="Antolini's time-dependent C",
+        compute=_antolini,
+        reads="event",
+        default_until=100_000,
+        reference="Antolini et al. (2005), Statistics in Medicine 24",
+        **_RANKING,
+    ),
+    Metric(
+        name="auc",
+        title="Cumulative/dynamic AUC at the time of interest",
+        compute=_auc,
+        keeps=("at_time",),
+        needs="risk",
+        weights_by_g=True,
+        reads="time",
+        reference="Blanche et al. (2013), Statistics in Medicine 32",
+        **_RANKING,
+    ),
+    Metric(
+        name="brier",
+        title="Brier score at the time of interest",
+        terms=_brier,
+        range=_POSITIVE,
+        weights_by_g=True,
+        reads="time",
+        uses_divisor=True,
+        proper=_CENSORING,
+        reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="ibs",
+        title="Integrated Brier score up to the horizon",
+        terms=partial(_integrated, name="ibs"),
+        range=_POSITIVE,
+        weights_by_g=True,
+        reads="horizon",
+        uses_divisor=True,
+        proper=_CENSORING,
+        reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="ibll",
+        title="Integrated binomial log-loss up to the horizon",
+        terms=partial(_integrated, name="ibll"),
+        range=_POSITIVE,
+        weights_by_g=True,
+        reads="horizon",
+        uses_divisor=True,
+        proper=_CENSORING,
+        reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="crps",
+        title="Survival-CRPS",
+        terms=partial(_density, details=crps_details),
+        range=_POSITIVE,
+        reads="own",
+        unit="time",
+        proper="without censoring",
+        reference="Avati et al. (2020), UAI",
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="log_likelihood",
+        title="Mean log-likelihood",
+        terms=partial(_density, details=log_likelihood_details),
+        direction="higher",
+        reads="own",
+        proper="yes",
+        reference="Rindt et al. (2022), AISTATS",
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="d_calibration",
+        title="D-calibration (Kolmogorov-Smirnov), p-value",
+        compute=_d_calibration,
+        table=OwnSurvival,
+        direction="higher",
+        reads="own",
+        inference="test",
+        reference="Haider et al. (2020), JMLR 21",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="one_calibration",
+        title="1-calibration at the time of interest, p-value",
+        compute=_one_calibration,
+        keeps=("path",),
+        direction="higher",
+        reads="time",
+        inference="test",
+        reference="D'Agostino and Nam (2003), variance under the prediction",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="km_calibration",
+        title="Squared distance of the mean curve from Kaplan-Meier",
+        compute=_km_calibration,
+        table=MeanCurveSums,
+        reads="follow_up",
+        inference="own",
+        reference="Qi et al. (2023)",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="ici",
+        title="Integrated calibration index at the time of interest",
+        compute=_ici,
+        keeps=("at_time",),
+        reads="time",
+        inference="own",
+        reference="Austin et al. (2020), Statistics in Medicine 39",
+        **_CALIBRATION,
+    ),
+):
+    register_metric(_metric)
 
-REGISTRY: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        *_time_error_metrics(),
-        *(
-            replace(Metric(*fields), takes_sample_weight=fields[0] in _TAKES_SAMPLE_WEIGHT)
-            for fields in _OTHERS
-        ),
-    )
-}
 
-#: What `evaluate` computes unless told otherwise: all but the squared errors.
-DEFAULT_METRICS = tuple(name for name in REGISTRY if not name.startswith(("mse_", "rmse_")))
-
-
-def registered(name: str) -> Metric:
-    """Return the metric of that name."""
-    return REGISTRY[name]
+def default_metrics(subjects: int = 0, streamed: bool = False) -> list[Metric]:
+    """Return what is computed unless metrics are named, for so many subjects."""
+    return [
+        metric
+        for metric in REGISTRY.values()
+        if metric.default
+        and subjects <= metric.default_until
+        and not (streamed and metric.adds_up == "whole")
+    ]
 
 
 def available_metrics() -> list[dict[str, Any]]:

@@ -259,7 +259,7 @@ def _assembled(
         "loss": "squared",
         "baseline": f"Kaplan-Meier of the {reference} outcomes",
     }
-    support = status.support(curves)
+    support = status.support(curves).result()
     support |= {"loss": float(integrals[0]), "baseline_loss": float(integrals[1])}
     own = _ratio_psi(float(integrals[0]), float(integrals[1]), psi[0], psi[1])
     details = Details(mean, convention, support, own if np.isfinite(mean) else None, frequency)

@@ -1,136 +1,109 @@
-"""What a metric said about its support on parts of the subjects, put together."""
+"""What the data covered and what was left out: counts of a part of the subjects that add up."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from .._tools.arrays import Ints
 from ..errors import name_some
 
-#: Key of the support of a time error, where there are such subjects.
-PAST_KEY = "share of the result from subjects censored past the reference"
-#: Numbers that add up over parts.
-_ADDED = frozenset(
-    (
-        "subjects",
-        "events",
-        "censored",
-        "censored_past_reference",
-        "events_past_reference",
-        "negative_predictions",
-        "subjects_past_horizon",
-        "events_past_horizon",
-        "lost_events",
-        "clipped",
-        "infinite_losses",
-        "survival_zero",
-        "survival_one",
-        "past_curves",
-        "events_past_tau",
-        "anchors",
-    )
-)
-_LARGEST = frozenset(("largest_weight", "largest_surrogate"))
-#: A sum over subjects in scores of whole curves; a property of the grid in scores at given times.
-_PAST_CURVES = "times_past_curves"
-#: Put together from other numbers in the end.
-_BY_RULE = frozenset(("tail_share", PAST_KEY, "infinite_for", "past_curve", "mean_weight"))
+#: How many subjects are named one by one.
 _NAMED = 5
 
 
-class SupportSum:
-    """Support of all parts together: counts added, largest kept, shares weighted.
+@dataclass
+class Support:
+    """Support of a metric on some subjects: each number stands where it says how it merges.
+
+    Attributes
+    ----------
+    counts : dict
+        Numbers that add up.
+    largest : dict
+        Numbers of which the largest counts; None where there is none.
+    shares : dict
+        (part, whole): both add up, and the share is their ratio.
+    rare_shares : dict
+        (part, whole, subjects) of a share that is told only where there are such subjects.
+    facts : dict
+        What is the same for all subjects; None where parts differ.
+    notes : dict or None
+        Why subjects were left out or changed, with counts; None where a metric has no notes.
+    rows : dict
+        (first rows, number of rows) in the whole test set.
 
     Examples
     --------
-    >>> both = SupportSum()
-    >>> both.add({"subjects": 4, "largest_weight": 2.0, "tail_share": 0.5, "notes": {"lost": 1}})
-    >>> both.add({"subjects": 6, "largest_weight": 1.0, "tail_share": 0.0, "notes": {"lost": 2}})
-    >>> both.result()["tail_share"], both.result()["notes"], both.result()["largest_weight"]
-    (0.2, {'lost': 3}, 2.0)
+    >>> one = Support({"subjects": 4}, {"largest_weight": 2.0}, {"tail_share": (2.0, 4.0)})
+    >>> one.merge(Support({"subjects": 6}, {"largest_weight": 1.0}, {"tail_share": (0.0, 6.0)}))
+    >>> one.result()
+    {'subjects': 10, 'largest_weight': 2.0, 'tail_share': 0.2}
     """
 
-    def __init__(self) -> None:
-        self._known: dict[str, Any] = {}
-        #: Weight of the subjects whose time was read off a tail, and of all.
-        self._tails = (0.0, 0.0)
-        self._past = 0.0
-        #: Weight of the curves that are read past their ends, and of all.
-        self._assumed, self._mass = 0.0, 0.0
-        #: Sum of the subjects' weights 1/G, and of their masses.
-        self._weights = (0.0, 0.0)
-        self._rows: list[int] = []
+    counts: dict[str, Any] = field(default_factory=dict)
+    largest: dict[str, float | None] = field(default_factory=dict)
+    shares: dict[str, tuple[float, float]] = field(default_factory=dict)
+    rare_shares: dict[str, tuple[float, float, int]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, int] | None = None
+    rows: dict[str, tuple[list[int], int]] = field(default_factory=dict)
 
-    def add(self, support: dict[str, Any], start: int = 0, mass: float | None = None) -> None:
-        """Add the support of a part of the subjects, from row `start` on, who weigh `mass`."""
-        part = SupportSum()
-        part._known = dict(support)
-        if "mean_weight" in support:
-            mass = float(support["subjects"]) if mass is None else mass
-            part._weights = support["mean_weight"] * mass, mass
-        if support.get("tail_share") is not None:
-            weight = float(support["subjects"]) if mass is None else mass
-            part._tails = support["tail_share"] * weight, weight
-        part._past = support.get(PAST_KEY, 0.0)
-        if "past_curve" in support:
-            part._mass = float(support["subjects"]) if mass is None else mass
-            part._assumed = support["past_curve"] * part._mass
-        if "infinite_for" in support:
-            listed = str(support["infinite_for"]).split(", ...")[0]
-            part._rows = [start + int(number) for number in re.findall(r"\d+", listed)]
-        self.merge(part)
+    def copy(self) -> Support:
+        """Return a record of its own with the same numbers."""
+        twin = Support()
+        twin.merge(self)
+        return twin
 
-    def merge(self, other: SupportSum) -> None:
-        """Add the support of another part."""
-        for key, value in other._known.items():
-            self._known[key] = self._joined(key, value) if key in self._known else value
-        self._tails = self._tails[0] + other._tails[0], self._tails[1] + other._tails[1]
-        self._past += other._past
-        self._assumed, self._mass = self._assumed + other._assumed, self._mass + other._mass
-        weights, mass = other._weights
-        self._weights = self._weights[0] + weights, self._weights[1] + mass
-        self._rows = sorted([*self._rows, *other._rows])[:_NAMED]
+    def name(self, key: str, rows: Ints) -> None:
+        """Name some rows of the test set, if there are any."""
+        if rows.size:
+            self.rows[key] = rows[:_NAMED].tolist(), int(rows.size)
 
-    def _joined(self, key: str, value: Any) -> Any:
-        known = self._known[key]
-        if key == "notes":
-            return {k: known.get(k, 0) + value.get(k, 0) for k in {**known, **value}}
-        if key in _ADDED or (key == _PAST_CURVES and "identified_until" not in self._known):
-            return known + value
-        if key in _LARGEST:
-            return max((v for v in (known, value) if v is not None), default=None)
-        same = known == value or (known != known and value != value)
-        # Parts must agree on what no rule adds up: where they do not, nothing is said.
-        return known if same or key in _BY_RULE else None
+    def renumber(self, number: Callable[[Ints], Ints]) -> None:
+        """Give rows the numbers that they have in the whole test set."""
+        for key, (rows, count) in self.rows.items():
+            self.rows[key] = number(np.array(rows)).tolist(), count
 
-    def result(self, total: float = 0.0) -> dict[str, Any]:
-        """Return the support of all, whose weighted losses sum to `total`."""
-        found = dict(self._known)
-        if found.get("tail_share") is not None:
-            tails, weight = self._tails
-            found["tail_share"] = tails / weight if weight > 0 else 0.0
-        if "past_curve" in found:
-            found["past_curve"] = self._assumed / self._mass if self._mass > 0 else 0.0
-        if "mean_weight" in found:
-            weights, mass = self._weights
-            found["mean_weight"] = weights / mass if mass > 0 else 0.0
-        if PAST_KEY in found:
-            found[PAST_KEY] = self._past / total if total > 0 else 0.0
-        if "infinite_for" in found:
-            number = int(found["infinite_losses"])
-            shown = name_some(self._rows)
-            found["infinite_for"] = shown if number <= _NAMED else f"{shown}, ... ({number} in all)"
+    def merge(self, other: Support) -> None:
+        """Add the support of other subjects."""
+        for key, number in other.counts.items():
+            self.counts[key] = self.counts.get(key, 0) + number
+        for key, value in other.largest.items():
+            known = [v for v in (self.largest.get(key), value) if v is not None]
+            self.largest[key] = max(known, default=None)
+        for key, (part, whole) in other.shares.items():
+            before = self.shares.get(key, (0.0, 0.0))
+            self.shares[key] = before[0] + part, before[1] + whole
+        for key, rare in other.rare_shares.items():
+            part, whole, subjects = self.rare_shares.get(key, (0.0, 0.0, 0))
+            self.rare_shares[key] = part + rare[0], whole + rare[1], subjects + rare[2]
+        for key, fact in other.facts.items():
+            same = key not in self.facts or self.facts[key] == fact
+            unknown = same or (fact != fact and self.facts[key] != self.facts[key])
+            self.facts[key] = fact if unknown else None
+        if other.notes is not None:
+            known_notes = self.notes or {}
+            both = {**known_notes, **other.notes}
+            self.notes = {k: known_notes.get(k, 0) + other.notes.get(k, 0) for k in both}
+        for key, (rows, number) in other.rows.items():
+            first, count = self.rows.get(key, ([], 0))
+            self.rows[key] = sorted([*first, *rows])[:_NAMED], count + number
+
+    def result(self) -> dict[str, Any]:
+        """Return plain data, with sentences where there are any."""
+        found: dict[str, Any] = {**self.counts, **self.facts, **self.largest}
+        for key, (part, whole) in self.shares.items():
+            found[key] = part / whole if whole > 0 else 0.0
+        for key, (part, whole, subjects) in self.rare_shares.items():
+            if subjects:
+                found[key] = part / whole if whole > 0 else 0.0
+        if self.notes is not None:
+            found["notes"] = dict(self.notes)
+        for key, (rows, number) in self.rows.items():
+            shown = name_some(rows)
+            found[key] = shown if number <= _NAMED else f"{shown}, ... ({number} in all)"
         return found
-
-
-def renumbered(support: dict[str, Any], rows: Any) -> dict[str, Any]:
-    """Support of some subjects whose numbers are those in the whole test set; None: they are.
-
-    >>> renumbered({"infinite_for": "0, 2, ... (9 in all)"}, [4, 5, 8])
-    {'infinite_for': '4, 8, ... (9 in all)'}
-    """
-    if rows is None or "infinite_for" not in support:
-        return support
-    listed, more, count = str(support["infinite_for"]).partition(", ...")
-    named = ", ".join(str(rows[int(number)]) for number in listed.split(", "))
-    return {**support, "infinite_for": named + more + count}

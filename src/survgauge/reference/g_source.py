@@ -21,9 +21,11 @@ SMALLEST_G = 1e-50
 
 @dataclass(frozen=True)
 class WholeG:
-    """G of a whole test set, where only a part of its subjects is at hand (streams)."""
+    """G of a whole test set, where only a part of its subjects is at hand."""
 
     km: KaplanMeier
+    #: The same with tied events at risk of censoring, where the convention wants that.
+    flipped: KaplanMeier | None = None
 
 
 def g_source(censoring: Any, trained: bool, usual: str = "test") -> str:

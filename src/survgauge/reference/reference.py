@@ -32,6 +32,8 @@ class Reference:
         Training outcomes; anything that `Outcomes.of` reads.
     stop : float
         Where the clock stops (`tau`): every area ends there.
+    in_sample : bool
+        Whether these are the test subjects themselves, of whom pseudo-observations leave one out.
 
     Examples
     --------
@@ -40,8 +42,10 @@ class Reference:
     5.75
     """
 
-    def __init__(self, y: Any, stop: float = np.inf) -> None:
+    def __init__(self, y: Any, stop: float = np.inf, in_sample: bool = False) -> None:
         self.y = Outcomes.of(y, "y_train").present()
+        #: Whether these are the test subjects themselves.
+        self.in_sample = in_sample
         #: Where the clock stops (`tau`); every area ends there.
         self.stop = stop
         self._cache: dict[Any, Any] = {}
@@ -55,7 +59,7 @@ class Reference:
         """Return the same set with the clock stopped at `tau`."""
         if tau is None:
             return self
-        build = lambda: Reference(self.y.restricted(tau), stop=tau)  # noqa: E731
+        build = lambda: Reference(self.y.restricted(tau), tau, self.in_sample)  # noqa: E731
         return self.cached(("tau", tau), build)
 
     def forget(self) -> None:

@@ -14,7 +14,6 @@ from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_area, tail_survival
 from ..errors import InputError, one_of
-from .estimated_g import EstimatedG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .reference import Reference
@@ -44,6 +43,20 @@ class Surrogates:
     law: ResidualLaw | None = None
     #: Why subjects were left out or changed, with counts.
     notes: dict[str, int] = field(default_factory=dict)
+    #: What the law has looked up of these subjects, for the next loss or model.
+    looked_up: dict[str, Floats] = field(default_factory=dict)
+
+    def largest_weight(self, y: Outcomes) -> float:
+        """Largest weight of a subject who is not absent."""
+        weight = self.weight[y.weight > 0] if y.weighted else self.weight
+        return float(weight.max(initial=0.0))
+
+    def largest_time(self, y: Outcomes) -> float | None:
+        """Largest time that a censored subject counts as; None where none counts."""
+        counted = self.defined & ~y.event
+        if y.weighted:
+            counted &= y.weight > 0
+        return float(self.time[counted].max()) if counted.any() else None
 
 
 @dataclass(frozen=True)
@@ -62,49 +75,40 @@ class Setting:
     true_time: Floats | None = None
     #: Where G comes from: "test", "train" or "given".
     g_from: str = "test"
-    #: Whether anybody will ask what each subject contributes through G.
-    contributions: bool = True
     #: Frequency times sampling weight, (n,); None: no sampling weights.
     mass: Floats | None = None
+    #: Number of the first subject in the whole test set, for messages.
+    start: int = 0
+    _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def weighed(self) -> Outcomes:
         """The subjects, each standing for as many of the population as it was sampled for."""
         return self.y if self.mass is None else self.y.reweighted(self.mass)
 
-    @property
-    def divisible(self) -> bool:
-        """Whether a part of the subjects can be looked at alone: G may be a function of all."""
-        return self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG)
-
-    @cached_property
-    def estimated_g(self) -> EstimatedG | None:
-        """G as estimated from these very subjects; None: not, or not from them alone."""
-        if self.g_from != "test" or self.censoring is not None or not self.contributions:
-            return None
-        return EstimatedG(self.weighed)
+    def with_g(self) -> Setting:
+        """Return the same question with G of all its subjects, so that it can be cut."""
+        if self.censoring is not None or self.g_from != "test":
+            return self
+        return replace(self, censoring=WholeG(self._own_g))
 
     def part(self, rows: slice) -> Setting:
-        """Return the same question about some of the subjects, with what is known of them."""
+        """Return the same question about some of the subjects, once it has its G."""
         truth = None if self.true_time is None else self.true_time[rows]
         mass = None if self.mass is None else self.mass[rows]
-        part = replace(self, y=self.y[rows], true_time=truth, mass=mass)
-        if "j" in self.__dict__:
-            start, stop = self.censored.searchsorted((rows.start, rows.stop))
-            found = self.censored[start:stop] - rows.start, self.c[start:stop], self.j[start:stop]
-            part.__dict__.update(zip(("censored", "c", "j"), found, strict=True))
-        if "observable" in self.__dict__:
-            start, stop = np.array((rows.start, rows.stop)) - self.censored.searchsorted(
-                (rows.start, rows.stop)
-            )
-            part.__dict__["observable"] = self.observable[start:stop]
-        return part
+        return replace(self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start)
 
-    def forget_methods(self) -> None:
-        """Drop what single methods look at."""
-        for name in ("observable", "estimated_g"):
-            self.__dict__.pop(name, None)
-        self.reference.forget_methods()
+    @property
+    def _own_g(self) -> KaplanMeier:
+        """G of the test subjects."""
+        sampled_in = self.in_sample and self.mass is None
+        return (self.reference if sampled_in else Reference(self.weighed)).censoring
+
+    def surrogates(self, method: str) -> Surrogates:
+        """Return what each subject counts as under a method, made once for all models."""
+        if method not in self._made:
+            self._made[method] = METHODS[method](self)
+        return self._made[method]
 
     @cached_property
     def censored(self) -> Ints:
@@ -148,9 +152,8 @@ class Setting:
         """G(t-), the probability that an event at t is observed, for the events in order."""
         times = self.y.time[self.y.event]
         if self.censoring is None:
-            own = self.g_from == "test" and not (self.in_sample and self.mass is None)
-            known = Reference(self.weighed) if own else self.reference
-            return known.censoring.at(times, side="left")
+            g = self._own_g if self.g_from == "test" else self.reference.censoring
+            return g.at(times, side="left")
         if isinstance(self.censoring, KaplanMeier):
             return self.censoring.at(times, side="left")
         if isinstance(self.censoring, WholeG):
@@ -203,6 +206,59 @@ class Setting:
             surrogate = np.minimum(surrogate, self.tau)  # type: ignore[arg-type]
             notes["surrogates above tau, set to tau"] = above
         return surrogate, notes
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a censored subject counts as: a function, and what others have to know about it.
+
+    Attributes
+    ----------
+    name : str
+        By which users call it: ``method="po"``, ``mae_po``.
+    function : callable
+        Takes a `Setting` and returns `Surrogates`.
+    title : str
+        A few words after "Mean absolute error, ".
+    counts_as : str
+        The rest of the sentence "A censored subject ...".
+    reference : str
+        Where it was published.
+    imputes : bool
+        Whether one time takes the place of a censored one, with the weight 1 - S(c) of the paper.
+    looks_up : bool
+        Whether censored subjects are looked up in the reference set.
+    weights_by_g : bool
+        Whether events are weighted by 1/G.
+    counts_censored : bool
+        Whether censored subjects have a loss of their own.
+    needs_truth : bool
+        Whether it needs the true event times, which only made data have.
+    extrapolates : bool
+        Whether what it puts in place of a time hangs on the tail of Kaplan-Meier.
+    misses_late : bool
+        Whether it cannot see errors past the last reference time.
+    headline : bool
+        Whether remarks on predicted times are given with its mean absolute error.
+    """
+
+    name: str
+    function: Callable[[Setting], Surrogates]
+    title: str
+    counts_as: str
+    reference: str = "Qi et al. (2023), ICML"
+    imputes: bool = False
+    looks_up: bool = False
+    weights_by_g: bool = False
+    counts_censored: bool = True
+    needs_truth: bool = False
+    extrapolates: bool = False
+    misses_late: bool = False
+    headline: bool = False
+
+    def __call__(self, setting: Setting) -> Surrogates:
+        """Return what each subject of a setting counts as."""
+        return self.function(setting)
 
 
 def uncensored(s: Setting) -> Surrogates:
@@ -292,9 +348,79 @@ def true(s: Setting) -> Surrogates:
     return Surrogates(s.true_time, s.ones, s.everybody)
 
 
-METHODS: dict[str, Callable[[Setting], Surrogates]] = {
-    function.__name__: function
-    for function in (uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, true)
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("uncensored", uncensored, "events only", "does not count", counts_censored=False),
+        Method(
+            "hinge",
+            hinge,
+            "one-sided for censored subjects",
+            "counts only where the predicted time is earlier than the censoring time",
+            reference="Shivaswamy et al. (2007), ICDM",
+        ),
+        Method(
+            "margin",
+            margin,
+            "margin times",
+            "counts as the mean time of those who were event-free as long",
+            reference="Haider et al. (2020), JMLR 21",
+            imputes=True,
+            looks_up=True,
+        ),
+        Method(
+            "ipcw_d",
+            ipcw_d,
+            "events weighted by 1/G",
+            "does not count itself; similar events count more instead",
+            weights_by_g=True,
+            counts_censored=False,
+            misses_late=True,
+        ),
+        Method(
+            "ipcw_t",
+            ipcw_t,
+            "mean of later events",
+            "counts as the mean of the later event times",
+            imputes=True,
+            looks_up=True,
+            misses_late=True,
+        ),
+        Method(
+            "po",
+            po,
+            "pseudo-observations",
+            "counts as its pseudo-observation, what it adds to the training set's mean",
+            imputes=True,
+            looks_up=True,
+            extrapolates=True,
+            headline=True,
+        ),
+        Method(
+            "pop_po",
+            pop_po,
+            "population mean (ablation)",
+            "counts as the mean of the training set, whoever it is",
+            imputes=True,
+            looks_up=True,
+        ),
+        Method(
+            "expected",
+            expected,
+            "expected loss given survival",
+            "counts as all times that are still possible, by their probability",
+            reference="this package",
+            looks_up=True,
+        ),
+        Method(
+            "true",
+            true,
+            "known event times",
+            "counts as its true event time",
+            counts_censored=False,
+            needs_truth=True,
+        ),
+    )
 }
 
 
@@ -308,8 +434,8 @@ def make_setting(
     weighted: bool = True,
     censoring: Any = None,
     true_time: Any = None,
-    contributions: bool = True,
     sample_weight: Any = None,
+    start: int = 0,
 ) -> Setting:
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
@@ -325,7 +451,7 @@ def make_setting(
     return Setting(
         y.restricted(tau),
         reference.restricted(tau),
-        in_sample=y_train is None,
+        in_sample=y_train is None or reference.in_sample,
         area=area,
         tail=tail,
         tau=tau,
@@ -333,8 +459,8 @@ def make_setting(
         censoring=None if isinstance(censoring, str) else censoring,
         true_time=truth,
         g_from=source,
-        contributions=contributions,
         mass=mass,
+        start=start,
     )
 
 
@@ -378,6 +504,6 @@ def surrogate_times(
     >>> s.weight
     array([1.  , 0.25, 1.  , 1.  ])
     """
-    one_of("method", method, [name for name in METHODS if name != "true"])
+    one_of("method", method, [m.name for m in METHODS.values() if not m.needs_truth])
     setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau)
     return METHODS[method](setting)

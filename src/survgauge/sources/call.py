@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from .._tools.arrays import flag, probability, whole_number
-from .._tools.random import check_seed
+from .._tools.arrays import whole_number
+from .._tools.threads import drawn_in_order, thread_count
 from ..errors import InputError
 from ..evaluation import Evaluation
-from ..evaluation.cells import BOOTSTRAP_LIMIT
-from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..metrics.conventions import Convention
-from ..metrics.problem import checked_at_risk
-from ..metrics.skill import reference_curves
 from ..reference.kaplan_meier import KaplanMeier
-from ..reference.reference import Reference
 from .accumulator import Accumulator
-from .arrow import Item, RowSource, as_source
-from .assemble import few_replicates, without_antolini
-from .counts import Outline
-from .engine import checked_workers, in_turn, merged
-from .g_sums import moves_with_g
-from .groups import GroupedAccumulator, GroupedOutline, last_time_of
+from .arrow import Item, as_source
+from .finish import finish
 from .layout import Layout
-from .mean_curves import FollowUp
-from .plan import (
-    FORESIGHT,
-    GroupPlan,
-    Plan,
-    bins_of,
-    check_conventions,
-    check_settings,
-    chosen_names,
-    g_of_stream,
-    make_problem,
-    reference_horizon,
-    whole_g,
-)
-from .sums import points_of
+from .outline import Outline
+from .question import Request, Scoring, scoring_of
 from .train import reference_of
 
 #: Told how many rows are done, of how many (or None), in which pass.
@@ -171,12 +148,19 @@ def evaluate_stream(
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
     }  # fmt: skip
-    ask = Ask.of(
-        metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
+    request = Request.of(
+        metrics,
+        y_train=y_train,
+        confidence=confidence,
+        random_state=random_state,
+        n_boot=n_boot,
+        bootstrap=bootstrap,
+        baseline=baseline,
+        unit=unit,
+        settings=settings,
+        batch_rows=batch_rows,
     )
-    count = checked_workers(workers)
-    if batch_rows is not None:
-        batch_rows = whole_number(batch_rows, "batch_rows", 1)
+    threads = thread_count() if workers is None else whole_number(workers, "workers", 1)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function; got {type(progress).__name__}")
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
@@ -184,241 +168,84 @@ def evaluate_stream(
     source = as_source(batches, apart=apart, batch_rows=batch_rows)
     layout = layout.resolved(source.first())
     source.check(layout)
-    plan = make_plan(ask, layout, reference, None, batch_rows)  # settings are checked here
-    rows = source.rows
-    if ask.foresight():
-        outline = first_pass(source, layout, ask, count, Told(progress, rows))
-        plan = make_plan(ask, layout, reference, outline, batch_rows)
-        rows = outline.rows
-    parts = in_turn(partial(score_item, plan=plan), source.items(layout.columns()), count)
-    total = merged(Told(progress, rows).through(parts, "scoring"))
-    if total is None:
-        raise InputError("the stream has no rows; at least one subject is needed")
-    return ask.finish(total, rows)
+    scoring, rows = scoring_of(request, layout, reference, None), source.rows
+
+    def run(work: Callable[[Item], Part], columns: list[str], name: str) -> Any:
+        parts = drawn_in_order(work, source.items(columns), threads, ahead=threads)
+        return merged(_told(parts, progress, rows, name))
+
+    if request.foresight():
+        if not source.again:
+            raise _read_once(request)
+        look = partial(outline_item, layout=layout, request=request)
+        outline = run(look, layout.outcome_columns, "outcomes")
+        if outline is None:
+            raise InputError("the stream has no rows; at least one subject is needed")
+        scoring, rows = scoring_of(request, layout, reference, outline), outline.rows
+    total = run(partial(score_item, scoring=scoring), layout.columns(), "scoring")
+    return finish(request, total, rows)
 
 
-@dataclass(frozen=True)
-class Ask:
-    """What the caller wants, checked."""
+class Part(Protocol):
+    """What a piece of a stream becomes."""
 
-    names: tuple[str, ...]
-    confidence: float | None
-    seed: int
-    n_boot: int
-    bootstrap: bool
-    baseline: bool
-    unit: str
-    settings: dict[str, Any]
-    #: Whether the metrics are those that nobody named.
-    default: bool = False
+    rows: int
 
-    @classmethod
-    def of(
-        cls,
-        metrics: Any,
-        confidence: float | None,
-        random_state: int | None,
-        n_boot: int,
-        bootstrap: bool,
-        baseline: bool,
-        unit: str,
-        settings: dict[str, Any],
-        y_train: Any,
-    ) -> Ask:
-        """Check the arguments that all engines share."""
-        check_settings(settings, y_train)
-        if confidence is not None:
-            probability(confidence, "confidence")
-        n_boot = whole_number(n_boot, "n_boot", 0)
-        if not isinstance(unit, str):
-            raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
-        return cls(
-            names=tuple(chosen_names(metrics)),
-            confidence=confidence,
-            seed=check_seed(random_state),
-            n_boot=int(n_boot),
-            bootstrap=flag(bootstrap, "bootstrap") and confidence is not None,
-            baseline=flag(baseline, "baseline"),
-            unit=unit,
-            settings=settings,
-            default=metrics is None,
-        )
-
-    def foresight(self) -> list[str]:
-        """Metrics that need a first pass over the outcomes."""
-        weighted = self.follow
-        return [
-            name for name in self.names if name in FORESIGHT or (weighted and moves_with_g(name))
-        ]
-
-    @property
-    def follow(self) -> bool:
-        """Whether G is that of the test subjects."""
-        return g_of_stream(self.settings) == "test"
-
-    @property
-    def counted(self) -> bool:
-        """Whether outcomes are counted: for G, or to compare follow-ups with the training set's."""
-        return self.follow or uses_reference(self.names)
-
-    @property
-    def keep_outcomes(self) -> bool:
-        """Whether the first pass has to keep all outcomes."""
-        return "km_calibration" in self.names
-
-    @property
-    def at_risk(self) -> float:
-        """Subjects that must be at risk at the horizon."""
-        return checked_at_risk(self.settings.get("min_at_risk", 10))
-
-    def finish(self, total: Accumulator, rows: int | None) -> Evaluation:
-        """Return the evaluation."""
-        result: Evaluation = total.result(self.confidence, self.unit, n_boot=self.n_boot, rows=rows)
-        if self.default:
-            curves = "curves" in total.kinds.values()
-            result.warnings[:0] = without_antolini(total.subjects, curves)
-        if self.bootstrap:
-            result.warnings.extend(few_replicates(self.n_boot))
-        return result
+    def merge(self, other: Any) -> None:
+        """Add another piece."""
 
 
-def first_pass(
-    source: RowSource, layout: Layout, ask: Ask, workers: int, told: Told | None = None
-) -> Outline:
-    """Read the outcomes alone: how long the follow-up is, and who is at risk in the end."""
-    if not source.again:
-        name = ask.foresight()[0]
-        what, instead = "how long the follow-up is", ""
-        if name not in FORESIGHT:
-            what = "G of the test subjects"
-            instead = ", pass censoring='train' or a KaplanMeier"
-        raise InputError(
-            f"{name} has to know {what} before it scores the first subject, and an iterator can be "
-            "read only once: pass a list, a function that returns a new iterator, a file or a "
-            f"frame{instead}, or leave the metric out"
-        )
-    columns = layout.outcome_columns
-    look = partial(
-        outline_item, layout=layout, at_risk=ask.at_risk, keep=ask.keep_outcomes, follow=ask.counted
+def merged(parts: Iterable[Any]) -> Any:
+    """Merge parts one after the other, in their order; None where there is none."""
+    total = None
+    for part in parts:
+        if total is None:
+            total = part
+        else:
+            total.merge(part)
+    return total
+
+
+def _told(
+    parts: Iterable[Part], progress: Progress | None, rows: int | None, name: str
+) -> Iterator[Part]:
+    """Yield the parts of a pass, and say how far it has come."""
+    done = 0
+    for part in parts:
+        done += part.rows
+        if progress is not None:
+            progress(done, rows, name)
+        yield part
+
+
+def _read_once(request: Request) -> InputError:
+    """Return what to do about an iterator where two passes are needed."""
+    metric, what = request.foresight()[0]
+    instead = ", pass censoring='train' or a KaplanMeier" if not metric.reads else ""
+    return InputError(
+        f"{metric.name} has to know {what} before it scores the first subject, and an iterator can "
+        "be read only once: pass a list, a function that returns a new iterator, a file or a "
+        f"frame{instead}, or leave the metric out"
     )
-    told = told or Told(None, source.rows)
-    outline = merged(told.through(in_turn(look, source.items(columns), workers), "outcomes"))
-    if outline is None:
-        raise InputError("the stream has no rows; at least one subject is needed")
-    result: Outline = outline
-    return result
 
 
-def outline_item(item: Item, layout: Layout, at_risk: float, keep: bool, follow: bool) -> Outline:
+def outline_item(item: Item, layout: Layout, request: Request) -> Outline:
     """Look at the outcomes of a piece of the stream."""
     start = item.start
-    found = Outline(at_risk, keep, follow)
-    if layout.by is not None:
-        found = GroupedOutline(at_risk, keep, layout.by, follow)
+    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted, by=layout.by)
     for batch in item.batches(layout.outcome_columns):
         if len(batch):
-            labels = layout.labels(batch, start)
-            if isinstance(found, GroupedOutline) and labels is not None:
-                found.update_groups(layout.outcomes(batch), start, labels)
-            else:
-                found.update(layout.outcomes(batch), start)
+            found.update(layout.outcomes(batch), start, layout.labels(batch, start))
             start += len(batch)
     return found
 
 
-def score_item(item: Item, plan: Plan) -> Accumulator:
+def score_item(item: Item, scoring: Scoring) -> Accumulator:
     """Score a piece of the stream."""
-    start = item.start
-    part = Accumulator(plan) if plan.layout.by is None else GroupedAccumulator(plan)
-    for batch in item.batches(plan.layout.columns()):
+    start, part = item.start, Accumulator(scoring)
+    for batch in item.batches(scoring.layout.columns()):
         if len(batch):
             part.update(batch, start)
             start += len(batch)
-    if isinstance(part, GroupedAccumulator):
-        part.settle()
+    part.settle()
     return part
-
-
-def make_plan(
-    ask: Ask,
-    layout: Layout,
-    reference: Reference,
-    outline: Outline | None,
-    batch_rows: int | None = None,
-) -> Plan:
-    """Decide what every chunk is asked."""
-    threshold = reference_horizon(reference, ask.settings)
-    groups: dict[Any, GroupPlan] | None = None
-    bins, remarks = None, []
-    if outline is None:
-        known = Outline(ask.at_risk, follow=ask.follow)
-        known.update(reference.y, 0)  # stands in; no metric of this plan looks at horizon or G
-        problem = make_problem(known, reference, ask.settings)
-        follow_up, keep_curves = None, False
-    else:
-        problem = make_problem(outline, reference, ask.settings)
-        threshold = problem.horizon
-        if ask.follow:
-            bins = bins_of(outline, ask.names, problem.tau)
-        if ask.counted:
-            remarks = check_follow_up(outline.counts().outcomes(), problem, ask.names)
-        follow_up = FollowUp.of(outline.outcomes()) if outline.keep else None
-        keep_curves = outline.keep and outline.rows <= BOOTSTRAP_LIMIT
-        if isinstance(outline, GroupedOutline):
-            groups = {
-                label: _group_plan(label, own, ask, problem.tau)
-                for label, own in outline.groups.items()
-            }
-    check_conventions(problem, ask.names)
-    curves = any(hasattr(spec, "tail") for spec in layout.predictions.values())
-    closed = problem.tau is not None and problem.tau <= reference.last_time
-    baseline = reference_curves(reference, 1)
-    return Plan(
-        layout,
-        ask.names,
-        problem,
-        seed=ask.seed,
-        n_boot=ask.n_boot if ask.bootstrap else 0,
-        baseline=ask.baseline,
-        tails="mae_po" in ask.names and curves and not closed,
-        threshold=threshold,
-        follow_up=follow_up,
-        keep_curves=keep_curves,
-        batch_rows=batch_rows,
-        settings=ask.settings,
-        points=points_of(baseline, problem.tau) if ask.baseline else {},
-        held=points_of(baseline.held(), problem.tau) if ask.baseline else {},
-        digest=None if outline is None else outline.digest,
-        groups=groups,
-        follow=ask.follow and outline is None,
-        counted=ask.counted and outline is None,
-        bins=bins,
-        remarks=tuple(remarks),
-    )
-
-
-def _group_plan(label: Any, outline: Outline, ask: Ask, tau: float | None) -> GroupPlan:
-    """Read off the first pass what scoring a group has to know."""
-    return GroupPlan(
-        last_time_of(label, outline),
-        FollowUp.of(outline.outcomes()) if outline.keep else None,
-        outline.keep and outline.rows <= BOOTSTRAP_LIMIT,
-        whole_g(outline, ask.settings) if ask.follow else None,
-        bins_of(outline, ask.names, tau) if ask.follow else None,
-    )
-
-
-class Told:
-    """Say how far the work has come."""
-
-    def __init__(self, progress: Progress | None, rows: int | None) -> None:
-        self._progress, self._rows = progress, rows
-
-    def through(self, parts: Iterable[Any], name: str) -> Iterable[Any]:
-        """Yield the parts of a pass."""
-        done = 0
-        for part in parts:
-            done += part.rows
-            if self._progress is not None:
-                self._progress(done, self._rows, name)
-            yield part

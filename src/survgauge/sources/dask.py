@@ -15,11 +15,12 @@ from ..reference.kaplan_meier import KaplanMeier
 from .accumulator import Accumulator
 from .arrow import Held, Item, are_paths
 from .batches import Batch
-from .call import Ask, make_plan, outline_item, score_item
-from .counts import Outline
+from .call import outline_item, score_item
+from .finish import finish
 from .layout import Layout
+from .outline import Outline
 from .parquet import ParquetItem, ParquetSource
-from .plan import Plan
+from .question import Request, Scoring, scoring_of
 from .train import reference_of
 
 
@@ -85,8 +86,16 @@ def evaluate_dask(
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
     }  # fmt: skip
-    ask = Ask.of(
-        metrics, confidence, random_state, n_boot, bootstrap, baseline, unit, settings, y_train
+    request = Request.of(
+        metrics,
+        y_train=y_train,
+        confidence=confidence,
+        random_state=random_state,
+        n_boot=n_boot,
+        bootstrap=bootstrap,
+        baseline=baseline,
+        unit=unit,
+        settings=settings,
     )
     layout = Layout.of(predictions, time_column, event_column, weight_column, by)
     reference = reference_of(y_train, time_column, event_column, weight_column)
@@ -98,13 +107,12 @@ def evaluate_dask(
         pieces = FramePieces(cluster, cluster.partitions(frame))
     layout = layout.resolved(pieces.first())
     pieces.check(layout)
-    plan = make_plan(ask, layout, reference, None)  # settings are checked here
-    if ask.foresight():
-        arguments = layout, ask.at_risk, ask.keep_outcomes, ask.counted
-        outline: Outline = pieces.merged(outline_item, *arguments)
-        plan = make_plan(ask, layout, reference, outline)
-    total: Accumulator = pieces.merged(score_detached, cluster.delayed(plan))
-    return ask.finish(total.attach(plan), pieces.rows)
+    scoring = scoring_of(request, layout, reference, None)
+    if request.foresight():
+        outline: Outline = pieces.merged(outline_item, layout, request)
+        scoring = scoring_of(request, layout, reference, outline)
+    total: Accumulator = pieces.merged(score_detached, cluster.delayed(scoring))
+    return finish(request, total.attach(scoring), pieces.rows)
 
 
 class Cluster:
@@ -219,9 +227,9 @@ def merge_two(one: Any, other: Any) -> Any:
     return total
 
 
-def score_detached(item: Item, plan: Plan) -> Accumulator:
-    """Score a piece; the result leaves the plan, which is large, on the worker."""
-    return score_item(item, plan).detach()
+def score_detached(item: Item, scoring: Scoring) -> Accumulator:
+    """Score a piece; the result leaves the reference set, which is large, on the worker."""
+    return score_item(item, scoring).detach()
 
 
 def size_of(part: Any) -> int:

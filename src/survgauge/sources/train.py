@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..reference.counts import OutcomeCounts
 from ..reference.reference import Reference
 from .arrow import as_source
-from .counts import OutcomeCounts
 from .layout import Layout
 
 

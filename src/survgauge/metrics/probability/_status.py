@@ -15,15 +15,14 @@ from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, name_some, one_of
 from ..checks import check_curves, check_times
 from ..conventions import Convention, convention_of
+from ..grids import STEPS, equal_steps, grid_weights, snapped
 from ..ipcw import CensoringWeights, check_policy
 from ..past_curve import share_of_times
+from ..support import Support
 from ._brier import Scheme
 from ._g_influence import ThroughG
-from ._grid_rules import grid_weights, snapped
 
 METHODS = ("ipcw", "unweighted", "administrative")
-#: Equal steps of the default grid.
-STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -127,35 +126,38 @@ class Status:
         convention["horizon"] = float(self.times[-1])
         return convention | {"interpolation": curves.interpolation, "curve_tail": curves.tail}
 
-    def support(self, curves: SurvivalCurves) -> dict[str, Any]:
+    def support(self, curves: SurvivalCurves) -> Support:
         """Count what the data do and do not cover."""
-        y, last = self.y, float(self.times[-1])
+        y, last, mass = self.y, float(self.times[-1]), float(self.mass.sum())
         past = (y.time > self.horizon) & (y.weight > 0)
-        support: dict[str, Any] = {
-            "subjects": y.count,
-            "events": y.event_count,
-            "censored": y.count - y.event_count,
-            "identified_until": self.horizon,
-            "times": int(self.times.size),
-            "times_left_out": int(self.left_out.size),
-            "subjects_past_horizon": int(past.sum()),
-            "events_past_horizon": int((past & y.event).sum()),
-            "times_past_curves": int((self.times > curves.last_time.min()).sum()),
-            "past_curve": share_of_times(curves, self.times, self.mass),
-        }
+        assumed = share_of_times(curves, self.times, self.mass)
+        support = Support(
+            counts={
+                "subjects": y.count,
+                "events": y.event_count,
+                "censored": y.count - y.event_count,
+                "subjects_past_horizon": int(past.sum()),
+                "events_past_horizon": int((past & y.event).sum()),
+            },
+            facts={
+                "identified_until": self.horizon,
+                "times": int(self.times.size),
+                "times_left_out": int(self.left_out.size),
+                "times_past_curves": int((self.times > curves.last_time.min()).sum()),
+            },
+            shares={"past_curve": (assumed * mass, mass)},
+        )
         if self.ipcw:
             used = self.scheme.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
             largest = float(used.max()) if used.size else 0.0
             if self.common_g:
                 largest = max(largest, float(self._inverse.max()))
             reference = self.weights.reference
-            support |= {
-                "lost_events": self.weights.lost_events,
-                "largest_weight": largest,
-                "mean_weight": self.weights.mean_weight(last, self.mass),
-                "reference_subjects": reference.subjects,
-                "last_reference_time": reference.last_time,
-            }
+            support.counts["lost_events"] = self.weights.lost_events
+            support.largest["largest_weight"] = largest
+            support.shares["mean_weight"] = self.weights.mean_weight(last, self.mass) * mass, mass
+            support.facts["reference_subjects"] = reference.subjects
+            support.facts["last_reference_time"] = reference.last_time
         return support
 
 
@@ -200,7 +202,7 @@ def make_status(
             raise UndefinedMetricError(
                 "no time after 0 can be scored: neither y_true nor its reference reaches one"
             )
-        scored, left_out = np.linspace(0.0, horizon, STEPS + 1), np.empty(0)
+        scored, left_out = equal_steps(horizon), np.empty(0)
         grid = f"{STEPS} equal steps"
     else:
         grid, asked = "given", check_times(times)
@@ -243,7 +245,7 @@ def _on_known_times(
     step of G and no step of the curves has changes nothing in it.
     """
     known = [y.time if mass.all() else y.time[mass > 0]]
-    if weights.km is not None:
+    if weights.km is not None and not weights.of_more:
         known.append(weights.km.times)
     if curves.shared_grid:
         known.append(curves.times)

@@ -118,5 +118,5 @@ def brier_decomposition(
         observed=observed[used],
         weight=total[used] / scale,
         convention=status.describe(checked) | {"bins": bins},
-        support=status.support(checked),
+        support=status.support(checked).result(),
     )

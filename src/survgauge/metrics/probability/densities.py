@@ -14,6 +14,7 @@ from ...errors import UndefinedMetricError, name_some
 from ..checks import check_curves
 from ..details import Details
 from ..past_curve import share_past
+from ..support import Support
 from ._crps import Pieces, by_subject, log_tail, tail_squares
 
 
@@ -198,20 +199,23 @@ def _mean(
     total = float(mass.sum())
     value = float((mass * score).sum()) / total
     infinite = np.flatnonzero(np.isinf(score))
-    support: dict[str, Any] = {
-        "subjects": y.count,
-        "events": y.event_count,
-        "censored": y.count - y.event_count,
-        "times_past_curves": int(((y.time > curves.last_time) & (y.weight > 0)).sum()),
-        "past_curve": share_past(curves, y.time, mass),
-        "infinite_losses": int(infinite.size),
-    }
-    if infinite.size:
-        support["infinite_for"] = name_some(infinite)
+    assumed = share_past(curves, y.time, mass)
+    support = Support(
+        counts={
+            "subjects": y.count,
+            "events": y.event_count,
+            "censored": y.count - y.event_count,
+            "times_past_curves": int(((y.time > curves.last_time) & (y.weight > 0)).sum()),
+            "infinite_losses": int(infinite.size),
+        },
+        shares={"past_curve": (assumed * total, total)},
+    )
+    support.name("infinite_for", infinite)
     psi = None
     if np.isfinite(value):
         psi = score - value
         psi *= mass
         psi /= total
     convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
-    return Details(value, convention, support, psi, y.weight if y.weighted else None)
+    frequency = y.weight if y.weighted else None
+    return Details(value, convention, support.result(), psi, frequency, counted=support)

@@ -13,8 +13,8 @@ from ...errors import InputError, UndefinedMetricError
 from ...reference.estimated_g import Pulls
 from ..conventions import Convention
 from ..details import CurveResult, Details, below_zero, standard_error
+from ..grids import weighted_mean
 from ._brier import Integral, by_columns, by_rows, integrals_with_influence
-from ._grid_rules import weighted_mean
 from ._status import Status, make_status
 from ._status_losses import Logarithmic, Rule, Squared
 
@@ -442,13 +442,21 @@ def _details(
     pulls: Pulls | None = None,
 ) -> Details:
     convention = status.describe(curves) | {"loss": loss}
-    support = status.support(curves)
+    counted = status.support(curves)
     if isinstance(rule, Logarithmic):
         convention["clip"] = rule.clip
-        support |= {"clipped": rule.clipped, "infinite_losses": rule.infinite}
+        counted.counts |= {"clipped": rule.clipped, "infinite_losses": rule.infinite}
+    support = counted.result()
     if value < 0:
         support["negative_score"] = below_zero(value)
     frequency = status.y.weight if status.y.weighted else None
-    if not np.isfinite(value):
-        return Details(value, convention, support, None, frequency)
-    return Details(value, convention, support, psi, frequency, pulls=pulls)
+    finite = np.isfinite(value)
+    return Details(
+        value,
+        convention,
+        support,
+        psi if finite else None,
+        frequency,
+        pulls=pulls if finite else None,
+        counted=counted,
+    )

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..._tools.arrays import dot
 from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...errors import as_names, one_of
+from ...reference.estimated_g import EstimatedG
+from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
 from ...reference.surrogates import METHODS, Setting, make_setting
 from ..checks import absent_replaced
-from ..support import SupportSum
 from .terms import (
     Point,
-    average_weight,
-    combine,
+    TimeErrorDetails,
+    TimeTerms,
     convention,
-    own_g,
+    joined,
+    nobody,
     predicted_times,
-    refuse_empty,
-    share_of,
-    support,
+    time_terms,
 )
-from .terms import TimeErrorDetails as TimeErrorDetails
 
-#: Methods that look every censored subject up among the reference event times.
-LOOKING_UP = ("margin", "ipcw_t", "po", "pop_po", "expected")
 #: Subjects looked at together.
 PART = 32_768
 
 NORMALIZERS = ("n", "weights", "events")
 #: Methods that need nothing but outcomes.
-CENSORED_METHODS = tuple(name for name in METHODS if name != "true")
+CENSORED_METHODS = tuple(m.name for m in METHODS.values() if not m.needs_truth)
 
 
 def time_error_details(
@@ -117,7 +110,7 @@ def time_errors(
     names = (methods,) if isinstance(methods, str) else as_names(methods, "methods")
     for name in names:
         one_of("methods", name, METHODS)
-    question = _question(
+    setting, predicted = _question(
         y_true,
         predicted,
         names,
@@ -132,7 +125,7 @@ def time_errors(
         true_time=true_time,
         sample_weight=sample_weight,
     )
-    return errors_of(*question, names, LOSSES[loss], normalize)
+    return _details(setting, predicted, names, LOSSES[loss], normalize)
 
 
 def _question(
@@ -142,8 +135,8 @@ def _question(
     loss: str,
     normalize: str,
     **options: Any,
-) -> tuple[Setting, Point, Any]:
-    """Check everything: outcomes, predicted times, and curves where they came from such."""
+) -> tuple[Setting, Any]:
+    """Check everything: outcomes, and the predicted times or curves."""
     for name in methods:
         one_of("method", name, METHODS)
     one_of("loss", loss, LOSSES)
@@ -153,133 +146,55 @@ def _question(
         predicted = as_curves_named(predicted, "predicted")
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
         predicted = absent_replaced(predicted, setting.y)
-    times = predicted_times(predicted, len(setting.y), LOSSES[loss].point, setting.tau)
-    return setting, Point(*times), predicted
+    return setting, predicted
 
 
-def mean_error(
-    setting: Setting,
-    point: Point,
-    predicted: Any,
-    method: str,
-    rule: Loss,
-    normalize: str = "n",
-) -> float:
-    """Value of `errors_of` alone, in less memory."""
-    question = setting, point, predicted, (method,), rule, normalize
-    if not _divisible(setting, rule):
-        return errors_of(*question)[method].value
-    total = _Total()
-    for _, (part,) in _parts(*question):
-        total.add(part)
-    if not total.defined:  # refused there, with the reasons
-        return errors_of(*question)[method].value
-    return total.above / total.below
-
-
-@dataclass
-class _Total:
-    """Weighted losses and their normaliser, over parts of the subjects."""
-
-    above: float = 0.0
-    below: float = 0.0
-    anybody: bool = False
-
-    def add(self, part: TimeErrorDetails) -> None:
-        """Add a part while it is in the cache."""
-        self.above += dot(part.weight, part.loss)
-        self.below += float((part.weight if part.share is None else part.share).sum())
-        self.anybody = self.anybody or bool(part.weight.any())
-
-    @property
-    def defined(self) -> bool:
-        """Whether there is somebody to average over."""
-        return self.below > 0 and self.anybody
-
-
-def errors_of(
-    setting: Setting,
-    point: Point,
-    predicted: Any,
-    methods: tuple[str, ...],
-    rule: Loss,
-    normalize: str = "n",
+def _details(
+    setting: Setting, predicted: Any, methods: tuple[str, ...], rule: Loss, normalize: str
 ) -> dict[str, TimeErrorDetails]:
-    """Several methods on a setting and predicted times."""
-    one_of("normalize", normalize, NORMALIZERS)
-    average = average_weight(setting)
-    rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
-    counts = support(setting, point)
-    if not _divisible(setting, rule):
-        made = ((m, METHODS[m](setting)) for m in methods)
-        arguments = rule, point.times, average, normalize
-        return {m: combine(setting, s, *arguments, rules[m], dict(counts)) for m, s in made}
-    n = len(setting.y)
-    losses, supports = [np.empty(n) for _ in methods], [SupportSum() for _ in methods]
-    weights, totals = [setting.ones for _ in methods], [_Total() for _ in methods]
-    question = setting, point, predicted, methods, rule, normalize
-    for rows, parts in _parts(*question):
-        for k, part in enumerate(parts):
-            totals[k].add(part)
-            losses[k][rows] = part.loss
-            mass = rows.stop - rows.start if average is None else average[rows].sum()
-            supports[k].add(part.support, mass=float(mass))
-            if part.weight.strides != (0,):  # they are not all one
-                if weights[k].strides == (0,):
-                    weights[k] = np.ones(n)
-                weights[k][rows] = part.weight
+    """Return several methods on a setting and what was predicted."""
+    parts = list(_parts(setting, predicted, methods, rule, normalize))
     frequency, found = setting.y.weight if setting.y.weighted else None, {}
     for k, method in enumerate(methods):
-        loss, weight, total = losses[k], weights[k], totals[k]
-        known = counts | supports[k].result(total.above)
-        if not total.defined:
-            refuse_empty(method, known)
-        share, value = share_of(weight, average, None, method, normalize), total.above / total.below
+        terms = joined([part[k] for part in parts])
+        if not (terms.s.sum() > 0 and terms.weight.any()):
+            raise nobody(terms.convention, terms.support.result())
+        own = METHODS[method].weights_by_g and setting.g_from == "test"
+        mean = terms.mean(frequency, EstimatedG(setting.weighed) if own else None)
         found[method] = TimeErrorDetails(
-            value,
-            rules[method],
-            known,
-            loss,
-            weight,
-            total.below,
-            share,
+            mean.value,
+            mean.convention,
+            mean.support,
+            mean.psi,
             frequency,
-            own_g(setting, method),
+            loss=terms.loss,
+            weight=terms.weight,
+            normalizer=float(terms.s.sum()),
         )
     return found
 
 
-def _divisible(setting: Setting, rule: Loss) -> bool:
-    """Whether there are so many subjects, each by itself, that parts are better."""
-    return len(setting.y) > PART and rule.domain is None and setting.divisible
-
-
 def _parts(
-    setting: Setting,
-    point: Point,
-    predicted: Any,
-    methods: tuple[str, ...],
-    rule: Loss,
-    normalize: str,
-) -> Iterator[tuple[slice, list[TimeErrorDetails]]]:
-    """Subjects in parts that stay in the cache, on several threads."""
-    average = average_weight(setting)
-    rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
-    # Many look-ups together find each other's memory in the cache.
-    if any(method in LOOKING_UP for method in methods):
-        _ = setting.j
-    if "ipcw_d" in methods:
-        _ = setting.observable
-
-    def score(rows: slice) -> tuple[slice, list[TimeErrorDetails]]:
-        some, weight = setting.part(rows), None if average is None else average[rows]
-        made = ((m, METHODS[m](some)) for m in methods)
-        arguments = rule, point.times[rows], weight, normalize
-        return rows, [combine(some, s, *arguments, rules[m], {}, part=True) for m, s in made]
-
-    score(slice(0, 1))  # builds the reference's tables before several threads look at them
+    setting: Setting, predicted: Any, methods: tuple[str, ...], rule: Loss, normalize: str
+) -> Iterator[list[TimeTerms]]:
+    """Yield the terms of each method, of chunks that stay in the cache, on several threads."""
     n = len(setting.y)
-    return in_order(score, [slice(start, min(start + PART, n)) for start in range(0, n, PART)])
+    times, tail = predicted_times(predicted, n, rule.point, setting.tau)
+    rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
+    by_g = any(METHODS[m].weights_by_g for m in methods)
+
+    def terms(part: Setting, rows: slice) -> list[TimeTerms]:
+        point = Point.counted(part, times[rows], None if tail is None else tail[rows])
+        return [time_terms(part, point, m, rule, normalize, rules[m]) for m in methods]
+
+    # A function G(t, side) is one of all subjects together.
+    if n <= PART or (by_g and not isinstance(setting.censoring, KaplanMeier | None)):
+        yield terms(setting, slice(0, n))
+        return
+    whole = setting.with_g() if by_g else setting
+    terms(whole.part(slice(0, 1)), slice(0, 1))  # the reference's tables, before threads read them
+    slices = [slice(start, min(start + PART, n)) for start in range(0, n, PART)]
+    yield from in_order(lambda rows: terms(whole.part(rows), rows), slices)
 
 
 def time_error(
@@ -350,7 +265,7 @@ def time_error(
     >>> time_error(y_test, [3, 5, 6], y_train=y_train, method="uncensored")
     1.0
     """
-    question = _question(
+    setting, predicted = _question(
         y_true,
         predicted,
         (method,),
@@ -365,4 +280,11 @@ def time_error(
         true_time=true_time,
         sample_weight=sample_weight,
     )
-    return mean_error(*question, method, LOSSES[loss], normalize)
+    question = setting, predicted, (method,), LOSSES[loss], normalize
+    above, below, anybody = 0.0, 0.0, False
+    for (part,) in _parts(*question):
+        above, below = above + float(part.a.sum()), below + float(part.s.sum())
+        anybody = anybody or bool(part.weight.any())
+    if not (below > 0 and anybody):
+        _details(*question)  # refuses, with the reasons
+    return above / below

@@ -67,11 +67,16 @@ class Moments:
         self.merge(part)
 
     def update_by(
-        self, fill: Callable[[slice, Floats], None], n: int, last: float | None = None
+        self,
+        fill: Callable[[slice, Floats], None],
+        n: int,
+        last: float | None = None,
+        spread: bool = True,
     ) -> None:
         """Add n subjects whose numbers `fill` writes, a block that fits the cache at a time.
 
-        Where the last number is the same for all, it is given and not written.
+        Where the last number is the same for all, it is given and not written. Without `spread`
+        the numbers are added up, but not their products.
         """
         size = self.total.size - (last is not None)
         part = Moments(size)
@@ -87,7 +92,8 @@ class Moments:
                     shift[~np.isfinite(shift)] = 0.0
                 block -= shift[:, None]
                 part.total += block.sum(axis=1)
-                part.square += _products(block, None)
+                if spread:
+                    part.square += _products(block, None)
             if shift is None:
                 return
             part.count = float(n)

@@ -1,6 +1,6 @@
-"""Standard errors of a stream whose weights 1/G come from its own subjects.
+"""Standard errors from sums over chunks, where weights 1/G come from the test subjects.
 
-A subject's contribution is A_i + B_i. A_i takes G as known and is summed while the stream is read.
+A subject's contribution is A_i + B_i. A_i takes G as known and is summed while chunks are scored.
 B_i, what comes through G, is known only in the end, but depends on nothing except when a subject
 was observed and whether it was censored. So the sums of A_i by time and status, and the pulls of
 the weights by time, are enough. Times are told apart up to `MOST_BINS` of them, which is exact;
@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints
-from ..metrics.conventions import Convention
-from ..metrics.ipcw import g_rules
 from ..reference.estimated_g import CensoringCounts, Pulls
-from .counts import OutcomeCounts
+from ..reference.kaplan_meier import RiskTable
 
 #: Distinct times that are told apart, and groups of them where there are more.
 MOST_BINS, BINS = 16_384, 4_096
@@ -28,14 +26,13 @@ class GBins:
 
     Parameters
     ----------
-    counts : OutcomeCounts
-        Of all test subjects.
+    table : RiskTable
+        Counts of all test subjects at their distinct times.
     tau : float, optional
         Horizon of the time errors, at which a group has to begin.
     """
 
-    def __init__(self, counts: OutcomeCounts, tau: float | None = None) -> None:
-        table = counts.table()
+    def __init__(self, table: RiskTable, tau: float | None = None) -> None:
         self.edges: Floats = table.times
         if self.edges.size > MOST_BINS:
             reached = np.cumsum(table.events + table.censored)
@@ -127,13 +124,3 @@ class GSums:
         return float(
             sum((2 * a * b + n * b * b).sum() for a, b, n in zip(sums, moved, numbers, strict=True))
         )
-
-
-def rules_of(name: str, convention: Convention) -> dict[str, str]:
-    """Ties and limits of G in a metric: time errors have ours under every convention."""
-    return {} if name.endswith("ipcw_d") else g_rules(convention)
-
-
-def moves_with_g(name: str) -> bool:
-    """Whether a metric that is a sum weights by 1/G."""
-    return name in ("brier", "ibs", "ibll") or name.endswith("_ipcw_d")

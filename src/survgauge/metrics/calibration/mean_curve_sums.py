@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
-from ..data.curves import SurvivalCurves
-from ..data.outcomes import Outcomes
-from ..data.predictions import Prediction
-from ..errors import UndefinedMetricError
-from ..metrics.calibration.distance_intervals import SquaredGap
-from ..metrics.calibration.inputs import description
-from ..metrics.calibration.mean_curve import (
+from ..._tools.arrays import Floats
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
+from ...data.predictions import Prediction
+from ...errors import SurvgaugeError, UndefinedMetricError
+from ...reference.kaplan_meier import KaplanMeier, RiskTable
+from ..details import Details
+from ..problem import Problem
+from .distance_intervals import SquaredGap
+from .inputs import description
+from .mean_curve import (
     Lines,
     RiskInfluence,
     cross_products,
@@ -23,9 +26,6 @@ from ..metrics.calibration.mean_curve import (
     squared_gap,
     with_tail,
 )
-from ..metrics.details import Details
-from ..reference.kaplan_meier import KaplanMeier, RiskTable
-from .chunks import Chunk
 
 _ROWS = 4096
 
@@ -45,7 +45,7 @@ class FollowUp:
         return cls(table, RiskInfluence.of(table, stop), stop)
 
 
-class MeanCurves:
+class MeanCurveSums:
     """Average curves of all models with curves, and the joint spread of their subjects.
 
     At the points of the follow-up a subject adds u_i(t) of a model to mean curve - Kaplan-Meier.
@@ -53,29 +53,38 @@ class MeanCurves:
     known, which is at the end.
     """
 
-    def __init__(self, models: tuple[str, ...], points: int) -> None:
-        self.models = models
-        size = points * len(models)
+    def __init__(self) -> None:
+        self.models: tuple[str, ...] = ()
         self.weight = 0.0
         self.subjects = self.events = 0
         self.sums: dict[str, Floats] = {}
         self.grids: dict[str, tuple[Floats, str]] = {}
         self.like: dict[str, SurvivalCurves] = {}
         #: Ends of the curves where the follow-up goes on past them: (start, weight, survival).
-        self.ends: dict[str, list[tuple[int, Floats, Floats]]] = {m: [] for m in models}
-        self.average: Floats = np.zeros(size)
-        self.square: Floats = np.zeros((size, size))
+        self.ends: dict[str, list[tuple[int, Floats, Floats]]] = {}
+        self.average: Floats = np.zeros(0)
+        self.square: Floats = np.zeros((0, 0))
 
-    def update(self, chunk: Chunk, follow_up: FollowUp) -> None:
-        """Add a chunk."""
-        y, weight = chunk.y, chunk.y.weight
+    def _begin(self, models: tuple[str, ...], points: int) -> None:
+        """Learn from the first chunk which models there are."""
+        if not self.models:
+            self.models = models
+            self.ends = {model: [] for model in models}
+            size = points * len(models)
+            self.average, self.square = np.zeros(size), np.zeros((size, size))
+
+    def update(self, problem: Problem, predictions: dict[str, Prediction]) -> None:
+        """Add a chunk of subjects with the predictions of all models that have curves."""
+        follow_up = _tested(problem)
+        self._begin(tuple(predictions), follow_up.influence.points.size)
+        y, weight = problem.y, problem.y.weight
         total = float(weight.sum())
         self.subjects += y.count
         self.events += y.event_count
         if not total > 0:
             return
         for model in self.models:
-            curves = _curves(chunk.predictions[model])
+            curves = _curves(predictions[model])
             grid, mean, how = shared_mean(curves, weight / total)
             self.grids[model] = grid, how
             self.sums[model] = self.sums.get(model, 0.0) + total * mean
@@ -84,14 +93,13 @@ class MeanCurves:
                 rules = curves.interpolation, curves.tail
                 self.like[model] = SurvivalCurves._trusted(curves.times, first, *rules)
             if follow_up.stop > grid[-1]:
-                self.ends[model].append((chunk.start, weight, curves.last_survival))
+                ends = problem.start, weight.copy(), np.array(curves.last_survival)
+                self.ends[model].append(ends)
         self.weight += total
-        self._spread(chunk, follow_up.influence)
+        self._spread(y, [_curves(predictions[m]) for m in self.models], follow_up.influence)
 
-    def _spread(self, chunk: Chunk, influence: RiskInfluence) -> None:
-        y, size = chunk.y, influence.points.size
-        weight = y.weight if y.weighted else None
-        readers = [_curves(chunk.predictions[m]) for m in self.models]
+    def _spread(self, y: Outcomes, readers: list[SurvivalCurves], influence: RiskInfluence) -> None:
+        size, weight = influence.points.size, y.weight if y.weighted else None
         for start in range(0, len(y), _ROWS):
             rows = slice(start, min(start + _ROWS, len(y)))
             own = y.time[rows], y.event[rows]
@@ -104,8 +112,11 @@ class MeanCurves:
                     block = cross_products(weighted, units[j])
                     self.square[here, j * size : (j + 1) * size] += block
 
-    def merge(self, other: MeanCurves) -> None:
-        """Add the chunks of another part."""
+    def merge(self, other: MeanCurveSums) -> None:
+        """Add the subjects of another part."""
+        if not other.models:
+            return
+        self._begin(other.models, other.average.size // len(other.models))
         self.weight += other.weight
         self.subjects += other.subjects
         self.events += other.events
@@ -114,19 +125,20 @@ class MeanCurves:
                 self.grids.setdefault(model, other.grids[model])
                 self.like.setdefault(model, other.like[model])
                 self.sums[model] = self.sums.get(model, 0.0) + other.sums[model]
-            self.ends[model] += other.ends[model]
+            self.ends[model] = self.ends[model] + other.ends[model]
         self.average = self.average + other.average
         self.square = self.square + other.square
 
-    def measured(self, model: str, follow_up: FollowUp) -> GapMeasured:
+    def measured(self, model: str, problem: Problem) -> GapMeasured:
         """Return KM-calibration of one model; raise where it is undefined."""
-        stop, table = follow_up.stop, follow_up.table
+        tested = _tested(problem)
+        stop, table, influence = tested.stop, tested.table, tested.influence
         if not stop > 0:
             raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
         lines, how = self._lines(model, stop)
         km = KaplanMeier.from_table(table)
         value = squared_gap(lines, km, stop).integral / stop
-        gap = follow_up.influence.gap(lines, stop)
+        gap = influence.gap(lines, stop)
         curves = self.like[model]
         described, _ = description(Outcomes([1.0], [True]), curves)
         described |= {"convention": "survgauge", "mean_curve": how, "tau": stop}
@@ -168,7 +180,7 @@ class MeanCurves:
 class GapMeasured(Details):
     """KM-calibration from sums."""
 
-    sums: MeanCurves | None = None
+    sums: MeanCurveSums | None = None
     model: str = ""
     gap: Any = None
     law: SquaredGap | None = None
@@ -192,6 +204,12 @@ class GapMeasured(Details):
         )
         n = sums.weight
         return float(np.sqrt(max(variance, 0.0) * n / (n - 1))) * 2.0 / self.gap.size
+
+
+def _tested(problem: Problem) -> FollowUp:
+    if not isinstance(problem.tested, FollowUp):
+        raise SurvgaugeError("km_calibration needs a first pass over the outcomes")
+    return problem.tested
 
 
 def _curves(prediction: Prediction) -> SurvivalCurves:

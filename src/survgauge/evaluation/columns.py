@@ -18,12 +18,8 @@ from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
 from ..metrics.calibration.groups import curve_nodes
 from ..metrics.problem import Problem
-from .chunks import Chunk, joined
-
-#: Metrics that rank subjects by one risk each.
-RANKED = ("harrell", "uno")
-#: Metrics that read curves at the time of interest.
-AT_TIME = ("auc", "one_calibration", "ici")
+from ..metrics.registry import Metric
+from .chunk import Chunk, joined
 
 
 class KeptPrediction(Prediction):
@@ -53,29 +49,28 @@ class Columns:
 
     Parameters
     ----------
-    models : names
-        Whose numbers to keep.
-    metrics : names
+    metrics : list of Metric
         Which metrics there are: some need risks, some probabilities at the time of interest.
     """
 
-    def __init__(self, models: tuple[str, ...], metrics: tuple[str, ...]) -> None:
-        self.models = models
-        self.ranks = any(name in RANKED for name in metrics)
-        self.at_time = any(name in AT_TIME for name in metrics)
-        #: Whether the way to the time of interest is needed too.
-        self.paths = "one_calibration" in metrics
+    def __init__(self, metrics: list[Metric]) -> None:
+        keeps = {kept for metric in metrics for kept in metric.keeps}
+        self.models: tuple[str, ...] = ()
+        self.ranks, self.paths = "risk" in keeps, "path" in keeps
+        self.at_time = self.paths or "at_time" in keeps
         self._kept: list[tuple[int, Outcomes, dict[str, dict[str, Any]]]] = []
         self.undefined: dict[str, str] = {}
         self.rows = 0
 
-    def update(self, chunk: Chunk, time: float) -> None:
-        """Keep the numbers of a chunk; `time` is the time of interest."""
+    def update(self, chunk: Chunk) -> None:
+        """Keep the numbers of a chunk."""
+        time = _time_of_interest(chunk.problem)
+        self.models = tuple(chunk.predictions)
         kept = {m: self._numbers(m, chunk.predictions[m], time) for m in self.models}
         # A copy: a view would keep all that was read with it in memory.
         weight = chunk.y.weight.copy() if chunk.y.weighted else None
         y = Outcomes._trusted(chunk.y.time.copy(), chunk.y.event.copy(), weight)
-        self._kept.append((chunk.start, y, kept))
+        self._kept.append((chunk.problem.start, y, kept))
         self.rows += len(y)
 
     def _numbers(self, model: str, prediction: Prediction, time: float) -> dict[str, Any]:
@@ -105,7 +100,8 @@ class Columns:
 
     def merge(self, other: Columns) -> None:
         """Add the subjects of another part."""
-        self._kept += other._kept
+        self.models = self.models or other.models
+        self._kept = self._kept + other._kept
         self.rows += other.rows
         for model, why in other.undefined.items():
             self.undefined.setdefault(model, why)
@@ -136,7 +132,7 @@ class Columns:
         return KeptPrediction(curves, risk, self.undefined.get(model))
 
 
-def time_of_interest(problem: Problem) -> float:
+def _time_of_interest(problem: Problem) -> float:
     """Time at which AUC, 1-calibration and ICI read the curves; NaN where they are undefined."""
     if not np.isfinite(problem.time):
         return float("nan")

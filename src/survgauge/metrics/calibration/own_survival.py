@@ -1,4 +1,4 @@
-"""D-calibration from parts: each subject's predicted probability at its own time, and its event."""
+"""D-calibration from chunks: the predicted probability at each subject's own time."""
 
 from __future__ import annotations
 
@@ -6,19 +6,41 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats
-from ..data.outcomes import Outcomes
-from ..data.predictions import Prediction
-from ..errors import UndefinedMetricError
-from ..metrics.calibration import kernels as kernel
-from ..metrics.calibration.calibration import own_time_support, uniform_test
-from ..metrics.details import Details
-from ..metrics.support import SupportSum
+from ..._tools.arrays import Bools, Floats
+from ...data.outcomes import Outcomes
+from ...data.predictions import Prediction
+from ...errors import UndefinedMetricError
+from ..details import Details
+from ..problem import Problem
+from ..support import Support
+from . import kernels as kernel
+from .calibration import own_time_support, uniform_test
 
 _BINS = 10
 
 
 class OwnSurvival:
+    """S at the own time of all subjects, of every model; chunks add up."""
+
+    def __init__(self) -> None:
+        self._models: dict[str, _Probabilities] = {}
+
+    def update(self, problem: Problem, predictions: dict[str, Prediction]) -> None:
+        """Add a chunk of subjects with the predictions of all models that have curves."""
+        for model, prediction in predictions.items():
+            self._models.setdefault(model, _Probabilities()).update(problem.y, prediction)
+
+    def merge(self, other: OwnSurvival) -> None:
+        """Add the subjects of another part."""
+        for model, theirs in other._models.items():
+            self._models.setdefault(model, _Probabilities()).merge(theirs)
+
+    def measured(self, model: str, problem: Problem) -> Details:
+        """Return the p-value of one model; raise where it is undefined."""
+        return self._models[model].measured()
+
+
+class _Probabilities:
     """S at the own time of all subjects of one model.
 
     As many as are compared one by one are kept as they are, nine bytes each; of more of them only
@@ -30,7 +52,7 @@ class OwnSurvival:
         self._parts: list[tuple[Floats, Bools, Floats | None]] = []
         self.rows = 0
         self.convention: dict[str, Any] = {}
-        self.support = SupportSum()
+        self.support = Support()
         self.undefined: str | None = None
 
     def update(self, y: Outcomes, prediction: Prediction) -> None:
@@ -41,14 +63,16 @@ class OwnSurvival:
             self.undefined = self.undefined or str(error)
             return
         self.convention = self.convention or convention
-        self.support.add(support)
+        weight = float(y.weight.sum())
+        assumed = support.pop("past_curve") * weight, weight
+        self.support.merge(Support(counts=support, shares={"past_curve": assumed}))
         # Copies: a view would keep all that was read with it in memory.
-        weight = rows.weight.copy() if rows.weighted else None
-        self._parts.append((np.array(s), rows.event.copy(), weight))
+        weights = rows.weight.copy() if rows.weighted else None
+        self._parts.append((np.array(s), rows.event.copy(), weights))
         self.rows += s.size
         self._thin()
 
-    def merge(self, other: OwnSurvival) -> None:
+    def merge(self, other: _Probabilities) -> None:
         """Add the chunks of another part."""
         self.undefined = self.undefined or other.undefined
         self.convention = self.convention or other.convention

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._tools.arrays import Floats
-from ..._tools.chunks import chunks
-from ...errors import one_of
+from .._tools.arrays import Floats
+from .._tools.chunks import chunks
+from ..errors import one_of
 
+#: Equal steps of the usual grid.
+STEPS = 100
 RULES = ("trapezoid", "simpson", "simpson_average")
 #: Times that differ by a smaller share than this are one time, written in two ways.
 SAME = 1e-10
+
+
+def equal_steps(end: float) -> Floats:
+    """Return equal steps from 0 to `end`, the usual grid of integrated scores."""
+    return np.linspace(0.0, end, STEPS + 1)
 
 
 def snapped(times: Floats, known: Sequence[Floats]) -> Floats:

@@ -1,8 +1,8 @@
-"""Kaplan-Meier from merged counts, and what a first pass over the outcomes finds."""
+"""What a pass over the outcomes finds about the whole test set."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -10,152 +10,14 @@ import numpy as np
 from .._tools.arrays import Bools, Floats
 from ..data.outcomes import Outcomes
 from ..errors import InputError, SurvgaugeError
-from ..reference.kaplan_meier import KaplanMeier, RiskTable
-from ..reference.reference import Reference
-from .chunks import joined
+from ..evaluation.chunk import joined
+from ..reference.counts import OutcomeCounts
+from .labels import LabelColumn, Labels, check_groups_of
 
 #: Distinct times of a stream that are told apart by G of its subjects.
 MOST_TIMES = 1 << 21
 #: The same where nothing but the horizon in the support depends on them.
 FEW_TIMES = 1 << 15
-
-
-class OutcomeCounts:
-    """Events and subjects at each distinct time: small where times are tied, mergeable always.
-
-    Everything that Kaplan-Meier, the censoring distribution and the reference set of an evaluation
-    need of the outcomes.
-
-    Parameters
-    ----------
-    most : int, optional
-        Keep at most so many distinct times: where there are more, their last bits are rounded off.
-
-    Examples
-    --------
-    >>> one, two = OutcomeCounts(), OutcomeCounts()
-    >>> one.update(([1, 2], [1, 0]))
-    >>> two.update(([3, 4], [1, 1]))
-    >>> one.merge(two)
-    >>> one.kaplan_meier().survival
-    array([0.75 , 0.75 , 0.375, 0.   ])
-    """
-
-    def __init__(self, most: int | None = None) -> None:
-        self.most = most
-        #: Bits of the times' mantissas that were dropped to stay below `most` distinct times.
-        self.dropped = 0
-        self.times: Floats = np.empty(0)
-        self.events: Floats = np.empty(0)
-        self.total: Floats = np.empty(0)
-        self._waiting: list[tuple[Floats, Floats, Floats]] = []
-        self._size = 0
-
-    def update(self, y: Any) -> None:
-        """Add outcomes: anything that `Outcomes.of` reads."""
-        found = Outcomes.of(y)
-        table = RiskTable.of(found)
-        self._add(table.times, table.events, table.events + table.censored)
-
-    def merge(self, other: OutcomeCounts) -> None:
-        """Add the counts of another part."""
-        other._settle()
-        if not other.times.size:
-            return
-        self.dropped = max(self.dropped, other.dropped)
-        self._add(other.times, other.events, other.total)
-
-    def _add(self, times: Floats, events: Floats, total: Floats) -> None:
-        # Sorted together once as much is waiting as is there: n log n in all, not n^2.
-        self._waiting.append((times, events, total))
-        self._size += times.size
-        if self._size > max(self.times.size, 1 << 16):
-            self._settle()
-
-    def _settle(self) -> None:
-        if not self._waiting:
-            return
-        parts = [(self.times, self.events, self.total), *self._waiting]
-        times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = times.argsort(kind="stable")
-        times = times[order]
-        if self.most is not None:
-            self.dropped = _bits_to_drop(times, self.most, self.dropped)
-        self._group(_without_bits(times, self.dropped), events[order], total[order])
-        self._waiting, self._size = [], 0
-
-    def _group(self, times: Floats, events: Floats, total: Floats) -> None:
-        """Add up what has the same time."""
-        first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
-        self.times = times[first]
-        self.events, self.total = np.add.reduceat(events, first), np.add.reduceat(total, first)
-
-    def __getstate__(self) -> dict[str, Any]:
-        self._settle()
-        return self.__dict__
-
-    def __len__(self) -> int:
-        self._settle()
-        return int(self.times.size)
-
-    def table(self) -> RiskTable:
-        """Counts at the distinct times."""
-        self._settle()
-        if not self.times.size:
-            raise InputError("there are no outcomes: at least one subject is needed")
-        return RiskTable(self.times, self.events, self.total)
-
-    def kaplan_meier(self) -> KaplanMeier:
-        """Kaplan-Meier of the event time."""
-        table = self.table()
-        return KaplanMeier.from_table(table)
-
-    def censoring(self) -> KaplanMeier:
-        """G, the distribution of the censoring time."""
-        table = self.table()
-        return KaplanMeier.from_table(table, censoring=True)
-
-    def outcomes(self) -> Outcomes:
-        """Return outcomes with frequencies that have these counts, events first at equal times."""
-        table = self.table()
-        time = np.concatenate((table.times, table.times))
-        event = np.repeat([True, False], table.times.size)
-        weight = np.concatenate((table.events, table.censored))
-        kept = weight > 0
-        time, event, weight = time[kept], event[kept], weight[kept]
-        plain = bool((weight == 1).all())
-        return Outcomes._trusted(time, event, None if plain else weight)
-
-    def reference(self) -> Reference:
-        """Return the reference set with these counts."""
-        return Reference(self.outcomes())
-
-
-def _bits_to_drop(times: Floats, most: int, least: int) -> int:
-    """Return the fewest bits, at least `least`, that leave at most `most` of the sorted times.
-
-    Other bits than the fewest would let the result depend on the order of the parts.
-
-    >>> _bits_to_drop(np.array([1.0, 1.5, 1.75]), 2, 0)
-    51
-    """
-    if times.size <= most:
-        return least
-    bits = np.ascontiguousarray(times).view(np.uint64)
-    gaps = bits[1:] ^ bits[:-1]
-
-    def few(dropped: int) -> bool:
-        return 1 + np.count_nonzero(gaps >> np.uint64(dropped)) <= most
-
-    return bisect_left(range(64), True, lo=least, key=few)
-
-
-def _without_bits(times: Floats, bits: int) -> Floats:
-    """Round times down by dropping the last bits of their mantissas."""
-    if not bits:
-        return times
-    mask = np.uint64(2**64 - 2**bits)
-    return (np.ascontiguousarray(times).view(np.uint64) & mask).view(np.float64)
 
 
 class Outline:
@@ -171,12 +33,21 @@ class Outline:
         Whether to count the outcomes at each distinct time, for G of the test subjects.
     most : int
         Distinct times that are told apart then.
+    by : LabelColumn, optional
+        Groups, each of which has an outline of its own, with all outcomes if they are kept.
     """
 
     def __init__(
-        self, at_risk: float, keep: bool = False, follow: bool = False, most: int = MOST_TIMES
+        self,
+        at_risk: float,
+        keep: bool = False,
+        follow: bool = False,
+        most: int = MOST_TIMES,
+        by: LabelColumn | None = None,
     ) -> None:
-        self.at_risk, self.keep, self.follow = at_risk, keep, follow
+        self.at_risk, self.follow, self._by = at_risk, follow, by
+        self.keep, self._keep_groups = keep and by is None, keep
+        self.groups: dict[Any, Outline] | None = None if by is None else {}
         self._counts = OutcomeCounts(most)
         #: Rows instead of frequencies, where these differ.
         self._row_counts = OutcomeCounts(most)
@@ -194,8 +65,14 @@ class Outline:
         self.digest = 0
         self._kept: list[tuple[int, Outcomes]] = []
 
-    def update(self, y: Outcomes, start: int) -> None:
-        """Add the outcomes from row `start` on."""
+    def update(self, y: Outcomes, start: int, labels: Labels | None = None) -> None:
+        """Add the outcomes from row `start` on, with their groups if there are any."""
+        if labels is not None and self.groups is not None:
+            for label, rows in labels.rows():
+                if label not in self.groups:
+                    self.groups[label] = Outline(self.at_risk, self._keep_groups, self.follow)
+                self.groups[label].update(y[rows], start)
+            check_groups_of(self.groups, self._by)
         self.rows += len(y)
         self.subjects += y.count
         self.weighted |= y.weighted
@@ -225,6 +102,13 @@ class Outline:
         self._kept += other._kept
         self._counts.merge(other._counts)
         self._row_counts.merge(other._row_counts)
+        if self.groups is not None and other.groups is not None:
+            for label, own in other.groups.items():
+                if label in self.groups:
+                    self.groups[label].merge(own)
+                else:
+                    self.groups[label] = deepcopy(own)
+            check_groups_of(self.groups, self._by)
 
     def counts(self) -> OutcomeCounts:
         """Events and subjects at each distinct time."""

@@ -1,0 +1,124 @@
+"""The source of `evaluate`: arrays in memory, whole or cut into chunks of subjects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._tools.threads import in_order
+from ..data.predictions import Prediction
+from ..metrics.details import Clusters
+from ..metrics.problem import Problem
+from ..metrics.registry import Metric
+from ..reference.kaplan_meier import RiskTable
+from .censoring_remarks import check_weights
+from .chunk import Chunk, chunk_rows, slices
+from .condensed import CONTRIBUTIONS_LIMIT
+from .finish import Asked, Group, tail_remarks
+from .fold import Fold, Plan
+from .g_sums import GBins
+from .result import Score
+from .warnings import EvaluationWarning, closed
+
+
+def fold_arrays(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    metrics: list[Metric],
+    asked: Asked,
+    groups: list[tuple[Any, Any]],
+) -> tuple[list[Score], list[EvaluationWarning]]:
+    """Return the scores of every group of subjects, and remarks."""
+    scores: list[Score] = []
+    remarks: list[EvaluationWarning] = []
+    folds: list[Fold] = []
+    for name, rows in groups:
+        part, members = _present(problem, predictions, rows)
+        fold = folded(part, members, metrics, asked.confidence)
+        found, said = Group(fold, part, members, asked, name).scores()
+        scores += found
+        remarks += said
+        folds.append(fold)
+    remarks += check_weights(scores)
+    clusters = _in_order(problem, groups)
+    remarks += tail_remarks(folds, problem, asked.confidence, clusters)
+    return scores, remarks
+
+
+def _present(
+    problem: Problem, predictions: dict[str, Prediction], rows: Any
+) -> tuple[Problem, dict[str, Prediction]]:
+    """Return a group without absent subjects, with look-ups of its own that end with it."""
+    y = problem.y
+    if y.weighted and not y.weight.all():
+        present = np.flatnonzero(y.weight)
+        rows = present if rows is None else rows[y.weight[rows] > 0]
+    if rows is None:
+        rows = slice(0, len(y))
+    return problem.subset(rows), {name: p[rows] for name, p in predictions.items()}
+
+
+def _in_order(problem: Problem, groups: list[tuple[Any, Any]]) -> Clusters | None:
+    """Return the clusters of all present subjects, group after group."""
+    if problem.clusters is None:
+        return None
+    rows = np.concatenate(
+        [np.arange(len(problem.y)) if rows is None else rows for _, rows in groups]
+    )
+    return problem.clusters[rows[problem.y.weight[rows] > 0]]
+
+
+def folded(
+    problem: Problem,
+    predictions: dict[str, Prediction],
+    metrics: list[Metric],
+    confidence: float | None,
+) -> Fold:
+    """Return the states of all metrics that add up over subjects.
+
+    Contributions of single subjects are kept where they are few, or where sums do not tell the
+    standard error (clusters, sampling weights); then all subjects are one chunk.
+    """
+    n, spread = len(problem.y), confidence is not None
+    sampled = problem.clusters is not None or problem.sample_weight is not None
+    kept = spread and (n <= CONTRIBUTIONS_LIMIT or sampled)
+    headline = next((metric for metric in metrics if metric.headline), None)
+    curves = [p.curves for p in predictions.values() if p.curves is not None]
+    # Tables as large as the outcomes end with the fold.
+    whole = (problem.anew() if n > CONTRIBUTIONS_LIMIT else problem).with_g()
+    by_g = spread and not kept and problem.censoring == "test"
+    by_g = by_g and any(m.weights_by_g and m.adds_up == "mean" for m in metrics)
+    plan = Plan(
+        tuple(metrics),
+        resident=True,
+        keep_terms=kept,
+        spread=spread,
+        tails=headline if curves and not closed(problem) else None,
+        bins=GBins(RiskTable.of(problem.y), problem.tau) if by_g else None,
+    )
+    # A convention may divide scores at each time by weights that only all subjects tell.
+    together = kept or (any(m.uses_divisor for m in metrics) and problem.convention.divisor != "n")
+    size = n if together else chunk_rows(c.survival.shape[1] for c in curves)
+
+    total = Fold(plan)
+    if size >= n:
+        total.add(Chunk(whole, predictions))
+        return total
+    whole = replace(whole, follow_up=float(problem.y.time.max()))
+    alone = replace(plan, baseline="alone")
+    plan = replace(plan, baseline="apart")
+    total, total.base = Fold(plan), Fold(alone)
+    total.base.add(Chunk(whole, {}))
+
+    def score(rows: slice) -> Fold:
+        part = Fold(plan)
+        members = {name: p[rows] for name, p in predictions.items()}
+        part.add(Chunk(whole.subset(rows), members))
+        return part
+
+    score(slice(0, 1))  # the reference's tables, before several threads look at them
+    for part in in_order(score, slices(n, size)):
+        total.merge(part)
+    return total

@@ -1,0 +1,404 @@
+"""From states to scores: every metric of every model, with its interval and its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import InputError, UndefinedMetricError
+from ..inference import (
+    FEWEST_REPLICATES,
+    Comparison,
+    Interval,
+    bootstrap_counts,
+    bootstrap_stderr,
+    compare_values,
+    interval,
+)
+from ..metrics.details import Clusters, paired_error, standard_error
+from ..metrics.past_curve import ends_of
+from ..metrics.problem import Problem
+from ..metrics.registry import Measured, Metric
+from ..reference.reference import Reference
+from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed, contributions
+from .fold import HELD, Fold
+from .means import BASELINE, Means, ModelName, SumMeasured
+from .result import NAN, Paired, Score
+from .verdict import BASELINE as BASELINE_NAME
+from .warnings import (
+    TAIL_SHARE,
+    EvaluationWarning,
+    check_measured,
+    tails_that_decide,
+    undefined,
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How intervals come about.
+
+    Attributes
+    ----------
+    confidence : float or None
+        Level of the intervals; None for none.
+    seed, n_boot : int
+        Bootstrap, where a metric has no analytic standard error.
+    redrawn : bool
+        Whether the reference set is drawn anew with the test set.
+    """
+
+    confidence: float | None
+    seed: int = 0
+    n_boot: int = 100
+    redrawn: bool = False
+
+
+Cells = dict[str, Measured | None]
+
+
+class Group:
+    """All scores of a group of subjects, or of everybody.
+
+    Parameters
+    ----------
+    fold : Fold
+        States of the metrics over all chunks.
+    problem : Problem
+        The question about all subjects, or about those whose columns were kept.
+    predictions : dict
+        What each model says about them.
+    asked : Asked
+        How intervals come about.
+    name : object
+        The group's label; None for everybody.
+    """
+
+    def __init__(
+        self,
+        fold: Fold,
+        problem: Problem,
+        predictions: dict[str, Prediction],
+        asked: Asked,
+        name: Any = None,
+    ) -> None:
+        self.fold, self.asked, self.name = fold, asked, name
+        self._given = problem, predictions
+        self._ends = ends_of(problem, fold.last_time)
+        self._remarks: list[EvaluationWarning] = []
+        self._look_anew("")
+
+    def _look_anew(self, family: str) -> None:
+        """Begin a family of metrics: what its metrics look up together ends with it."""
+        problem, predictions = self._given
+        rows = slice(0, len(problem.y))
+        self._family, self.problem = family, problem.subset(rows)
+        together = [m for m in self.fold.plan.metrics if m.family == family and m.terms is None]
+        if len(together) > 1:
+            self.problem.y.order(keep=True)  # one sort serves all that rank subjects by time
+        self.predictions = {name: p[rows] for name, p in predictions.items()}
+
+    def scores(self) -> tuple[list[Score], list[EvaluationWarning]]:
+        """Return the scores by model and metric, and remarks in the same order."""
+        models, metrics = list(self.fold.kinds), self.fold.plan.metrics
+        found: dict[tuple[str, str], Score] = {}
+        for metric in metrics:  # only one metric's contributions are held at a time
+            if metric.family != self._family:
+                self._look_anew(metric.family)
+            for score in self._scores_of(metric):
+                found[score.model, metric.name] = score
+        order = [(model, metric.name) for model in models for metric in metrics]
+        remarks = sorted(self._remarks, key=lambda w: order.index((str(w.model), str(w.metric))))
+        listed = [found[cell] for cell in order if cell in found]
+        if any(score.replicates is not None for score in listed):
+            remarks += few_replicates(self.asked.n_boot)
+        return listed, [replace(remark, group=self.name) for remark in remarks]
+
+    def _scores_of(self, metric: Metric) -> list[Score]:
+        confidence, clusters = self.asked.confidence, self.problem.clusters
+        cells: Cells = {
+            model: self._measured(metric, model)
+            for model, kind in self.fold.kinds.items()
+            if Prediction.offers(kind, metric.needs)
+        }
+        replicates = self._replicates(metric, cells)
+        base = self._baseline(metric)
+        against = {model: self._against(cell, base) for model, cell in cells.items()}
+        if metric.adds_up != "mean" and len(self.problem.y) > CONTRIBUTIONS_LIMIT:
+            cells = condensed(cells, clusters)
+        value = _value(base)
+        scores = []
+        for model, cell in cells.items():
+            drawn, beside = replicates.get(model), against[model]
+            given = model, metric, self.name, cell, drawn, value, beside, confidence, clusters
+            scores.append(_score(*given))
+        return scores
+
+    def _measured(self, metric: Metric, model: str) -> Measured | None:
+        """Return one cell; an undefined metric becomes NaN and a remark."""
+        try:
+            if self.problem.sample_weight is not None and not metric.takes_sample_weight:
+                raise UndefinedMetricError(
+                    "takes no sampling weights (sample_weight), so it has no value here; leave it "
+                    "out of `metrics`, or evaluate it without them"
+                )
+            past = self._past(self.fold, metric, model)
+            measured = self._compute(metric, model)
+        except UndefinedMetricError as error:
+            self._remarks.append(undefined(error, model, metric.name))
+            return None
+        self._remarks += check_measured(metric, measured, model, self.problem.clusters)
+        reads = self.fold.reads.get(model)
+        if reads is not None and metric.reads:
+            measured.support["past_curve"] = reads.share(metric.reads)
+        if past is not None:
+            self._remarks.append(EvaluationWarning("past-curve", past, model, metric.name))
+        return measured
+
+    def _past(self, fold: Fold, metric: Metric, model: ModelName) -> str | None:
+        """Say how much of what the metric reads lies past the curves; refuse too much of it."""
+        reads = fold.reads.get(model)
+        return None if reads is None else reads.judge(metric.reads, self._ends)
+
+    def _compute(self, metric: Metric, model: str) -> Measured:
+        if metric.adds_up == "mean":
+            return self.fold.means[metric.key].measured(model, metric, self.problem)
+        table = self.fold.tables.get(metric.name)
+        if table is not None:
+            found: Measured = table.measured(model, self.problem)
+            return found
+        return metric.measure(self.problem, self.predictions[model])
+
+    def _baseline(self, metric: Metric) -> Measured | None:
+        """Return the loss of Kaplan-Meier for everybody; None where it is undefined."""
+        fold = self.fold if self.fold.plan.scores_baseline(metric) else self.fold.base
+        means = fold.means.get(metric.key)
+        if not metric.has_baseline or means is None or BASELINE not in means.models:
+            return None
+        try:
+            self._past(fold, metric, BASELINE)
+            return means.measured(BASELINE, metric, self.problem)
+        except (UndefinedMetricError, InputError):
+            return None
+
+    def _against(self, measured: Measured | None, km: Measured | None) -> Comparison | None:
+        """Compare a model with the baseline on the same subjects."""
+        confidence, clusters = self.asked.confidence, self.problem.clusters
+        if confidence is None or measured is None or km is None:
+            return None
+        if isinstance(measured, Paired):
+            if not (np.isfinite(measured.value) and np.isfinite(km.value)):
+                return None
+            stderr = measured.stderr_against(km)
+        else:
+            own, theirs = contributions(measured), contributions(km)
+            if own is None or theirs is None:
+                return None
+            stderr = paired_error(own, theirs, clusters)
+        freedom = float("inf") if clusters is None else clusters.freedom
+        return compare_values(measured.value - km.value, stderr, confidence, freedom)
+
+    # -- bootstrap -----------------------------------------------------------------------------
+
+    def _replicates(self, metric: Metric, cells: Cells) -> dict[str, Floats]:
+        """Return bootstrap replicates of the cells whose intervals come from them."""
+        found = {}
+        for model, cell in cells.items():
+            if isinstance(cell, SumMeasured):
+                drawn = cell.sums.replicates_of(cell)
+                if drawn is not None:
+                    found[model] = drawn
+        if not self.fold.plan.resident and metric.adds_up != "ranked":
+            return found  # the subjects are gone
+        redrawn = self.asked.redrawn
+        wanted = [m for m, cell in cells.items() if redrawn or _needs_bootstrap(metric, cell)]
+        enough = float(self.problem.y.weight.sum()) >= 2  # one subject has no spread
+        if found or not wanted or self.asked.confidence is None or not enough:
+            return found
+        values = np.full((self.asked.n_boot, len(wanted)), NAN)
+        for b in range(self.asked.n_boot):
+            self._draw(metric, wanted, b, values[b])
+        return {model: values[:, k] for k, model in enumerate(wanted)}
+
+    def _draw(self, metric: Metric, models: list[str], replicate: int, out: Floats) -> None:
+        """Write the metric of subjects drawn anew; the same draw serves all models and metrics."""
+        problem, seed = self.problem, self.asked.seed
+        counts = _counts(problem, replicate, seed)
+        rows = np.flatnonzero(counts > 0)
+        reference = problem.reference
+        if self.asked.redrawn and reference is not None:
+            reference = _redraw(reference, replicate, seed)
+            if reference is None:
+                return  # nobody was drawn: the replicate is undefined
+        if not rows.size:
+            return
+        try:
+            part = problem.resampled(rows, counts[rows], reference)
+        except UndefinedMetricError:
+            return
+        for k, model in enumerate(models):
+            try:
+                out[k] = metric.measure(part, self.predictions[model][rows]).value
+            except UndefinedMetricError:
+                continue
+
+
+def _needs_bootstrap(metric: Metric, measured: Measured | None) -> bool:
+    """Whether a cell's interval comes from resampling although the reference is fixed."""
+    if measured is None or metric.inference in ("test", "own") or not np.isfinite(measured.value):
+        return False
+    return bool(np.isnan(measured.stderr))
+
+
+def _counts(problem: Problem, replicate: int, seed: int) -> Floats:
+    """How often each subject is drawn: by itself, or with its whole cluster."""
+    y, clusters = problem.y, problem.clusters
+    frequency = y.weight if y.weighted else None
+    if clusters is None:
+        return bootstrap_counts(len(y), replicate, seed, frequency=frequency)
+    number = int(clusters.codes.max()) + 1
+    counts = bootstrap_counts(number, replicate, seed, "clusters")[clusters.codes]
+    return counts if frequency is None else counts * frequency
+
+
+def _redraw(reference: Reference, replicate: int, seed: int) -> Reference | None:
+    """Draw the reference set anew; None where nobody was drawn."""
+    y = reference.y
+    frequency = y.weight if y.weighted else None
+    counts = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
+    return Reference(Outcomes(y.time, y.event, counts)) if counts.any() else None
+
+
+# -- one cell ----------------------------------------------------------------------------------
+
+
+def _score(
+    model: str,
+    metric: Metric,
+    group: Any,
+    measured: Measured | None,
+    replicates: Floats | None,
+    baseline: float,
+    against: Comparison | None,
+    confidence: float | None,
+    clusters: Clusters | None,
+) -> Score:
+    """Return a cell with its interval, whatever its standard error comes from."""
+    found = Interval(_value(measured), NAN, NAN, NAN, "none")
+    if confidence is not None and measured is not None and metric.inference != "test":
+        found = _interval(metric, measured, replicates, confidence, clusters)
+    return Score(
+        model,
+        metric,
+        group,
+        measured,
+        found.stderr,
+        found.low,
+        found.high,
+        replicates,
+        baseline,
+        against,
+        found.scale,
+        clusters,
+    )
+
+
+def _interval(
+    metric: Metric,
+    measured: Measured,
+    replicates: Floats | None,
+    confidence: float,
+    clusters: Clusters | None,
+) -> Interval:
+    law = getattr(measured, "law", None)
+    if metric.interval == "own":  # such a law knows of clusters
+        low, high = (NAN, NAN) if law is None else law.limits(confidence)
+        return Interval(measured.value, measured.stderr, low, high, "own")
+    if replicates is None:
+        stderr = _clustered_stderr(measured, clusters)
+    else:
+        stderr = bootstrap_stderr(replicates)
+    size, freedom = _events(measured.support), float("inf")
+    if clusters is not None:
+        size, freedom = min(size, float(clusters.number)), clusters.freedom
+    value, scale = float(measured.value), metric.interval
+    return interval(value, stderr, confidence, scale, size=size, freedom=freedom)
+
+
+def _clustered_stderr(measured: Measured, clusters: Clusters | None) -> float:
+    """Standard error of a value; NaN where subjects are clustered and it has no contributions."""
+    if clusters is None or isinstance(measured, Condensed):  # which knows of its clusters
+        return measured.stderr
+    psi = measured.psi
+    return NAN if psi is None else standard_error(psi, measured.frequency, clusters)
+
+
+def _events(support: dict[str, Any]) -> float:
+    """How many events a share of pairs rests on: anchors, or the fewer of cases and controls."""
+    counts = [support[name] for name in ("anchors", "cases", "controls") if support.get(name)]
+    return float(min(counts, default=NAN))
+
+
+def _value(measured: Measured | None) -> float:
+    return NAN if measured is None else float(measured.value)
+
+
+def few_replicates(n_boot: int) -> list[EvaluationWarning]:
+    """Say that there are too few draws for intervals."""
+    if n_boot >= FEWEST_REPLICATES:
+        return []
+    message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
+    return [EvaluationWarning("few-replicates", message)]
+
+
+def tail_remarks(
+    folds: list[Fold], problem: Problem, confidence: float | None, clusters: Clusters | None
+) -> list[EvaluationWarning]:
+    """Remark on pairs of models whose comparison in days is decided by the curves' tails.
+
+    `folds` are those of all groups.
+    """
+    metric = folds[0].plan.tails
+    if metric is None:
+        return []
+    open_mass = [max(fold.open_mass.values(), default=0.0) for fold in folds]
+    if sum(open_mass) <= sum(fold.mass for fold in folds) * TAIL_SHARE / 2:
+        return []
+    given, held = _together(folds, metric.key), _together(folds, HELD)
+    if given is None or held is None or len(held.models) < 2:
+        return []
+    names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
+    if BASELINE_NAME in held.models:  # a model takes its place
+        names.pop(BASELINE, None)
+    try:
+        usual, stopped = (
+            {name: means.measured(model, metric, problem) for model, name in names.items()}
+            for means in (given, held)
+        )
+    except UndefinedMetricError:
+        return []
+    between: Callable[[Any, Any], float] = lambda a, b: _paired(a, b, clusters)  # noqa: E731
+    return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
+
+
+def _together(folds: list[Fold], key: str) -> Means | None:
+    """Return terms or sums over the subjects of all groups."""
+    parts = [fold.means[key] for fold in folds if key in fold.means]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    total = deepcopy(parts[0])
+    for part in parts[1:]:
+        total.merge(part)  # type: ignore[arg-type]
+    return total
+
+
+def _paired(a: Any, b: Any, clusters: Clusters | None) -> float:
+    """Return the standard error of the difference between two models."""
+    return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b, clusters)

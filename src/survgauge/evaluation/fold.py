@@ -1,0 +1,237 @@
+"""The fold: chunks of subjects go in, parts merge, and every metric's state is there in the end.
+
+What a state is follows from the record of the metric: sums (or terms) of a mean, a table of counts,
+a few columns of a ranked metric, or nothing where all subjects are at hand anyway.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+from ..data.predictions import Prediction
+from ..errors import InputError, UndefinedMetricError
+from ..metrics.ipcw import g_rules
+from ..metrics.past_curve import PastReads, past_reads
+from ..metrics.problem import Problem
+from ..metrics.registry import Metric
+from ..metrics.skill import reference_curves
+from .chunk import Chunk
+from .columns import Columns
+from .g_sums import GBins
+from .means import BASELINE, KeptMeans, Means, ModelName, SummedMeans, TermsByModel
+
+#: Key of the headline error with all curves held at their last time.
+HELD = "curves held"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of every chunk.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        All metrics, in their order.
+    resident : bool
+        Whether all subjects are at hand in the end, so that nothing has to be kept for metrics
+        that need them together.
+    keep_terms : bool
+        Whether terms are kept subject by subject, for contributions; otherwise sums.
+    spread : bool
+        Whether standard errors will be asked for.
+    baseline : {"beside", "apart", "alone", "none"}
+        Whether Kaplan-Meier of the reference set is scored beside the models, or by a fold of its
+        own, which has it alone: reading a whole curve of many steps for every chunk takes long,
+        and is only needed where differences are compared.
+    tails : Metric or None
+        The error that is scored again with all curves held at their last time.
+    seed, n_boot : int
+        Bootstrap of the means, where that is asked for.
+    bins : GBins, optional
+        Times at which sums are kept apart, where G is estimated from the test subjects.
+    """
+
+    metrics: tuple[Metric, ...]
+    resident: bool = False
+    keep_terms: bool = False
+    spread: bool = True
+    baseline: str = "beside"
+    tails: Metric | None = None
+    seed: int = 0
+    n_boot: int = 0
+    bins: GBins | None = None
+
+    def compares(self, metric: Metric) -> bool:
+        """Whether standard errors of a mean, or of differences in it, will be asked for."""
+        return self.spread or metric is self.tails
+
+    def scores_baseline(self, metric: Metric) -> bool:
+        """Whether Kaplan-Meier is scored here by a metric."""
+        if not metric.has_baseline or self.baseline == "none":
+            return False
+        apart = bool(metric.reads) and not self.compares(metric)
+        return self.baseline == "beside" or apart == (self.baseline == "alone")
+
+    def kind(self, adds_up: str) -> list[Metric]:
+        """Return the metrics that add up in one way."""
+        return [metric for metric in self.metrics if metric.adds_up == adds_up]
+
+
+class Fold:
+    """States of all metrics over the chunks so far; parts of a test set merge."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.means: dict[str, Means] = {}
+        counted, ranked = ([] if plan.resident else plan.kind(how) for how in ("count", "ranked"))
+        self.tables = {m.name: m.table() for m in counted if m.table is not None}
+        self.columns = Columns(ranked) if ranked else None
+        #: What metrics read past the models' curves.
+        self.reads: dict[ModelName, PastReads] = {}
+        self.kinds: dict[str, str] = {}
+        #: Where Kaplan-Meier of the reference set was scored.
+        self.base: Fold = self
+        #: Weight of all subjects, and of those whose curve ends above one half.
+        self.mass = 0.0
+        self.open_mass: dict[str, float] = {}
+        self.subjects = self.events = 0
+        #: Last time of a subject.
+        self.last_time = 0.0
+
+    # -- in ------------------------------------------------------------------------------------
+
+    def add(self, chunk: Chunk) -> None:
+        """Add a chunk of subjects."""
+        plan = self.plan
+        found = chunk.drawn(plan.n_boot, plan.seed).present()
+        self.kinds |= {name: p.kind for name, p in chunk.predictions.items()}
+        if found is None:
+            return
+        self._add_means(found)
+        curves = {name: p for name, p in found.predictions.items() if p.curves is not None}
+        for table in self.tables.values():
+            if curves:
+                table.update(found.problem, curves)
+        if self.columns is not None:
+            self.columns.update(found)
+
+    def _note(self, problem: Problem, models: dict[ModelName, Prediction]) -> None:
+        """Count what metrics read past the curves, also past Kaplan-Meier of the reference."""
+        self.subjects += problem.y.count
+        self.events += problem.y.event_count
+        self.mass += float(problem.mass.sum())
+        self.last_time = max(self.last_time, float(problem.y.time.max()))
+        if not any(metric.reads for metric in self.plan.metrics) and self.plan.tails is None:
+            return
+        for name, prediction in models.items():
+            if prediction.curves is None:
+                continue
+            reads = self.reads.setdefault(name, PastReads())
+            reads.merge(past_reads(problem, prediction, problem.follow_up))
+            if isinstance(name, str):
+                open_ended = ~prediction.curves.reaches(0.5)
+                known = self.open_mass.get(name, 0.0)
+                self.open_mass[name] = known + float(problem.mass[open_ended].sum())
+
+    def _add_means(self, chunk: Chunk) -> None:
+        metrics = self.plan.kind("mean")
+        problem = chunk.problem
+        models: dict[ModelName, Prediction] = dict(chunk.predictions.items())
+        if any(map(self.plan.scores_baseline, metrics)):
+            everybody = reference_curves(problem.reference, len(problem.y))
+            models[BASELINE] = Prediction(everybody, None, None)
+        self._note(problem, models)
+        done = set()
+        for metric in metrics:
+            if metric.key not in done:  # a root shares the sums of its square
+                done.add(metric.key)
+                found = _terms(metric, problem, self._scored(metric, models))
+                if not found:
+                    continue
+                self._add_terms(metric.key, metric, found, chunk)
+                if metric is self.plan.tails:
+                    self._add_terms(HELD, metric, _held(metric, problem, models, found), chunk)
+
+    def _scored(
+        self, metric: Metric, models: dict[ModelName, Prediction]
+    ) -> dict[ModelName, Prediction]:
+        """Return the models that a metric scores."""
+        baseline = self.plan.scores_baseline(metric)
+        return {
+            model: prediction
+            for model, prediction in models.items()
+            if prediction.has(metric.needs) and (baseline or model is not BASELINE)
+        }
+
+    def _add_terms(self, key: str, metric: Metric, found: TermsByModel, chunk: Chunk) -> None:
+        plan = self.plan
+        if key not in self.means:
+            if plan.keep_terms:
+                self.means[key] = KeptMeans()
+            else:
+                bins = plan.bins if metric.weights_by_g else None
+                rules = {} if metric.method is not None else g_rules(chunk.problem.convention)
+                n_boot = 0 if key == HELD else plan.n_boot
+                spread = plan.compares(metric)
+                self.means[key] = SummedMeans(found, n_boot, bins, rules, spread)
+        means = self.means[key]
+        if isinstance(means, KeptMeans):
+            means.add(found)
+        else:
+            means.add(found, chunk.y, None if key == HELD else chunk.counts)
+
+    # -- together ------------------------------------------------------------------------------
+
+    def merge(self, other: Fold) -> None:
+        """Add the subjects of another part, which stays as it is."""
+        for key, means in other.means.items():
+            if key in self.means:
+                self.means[key].merge(means)  # type: ignore[arg-type]
+            else:
+                self.means[key] = deepcopy(means)
+        for name, table in other.tables.items():
+            self.tables[name].merge(table)
+        if self.columns is not None and other.columns is not None:
+            self.columns.merge(other.columns)
+        for model, reads in other.reads.items():
+            self.reads.setdefault(model, PastReads()).merge(reads)
+        self.kinds |= other.kinds
+        self.subjects += other.subjects
+        self.events += other.events
+        self.mass += other.mass
+        self.last_time = max(self.last_time, other.last_time)
+        for name, mass in other.open_mass.items():
+            self.open_mass[name] = self.open_mass.get(name, 0.0) + mass
+
+
+def _terms(metric: Metric, problem: Problem, models: dict[ModelName, Prediction]) -> TermsByModel:
+    """Return the terms of every model; Kaplan-Meier for everybody may be undefined in any way."""
+    found: TermsByModel = {}
+    for model, prediction in models.items():
+        try:
+            found[model] = metric.terms_of(problem, prediction)
+        except UndefinedMetricError as error:
+            found[model] = error
+        except InputError as error:
+            if model is not BASELINE:
+                raise
+            found[model] = UndefinedMetricError(str(error))
+    return found
+
+
+def _held(
+    metric: Metric, problem: Problem, models: dict[ModelName, Prediction], usual: TermsByModel
+) -> TermsByModel:
+    """Return the terms with nothing read past the curves' last times.
+
+    Curves that all come down to one half have the same median.
+    """
+    open_ended = {
+        name: Prediction(p.curves.held(), None, None)
+        for name, p in models.items()
+        if p.curves is not None and not p.curves.reaches(0.5).all()
+    }
+    curves = [name for name, p in models.items() if p.curves is not None]
+    again = _terms(metric, problem, open_ended)
+    return {name: again.get(name, usual[name]) for name in curves if name in usual}

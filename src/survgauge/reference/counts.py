@@ -1,0 +1,152 @@
+"""Kaplan-Meier from counts of outcomes that merge."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from ..data.outcomes import Outcomes
+from ..errors import InputError
+from .kaplan_meier import KaplanMeier, RiskTable
+from .reference import Reference
+
+
+class OutcomeCounts:
+    """Events and subjects at each distinct time: small where times are tied, mergeable always.
+
+    Everything that Kaplan-Meier, the censoring distribution and the reference set of an evaluation
+    need of the outcomes.
+
+    Parameters
+    ----------
+    most : int, optional
+        Keep at most so many distinct times: where there are more, their last bits are rounded off.
+
+    Examples
+    --------
+    >>> one, two = OutcomeCounts(), OutcomeCounts()
+    >>> one.update(([1, 2], [1, 0]))
+    >>> two.update(([3, 4], [1, 1]))
+    >>> one.merge(two)
+    >>> one.kaplan_meier().survival
+    array([0.75 , 0.75 , 0.375, 0.   ])
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        #: Bits of the times' mantissas that were dropped to stay below `most` distinct times.
+        self.dropped = 0
+        self.times: Floats = np.empty(0)
+        self.events: Floats = np.empty(0)
+        self.total: Floats = np.empty(0)
+        self._waiting: list[tuple[Floats, Floats, Floats]] = []
+        self._size = 0
+
+    def update(self, y: Any) -> None:
+        """Add outcomes: anything that `Outcomes.of` reads."""
+        found = Outcomes.of(y)
+        table = RiskTable.of(found)
+        self._add(table.times, table.events, table.events + table.censored)
+
+    def merge(self, other: OutcomeCounts) -> None:
+        """Add the counts of another part."""
+        other._settle()
+        if not other.times.size:
+            return
+        self.dropped = max(self.dropped, other.dropped)
+        self._add(other.times, other.events, other.total)
+
+    def _add(self, times: Floats, events: Floats, total: Floats) -> None:
+        # Sorted together once as much is waiting as is there: n log n in all, not n^2.
+        self._waiting.append((times, events, total))
+        self._size += times.size
+        if self._size > max(self.times.size, 1 << 16):
+            self._settle()
+
+    def _settle(self) -> None:
+        if not self._waiting:
+            return
+        parts = [(self.times, self.events, self.total), *self._waiting]
+        times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = times.argsort(kind="stable")
+        times = times[order]
+        if self.most is not None:
+            self.dropped = _bits_to_drop(times, self.most, self.dropped)
+        self._group(_without_bits(times, self.dropped), events[order], total[order])
+        self._waiting, self._size = [], 0
+
+    def _group(self, times: Floats, events: Floats, total: Floats) -> None:
+        """Add up what has the same time."""
+        first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
+        self.times = times[first]
+        self.events, self.total = np.add.reduceat(events, first), np.add.reduceat(total, first)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return self.__dict__
+
+    def __len__(self) -> int:
+        self._settle()
+        return int(self.times.size)
+
+    def table(self) -> RiskTable:
+        """Counts at the distinct times."""
+        self._settle()
+        if not self.times.size:
+            raise InputError("there are no outcomes: at least one subject is needed")
+        return RiskTable(self.times, self.events, self.total)
+
+    def kaplan_meier(self) -> KaplanMeier:
+        """Kaplan-Meier of the event time."""
+        table = self.table()
+        return KaplanMeier.from_table(table)
+
+    def censoring(self) -> KaplanMeier:
+        """G, the distribution of the censoring time."""
+        table = self.table()
+        return KaplanMeier.from_table(table, censoring=True)
+
+    def outcomes(self) -> Outcomes:
+        """Return outcomes with frequencies that have these counts, events first at equal times."""
+        table = self.table()
+        time = np.concatenate((table.times, table.times))
+        event = np.repeat([True, False], table.times.size)
+        weight = np.concatenate((table.events, table.censored))
+        kept = weight > 0
+        time, event, weight = time[kept], event[kept], weight[kept]
+        plain = bool((weight == 1).all())
+        return Outcomes._trusted(time, event, None if plain else weight)
+
+    def reference(self) -> Reference:
+        """Return the reference set with these counts."""
+        return Reference(self.outcomes())
+
+
+def _bits_to_drop(times: Floats, most: int, least: int) -> int:
+    """Return the fewest bits, at least `least`, that leave at most `most` of the sorted times.
+
+    Other bits than the fewest would let the result depend on the order of the parts.
+
+    >>> _bits_to_drop(np.array([1.0, 1.5, 1.75]), 2, 0)
+    51
+    """
+    if times.size <= most:
+        return least
+    bits = np.ascontiguousarray(times).view(np.uint64)
+    gaps = bits[1:] ^ bits[:-1]
+
+    def few(dropped: int) -> bool:
+        return 1 + np.count_nonzero(gaps >> np.uint64(dropped)) <= most
+
+    return bisect_left(range(64), True, lo=least, key=few)
+
+
+def _without_bits(times: Floats, bits: int) -> Floats:
+    """Round times down by dropping the last bits of their mantissas."""
+    if not bits:
+        return times
+    mask = np.uint64(2**64 - 2**bits)
+    return (np.ascontiguousarray(times).view(np.uint64) & mask).view(np.float64)

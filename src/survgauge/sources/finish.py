@@ -1,0 +1,153 @@
+"""From the parts of a stream to an `Evaluation`, by the rules of `evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..data.outcomes import Outcomes
+from ..errors import InputError
+from ..evaluation import Evaluation
+from ..evaluation.call import support_of
+from ..evaluation.censoring_remarks import check_follow_up, check_weights
+from ..evaluation.census import Census
+from ..evaluation.coarse_grid import coarse_grids
+from ..evaluation.finish import Group, tail_remarks
+from ..evaluation.fold import Fold
+from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem, check_sampling
+from ..metrics.problem import Problem
+from ..metrics.registry import default_metrics
+from .accumulator import Accumulator
+from .layout import CurveColumns
+from .question import Request, check_anybody
+
+
+def finish(request: Request, total: Accumulator | None, rows: int | None) -> Evaluation:
+    """Return the evaluation of all subjects; `rows` is how many there should be."""
+    if total is None:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    total.settle()
+    _check_rows(total, rows)
+    scoring, outline = total.scoring, total.outline
+    problem = _problem(request, total)
+    census = _census(total, problem)
+    warnings = _skipped(request, census.subjects, total) if request.default else []
+    warnings += check_problem(problem, census) + check_sampling(outline.fractional)
+    grids = {
+        name: (spec.times, spec.interpolation)
+        for name, spec in scoring.layout.predictions.items()
+        if isinstance(spec, CurveColumns)
+    }
+    warnings += coarse_grids(problem, grids)
+    warnings += scoring.remarks
+    if scoring.counted:
+        warnings += check_follow_up(outline.counts().outcomes(), problem, request.metrics)
+    folds = _groups(total)
+    sizes = {
+        str(name): {"subjects": fold.subjects, "events": fold.events}
+        for name, fold in folds
+        if name is not None
+    }
+    warnings += check_groups(sizes)
+    scores, remarks = [], []
+    for name, fold in folds:
+        found, said = _group(request, total, problem, name, fold).scores()
+        scores += found
+        remarks += said
+    warnings += remarks + check_weights(scores)
+    every = [fold for _, fold in folds]
+    warnings += tail_remarks(every, problem, request.asked.confidence, None)
+    support = support_of(problem, census, scores)
+    if sizes:
+        support["groups"] = sizes
+    models = tuple(scoring.layout.predictions)
+    confidence, seed = request.asked.confidence, request.asked.seed
+    return Evaluation(
+        scores, problem, confidence, support, warnings, seed, models, {}, request.unit
+    )
+
+
+def _check_rows(total: Accumulator, rows: int | None) -> None:
+    """Refuse an evaluation with holes."""
+    seen = total.seen
+    if not seen:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    whole = seen[0][0] == 0 and len(seen) == 1
+    if not whole or (rows is not None and total.rows != rows):
+        expected = "" if rows is None else f" of {rows}"
+        raise InputError(
+            f"rows are missing: {total.rows}{expected} came, in the ranges "
+            f"{', '.join(f'{a} to {b - 1}' for a, b in seen[:5])}; did the data change?"
+        )
+    known = total.scoring.digest
+    if rows is not None and known is not None and known != total.outline.digest:
+        raise InputError("the outcomes changed between the two passes over them; run it again")
+
+
+def _problem(request: Request, total: Accumulator) -> Problem:
+    """Return the question about all subjects, whose horizon is known now."""
+    scoring, outline = total.scoring, total.outline
+    if scoring.digest is not None:  # a first pass settled it
+        problem = scoring.problem
+    else:
+        reference = scoring.problem.reference
+        if reference is None:
+            raise InputError("a stream needs a reference set")
+        problem = request.problem(outline.top(), reference, request.whole_g(outline))
+    # All outcomes where they were counted, or the last of them, which tell the horizon.
+    y = outline.counts().outcomes() if outline.follow else outline.top()
+    return _of_all(problem, y)
+
+
+def _of_all(problem: Problem, y: Outcomes) -> Problem:
+    """Return the question about subjects at hand, whose G is then their own."""
+    given = problem.censoring
+    own = not isinstance(given, str) and problem.weights.source == "test"
+    censoring = "test" if own else given
+    return replace(problem, y=y, follow_up=None, censoring=censoring, rows=None, start=0)
+
+
+def _census(total: Accumulator, problem: Problem) -> Census:
+    past: tuple[int, int] | None = total.past
+    if problem.horizon != total.scoring.threshold:
+        past = total.outline.past(problem.horizon)
+    if past is None:
+        raise InputError("the horizon changed while the stream was read; did the data change?")
+    folds = total.folds.values()
+    subjects, events = (sum(getattr(f, name) for f in folds) for name in ("subjects", "events"))
+    return Census(subjects, events, past[0], past[1], total.outline.last_time)
+
+
+def _skipped(request: Request, subjects: int, total: Accumulator) -> list[EvaluationWarning]:
+    """Say which default metrics a stream cannot have."""
+    chosen = {metric.name for metric in request.metrics}
+    curves = any("curves" in fold.kinds.values() for fold in total.folds.values())
+    found = []
+    for metric in default_metrics():
+        if metric.name not in chosen and (curves or subjects > metric.default_until):
+            message = (
+                f"{metric.name} needs all subjects at once and is left out of a stream's default "
+                f"metrics; `evaluate(..., metrics=[{metric.name!r}])` has it in memory"
+            )
+            found.append(EvaluationWarning("metric-skipped", message))
+    return found
+
+
+def _groups(total: Accumulator) -> list[tuple[Any, Fold]]:
+    """Return the folds by label, in order; each has somebody in it."""
+    if total.scoring.layout.by is None:
+        return list(total.folds.items())
+    for label, fold in total.folds.items():
+        check_anybody(label, fold.subjects)
+    return sorted(total.folds.items(), key=lambda item: item[0])
+
+
+def _group(request: Request, total: Accumulator, problem: Problem, name: Any, fold: Fold) -> Group:
+    """Return a group with the columns that were kept of its subjects."""
+    tested = total.scoring.of_group(name)[0].tested
+    predictions = {}
+    if fold.columns is not None:
+        predictions = fold.columns.predictions()
+        problem = _of_all(problem, fold.columns.outcomes())
+    problem = replace(problem, tested=tested)
+    return Group(fold, problem, predictions, request.asked, name)

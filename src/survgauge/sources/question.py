@@ -1,0 +1,294 @@
+"""What is asked of a stream: checked before the first subject is read, settled by a first pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .._tools.arrays import flag, probability, whole_number
+from .._tools.random import check_seed
+from ..data.outcomes import Outcomes
+from ..errors import InputError
+from ..evaluation.call import chosen_metrics
+from ..evaluation.censoring_remarks import check_follow_up, uses_reference
+from ..evaluation.finish import Asked
+from ..evaluation.fold import Plan
+from ..evaluation.g_sums import GBins
+from ..evaluation.warnings import closed
+from ..metrics.calibration.mean_curve_sums import FollowUp
+from ..metrics.conventions import convention_of
+from ..metrics.ipcw import end_of_g, flipped_g
+from ..metrics.problem import Problem, checked_at_risk
+from ..metrics.registry import Metric, default_metrics
+from ..reference.g_source import WholeG, g_source
+from ..reference.kaplan_meier import KaplanMeier
+from ..reference.reference import Reference
+from .layout import CurveColumns, Layout
+from .outline import Outline
+
+#: What a metric reads that depends on the whole test set.
+_NEEDS_FIRST_PASS = ("time", "horizon", "follow_up")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller wants, checked."""
+
+    metrics: tuple[Metric, ...]
+    asked: Asked
+    bootstrap: bool
+    baseline: bool
+    unit: str
+    #: Settings of the question, as for `evaluate`.
+    settings: dict[str, Any]
+    #: Whether the metrics are those that nobody named.
+    default: bool = False
+    batch_rows: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Iterable[str] | str | None,
+        *,
+        y_train: Any,
+        confidence: float | None,
+        random_state: int | None,
+        n_boot: int,
+        bootstrap: bool,
+        baseline: bool,
+        unit: str,
+        settings: dict[str, Any],
+        batch_rows: int | None = None,
+    ) -> Request:
+        """Check the arguments that all streams share."""
+        if y_train is None:
+            raise InputError(
+                "y_train must be given: a stream is evaluated against a fixed reference set, as "
+                "its own outcomes are not known before the end"
+            )
+        if g_of(settings) == "given" and not isinstance(settings["censoring"], KaplanMeier):
+            raise InputError(
+                "censoring must be 'test', 'train' or a KaplanMeier in a stream: a function of one "
+                "time per subject cannot tell which subjects a chunk holds"
+            )
+        if confidence is not None:
+            probability(confidence, "confidence")
+        if not isinstance(unit, str):
+            raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
+        chosen = _streamed(metrics)
+        request = cls(
+            tuple(chosen),
+            Asked(confidence, check_seed(random_state), whole_number(n_boot, "n_boot", 0)),
+            bootstrap=flag(bootstrap, "bootstrap") and confidence is not None,
+            baseline=flag(baseline, "baseline"),
+            unit=unit,
+            settings=settings,
+            default=metrics is None,
+            batch_rows=None if batch_rows is None else whole_number(batch_rows, "batch_rows", 1),
+        )
+        request._check_convention()
+        return request
+
+    def _check_convention(self) -> None:
+        """Refuse conventions under which a score is no ratio of sums over subjects."""
+        convention = convention_of(self.settings.get("convention"))
+        hit = [metric.name for metric in self.metrics if metric.uses_divisor]
+        if hit and convention.divisor != "n":
+            raise InputError(
+                f"convention {convention.name!r} divides {hit[0]} by the sum of weights at each "
+                "time, which is not supported in a stream; use `evaluate`, or leave it out"
+            )
+
+    @property
+    def own_g(self) -> bool:
+        """Whether G is that of the test subjects."""
+        return g_of(self.settings) == "test"
+
+    @property
+    def counted(self) -> bool:
+        """Whether outcomes are counted: for G, or to compare follow-ups with the training set's."""
+        return self.own_g or uses_reference(self.metrics)
+
+    @property
+    def min_at_risk(self) -> float:
+        """Subjects that must be at risk at the horizon."""
+        return checked_at_risk(self.settings["min_at_risk"])
+
+    def foresight(self) -> list[tuple[Metric, str]]:
+        """Return the metrics that need a first pass over the outcomes, and what they look for."""
+        found = []
+        for metric in self.metrics:
+            if metric.reads in _NEEDS_FIRST_PASS:
+                found.append((metric, "how long the follow-up is"))
+            elif self.own_g and metric.weights_by_g and metric.adds_up == "mean":
+                found.append((metric, "G of the test subjects"))
+        return found
+
+    @property
+    def keep_outcomes(self) -> bool:
+        """Whether the first pass has to keep all outcomes."""
+        return any(metric.reads == "follow_up" for metric in self.metrics)
+
+    def problem(self, y: Outcomes, reference: Reference, g: WholeG | None = None) -> Problem:
+        """Return the question about some outcomes that have the horizon of all."""
+        settings = self.settings if g is None else {**self.settings, "censoring": g}
+        problem = Problem.of(y, reference, **settings)
+        return replace(problem, asked=tuple(metric.name for metric in self.metrics))
+
+    def whole_g(self, outline: Outline) -> WholeG | None:
+        """Return G of all subjects that were counted; None where G is another's."""
+        if not self.own_g:
+            return None
+        counts = outline.counts()
+        flipped = convention_of(self.settings.get("convention")).g_ties == "flipped"
+        return WholeG(counts.censoring(), flipped_g(counts.outcomes()) if flipped else None)
+
+
+def _streamed(metrics: Iterable[str] | str | None) -> list[Metric]:
+    """Return metrics by name; by default all that can be streamed."""
+    if metrics is None:
+        return default_metrics(streamed=True)
+    chosen = chosen_metrics(metrics, 0)[0]
+    whole = [metric.name for metric in chosen if metric.adds_up == "whole"]
+    if whole:
+        raise InputError(
+            f"metrics: {whole[0]!r} needs all subjects at once and cannot be streamed; leave it "
+            "out of `metrics`, or use `evaluate` on predictions in memory"
+        )
+    return chosen
+
+
+def g_of(settings: dict[str, Any]) -> str:
+    """Say where G of a stream comes from: "test", "train" or "given"."""
+    usual = convention_of(settings.get("convention")).g_source
+    return g_source(settings.get("censoring"), True, usual)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What every chunk is asked; small enough to be sent to every worker.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which column is what.
+    plan : Plan
+        What is computed.
+    problem : Problem
+        The question; each chunk puts its own outcomes in place of these.
+    threshold : float
+        Horizon as far as it is known before all outcomes were read.
+    counted : bool
+        Whether outcomes are counted while they are scored.
+    digest : int or None
+        Of all outcomes, as a first pass read them.
+    groups : dict or None
+        Question and plan of each group, as a first pass found them.
+    remarks : tuple
+        What the first pass says about the outcomes.
+    """
+
+    layout: Layout
+    plan: Plan
+    problem: Problem
+    min_at_risk: float
+    threshold: float = float("inf")
+    counted: bool = False
+    digest: int | None = None
+    groups: dict[Any, tuple[Problem, Plan]] | None = None
+    remarks: tuple[Any, ...] = ()
+    batch_rows: int | None = None
+    own_g: bool = field(default=False)
+
+    def of_group(self, label: Any) -> tuple[Problem, Plan]:
+        """Return the question and the plan of a group; without a first pass those of all."""
+        if self.groups is None or label is None:
+            return self.problem, self.plan
+        if label not in self.groups:
+            raise InputError(
+                f"by: label {label!r} was not there in the first pass; did the data change?"
+            )
+        return self.groups[label]
+
+
+def scoring_of(
+    request: Request, layout: Layout, reference: Reference, outline: Outline | None
+) -> Scoring:
+    """Decide what every chunk is asked; `outline` is what a first pass found."""
+    curves = any(isinstance(spec, CurveColumns) for spec in layout.predictions.values())
+    headline = next((metric for metric in request.metrics if metric.headline), None)
+    plan = Plan(
+        request.metrics,
+        spread=request.asked.confidence is not None,
+        baseline="beside" if request.baseline else "none",
+        seed=request.asked.seed,
+        n_boot=request.asked.n_boot if request.bootstrap else 0,
+    )
+    shared = layout, plan, request.min_at_risk
+    if outline is None:
+        settings = dict(request.settings)
+        min_g = settings.pop("min_g")
+        settings.pop("min_at_risk")
+        problem = Problem.open(reference.y, reference, **settings)
+        threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
+        scoring = Scoring(
+            layout, plan, problem, request.min_at_risk, threshold, request.counted,
+            own_g=request.own_g, batch_rows=request.batch_rows,
+        )  # fmt: skip
+    else:
+        scoring = _after_first_pass(request, shared, reference, outline)
+    tails = headline if curves and not closed(scoring.problem) else None
+    groups = scoring.groups
+    if groups is not None:
+        groups = {label: (p, replace(own, tails=tails)) for label, (p, own) in groups.items()}
+    return replace(scoring, plan=replace(scoring.plan, tails=tails), groups=groups)
+
+
+def _after_first_pass(
+    request: Request, shared: tuple[Layout, Plan, float], reference: Reference, outline: Outline
+) -> Scoring:
+    layout, plan, min_at_risk = shared
+    problem, own_plan = _settled(request, plan, outline, request.problem(
+        outline.top(), reference, request.whole_g(outline)
+    ))  # fmt: skip
+    remarks: list[Any] = []
+    if request.counted:
+        remarks = check_follow_up(outline.counts().outcomes(), problem, request.metrics)
+    groups = None
+    if outline.groups is not None:
+        groups = {}
+        for label, own in outline.groups.items():
+            check_anybody(label, own.subjects)
+            g = request.whole_g(own)
+            part = problem if g is None else replace(problem, censoring=g)
+            groups[label] = _settled(request, plan, own, part)
+    return Scoring(
+        layout,
+        own_plan,
+        problem,
+        min_at_risk,
+        problem.horizon,
+        digest=outline.digest,
+        groups=groups,
+        remarks=tuple(remarks),
+        batch_rows=request.batch_rows,
+        own_g=request.own_g,
+    )
+
+
+def _settled(
+    request: Request, plan: Plan, outline: Outline, problem: Problem
+) -> tuple[Problem, Plan]:
+    """Return question and plan with what a first pass found about their subjects."""
+    tested = FollowUp.of(outline.outcomes()) if outline.keep else None
+    problem = replace(problem, follow_up=outline.last_time, tested=tested).with_grid()
+    if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
+        plan = replace(plan, bins=GBins(outline.counts().table(), problem.tau))
+    return problem, plan
+
+
+def check_anybody(label: Any, subjects: int) -> None:
+    """Refuse a group without anybody in it."""
+    if not subjects:
+        raise InputError(f"by: group {label!r} has only subjects of weight zero; leave them out")
