@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 from docs_files import write_files
 
+from survgauge.metrics.registry import REGISTRY
+from survgauge.reference.surrogates import METHODS
+
 collect_ignore = ["conf.py", "check_site.py", "_ext", "_build", "_generated"]
+
+
+@pytest.fixture(autouse=True)
+def _registries_as_before():
+    saved = dict(REGISTRY), dict(METHODS)
+    yield
+    for known, before in zip((REGISTRY, METHODS), saved, strict=True):
+        known.clear()
+        known.update(before)
 
 
 @pytest.fixture(autouse=True)

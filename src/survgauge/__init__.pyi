@@ -51,6 +51,7 @@ from .metrics.logrank import LogRankResult as LogRankResult
 from .metrics.logrank import log_rank as log_rank
 from .metrics.logrank import log_rank_test as log_rank_test
 from .metrics.probability.brier_decomposition import brier_decomposition as brier_decomposition
+from .metrics.probability.brier_skill import brier_skill as brier_skill
 from .metrics.probability.densities import crps as crps
 from .metrics.probability.densities import crps_details as crps_details
 from .metrics.probability.densities import log_likelihood as log_likelihood
@@ -81,8 +82,6 @@ from .metrics.registry import Metric as Metric
 from .metrics.registry import available_metrics as available_metrics
 from .metrics.registry import register_method as register_method
 from .metrics.registry import register_metric as register_metric
-from .metrics.skill import brier_skill as brier_skill
-from .metrics.skill import reference_curves as reference_curves
 from .metrics.skill import skill as skill
 from .metrics.skill import skill_details as skill_details
 from .metrics.terms import Terms as Terms
@@ -93,6 +92,7 @@ from .metrics.time.terms import TimeErrorDetails as TimeErrorDetails
 from .metrics.time.time_errors import time_error as time_error
 from .metrics.time.time_errors import time_error_details as time_error_details
 from .metrics.time.time_errors import time_errors as time_errors
+from .reference.baseline import reference_curves as reference_curves
 from .reference.counts import OutcomeCounts as OutcomeCounts
 from .reference.kaplan_meier import KaplanMeier as KaplanMeier
 from .reference.pseudo import pseudo_observations as pseudo_observations

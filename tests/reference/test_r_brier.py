@@ -11,12 +11,12 @@ import pytest
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
 from survgauge.metrics.details import standard_error
+from survgauge.metrics.probability.brier_skill import brier_skill, reference_curves
 from survgauge.metrics.probability.probability import (
     brier_score,
     integrated_brier_score,
     integrated_brier_score_details,
 )
-from survgauge.metrics.skill import brier_skill, reference_curves
 from survgauge.reference.kaplan_meier import KaplanMeier
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from strategies import pair
 
 import survgauge as sg
-from survgauge.metrics.skill import reference_curves
+from survgauge.reference.baseline import reference_curves
 
 
 @given(y=own.outcomes)

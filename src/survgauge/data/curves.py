@@ -290,10 +290,6 @@ class SurvivalCurves:
             held._median = np.broadcast_to(median, len(self))
         return held
 
-    def forget_median(self) -> None:
-        """Drop the medians; they are computed again when asked for."""
-        self._median = None
-
     def mean(self) -> Floats:
         """Mean survival time: the area under the curve and its tail."""
         return self._area(np.inf)

@@ -168,10 +168,6 @@ class Outcomes:
             object.__setattr__(self, "_order", order)
         return order
 
-    def forget_order(self) -> None:
-        """Let a kept sorting go."""
-        object.__setattr__(self, "_order", None)
-
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.
 

@@ -16,7 +16,7 @@ from ..metrics.details import CurveResult
 from ..metrics.probability.probability import brier_score
 from ..metrics.problem import Problem
 from ..metrics.ranking.dynamic_auc import cumulative_dynamic_auc
-from ..metrics.skill import reference_curves
+from ..reference.baseline import reference_curves
 from ._base import (
     FromPredictions,
     Source,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.chunks import chunks
 from .._tools.threads import in_order
 from ..data.predictions import Prediction
 from ..metrics.details import Clusters
@@ -14,7 +15,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
 from .censoring_remarks import check_weights
-from .chunk import Chunk, chunk_rows, slices
+from .chunk import Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, Plan
@@ -119,6 +120,6 @@ def folded(
         return part
 
     score(slice(0, 1))  # the reference's tables, before several threads look at them
-    for part in in_order(score, slices(n, size)):
+    for part in in_order(score, chunks(n, size=size)):
         total.merge(part)
     return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,16 +81,6 @@ class Chunk:
             # Sums carry the frequency already; a row drawn c times counts c/w of it.
             np.divide(counts, frequency, out=counts, where=frequency > 0)
         return replace(self, counts=counts)
-
-
-def slices(n: int, size: int) -> Iterator[slice]:
-    """Yield neighbouring rows, at most `size` at a time.
-
-    >>> [(rows.start, rows.stop) for rows in slices(5, 2)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
 
 
 def chunk_rows(widths: Iterable[int], asked: int | None = None) -> int:

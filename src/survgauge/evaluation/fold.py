@@ -15,7 +15,7 @@ from ..metrics.ipcw import g_rules
 from ..metrics.past_curve import PastReads, past_reads
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
-from ..metrics.skill import reference_curves
+from ..reference.baseline import reference_curves
 from .chunk import Chunk
 from .columns import Columns
 from .g_sums import GBins

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..errors import InputError, one_of
+
+#: Fields that only metrics of ranking look at.
+_RANKING = {"concerns": "ranking"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,16 @@ class Convention:
     g_source : {"test", "train"}
         Whose censoring G describes: that of the test subjects, or of the training subjects where
         they are given.
+    risk_tolerance, auc_tolerance : float
+        Risks or probabilities closer than this are tied, in C-indices and in AUC.
+    td_ties : {"risk", "strict"}
+        Usual ties of the time-dependent C.
+    td_curves : {"interpolated", "steps"}
+        How curves are read between their times by the time-dependent C.
+    margin_area : {"step", "trapezoid"}
+        Area under Kaplan-Meier of the margin times in ``concordance_index(method="margin")``.
+    margin_pairs : {"weighted", "seen_whole"}
+        Whether pairs whose order was seen weigh 1 there, whatever their margin times weigh.
     """
 
     name: str
@@ -70,11 +83,17 @@ class Convention:
     #: Whose censoring G describes: that of the "test" subjects, or of the "train"ing subjects where
     #: they are given.
     g_source: str = "test"
+    risk_tolerance: float = field(default=0.0, metadata=_RANKING)
+    auc_tolerance: float = field(default=0.0, metadata=_RANKING)
+    td_ties: str = field(default="risk", metadata=_RANKING)
+    td_curves: str = field(default="interpolated", metadata=_RANKING)
+    margin_area: str = field(default="step", metadata=_RANKING)
+    margin_pairs: str = field(default="weighted", metadata=_RANKING)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for a result's convention, with `convention` for the name."""
-        fields = asdict(self)
-        return {"convention": fields.pop("name"), **fields}
+        """Return the fields that concern G and scores, with `convention` for the name."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata != _RANKING}
+        return {"convention": shown.pop("name"), **shown}
 
 
 CONVENTIONS = {
@@ -83,16 +102,40 @@ CONVENTIONS = {
         Convention("survgauge"),
         Convention("paper", g_source="train"),
         Convention("riskregression", g_influence="hazard"),
-        Convention("sksurv", event_limit="right", g_source="train"),
-        Convention("torchsurv", event_limit="right", unweighted_divisor="n", g_source="train"),
+        Convention(
+            "sksurv",
+            event_limit="right",
+            g_source="train",
+            risk_tolerance=1e-8,
+            auc_tolerance=1e-8,
+        ),
+        Convention(
+            "torchsurv",
+            event_limit="right",
+            unweighted_divisor="n",
+            g_source="train",
+            risk_tolerance=1e-8,
+            auc_tolerance=1e-8,
+        ),
         Convention(
             "survivaleval",
             survivor_limit="left",
             censored_at_t="event_free",
             unweighted_divisor="n",
             g_source="train",
+            risk_tolerance=1e-8,
+            margin_area="trapezoid",
+            margin_pairs="seen_whole",
         ),
-        Convention("pycox", g_ties="flipped", divisor="weights", integration="simpson", clip=1e-7),
+        Convention(
+            "pycox",
+            g_ties="flipped",
+            divisor="weights",
+            integration="simpson",
+            clip=1e-7,
+            td_ties="strict",
+            td_curves="steps",
+        ),
         Convention(
             "hazardous",
             g_ties="flipped",
@@ -100,6 +143,8 @@ CONVENTIONS = {
             event_limit="right",
             anchors_at_tau=True,
             g_source="train",
+            risk_tolerance=1e-8,
+            auc_tolerance=1e-8,
         ),
     )
 }

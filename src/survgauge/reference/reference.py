@@ -62,22 +62,10 @@ class Reference:
         build = lambda: Reference(self.y.restricted(tau), tau, self.in_sample)  # noqa: E731
         return self.cached(("tau", tau), build)
 
-    def forget(self) -> None:
-        """Drop what was computed; it comes back when asked for."""
-        self._cache.clear()
-        for name in ("event_rows", "nodes", "_steps", "table", "km", "censoring"):
-            self.__dict__.pop(name, None)
-
-    def forget_methods(self) -> None:
-        """Drop what single methods of the time errors look up."""
-        for key in list(self._cache):
-            if key[0] not in ("rest", "tau"):
-                self._cache.pop(key, None)
-
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once what depends on options, such as tail and area."""
         known = self._cache.get(key)
-        if known is None:  # read once: another thread's evaluation may forget it meanwhile
+        if known is None:
             known = self._cache[key] = build()
         return known
 

@@ -23,16 +23,13 @@ from ._tally import TIES, Tally, counts_events, tally_adjusted, tally_counts, ta
 
 METHODS = ("harrell", "uno", "margin")
 METHODS_TD = ("antolini", "ipcw")
-#: Packages for which risks or probabilities closer than this are equal.
-TOLERANCE = dict.fromkeys(("sksurv", "torchsurv", "survivaleval", "hazardous"), 1e-8)
 #: With fewer events a C below one half is no sign of anything.
 _FEW_EVENTS = 10
 
 
-def as_close_as(convention: Convention, risk: Floats) -> Floats:
-    """Round risks where a package ties close ones; elsewhere only equal risks are tied."""
-    tolerance = TOLERANCE.get(convention.name)
-    if tolerance is None:
+def as_close_as(tolerance: float, risk: Floats) -> Floats:
+    """Round risks where a convention ties close ones; elsewhere only equal risks are tied."""
+    if not tolerance > 0:
         return risk
     decimals = -round(float(np.log10(tolerance)))
     return np.round(risk, decimals)
@@ -202,7 +199,7 @@ def make_question(
     preset = convention_of(convention)
     rule = ties
     if rule is None:
-        rule = "strict" if preset.name == "pycox" and method in METHODS_TD else "risk"
+        rule = preset.td_ties if method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
     tau = None if tau is None else positive(tau, "tau")
     y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)

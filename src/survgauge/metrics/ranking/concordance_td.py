@@ -16,7 +16,7 @@ from ..details import Details
 from ..past_curve import share_past
 from ._antolini import count_exactly, lay_out
 from ._antolini_bounds import STRETCHES, count_between_bounds
-from ._concordance import METHODS_TD, TOLERANCE, Question, make_question
+from ._concordance import METHODS_TD, Question, make_question
 from ._pairs import PairCounts
 
 
@@ -57,7 +57,7 @@ def concordance_td_details(
     )  # fmt: skip
     stretches = _stretches(approximate, question.ties)
     checked = check_curves(curves, question.y)
-    if question.convention.name == "pycox":
+    if question.convention.td_curves == "steps":
         checked = _as_steps(checked)
     counts, left_open = _counts_td(question, checked, stretches)
     tally = question.tally(counts, lambda: -checked.at_own(question.y.time))
@@ -105,7 +105,7 @@ def _counts_td(
                 f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "
                 "lie; choose another tail for the curves or a smaller tau"
             )
-    tolerance = TOLERANCE.get(question.convention.name, 0.0)
+    tolerance = question.convention.risk_tolerance
     if question.subject_g:
         if stretches is not None:
             raise InputError(

@@ -44,7 +44,7 @@ def _risk(risk: Any, n: int) -> Floats:
 def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) -> Details:
     one_of("method", method, METHODS)
     question = make_question(y_true, method=method, **options)
-    values = as_close_as(question.convention, _risk(risk, len(question.y)))
+    values = as_close_as(question.convention.risk_tolerance, _risk(risk, len(question.y)))
     if method == "margin":
         return _margin(question, values, partners)
     if question.subject_g:
@@ -69,11 +69,11 @@ def _margin(question: Question, risk: Floats, partners: bool) -> Details:
     y, reference, ties = question.y, question.weights.reference, question.ties
     if not reference.y.event.any():
         raise UndefinedMetricError("method 'margin' needs events in the reference set; it has none")
-    survivaleval = question.convention.name == "survivaleval"
-    area = "trapezoid" if survivaleval else "step"
-    guess = margin(make_setting(y, reference, area=area))
-    # Times that are equal on paper must not be ordered by rounding errors (its are).
-    best = guess.time if survivaleval else _twelve_digits(guess.time)
+    convention = question.convention
+    guess = margin(make_setting(y, reference, area=convention.margin_area))
+    # Times that are equal on paper must not be ordered by rounding errors (trapezoids are).
+    steps = convention.margin_area == "step"
+    best = _twelve_digits(guess.time) if steps else guess.time
     # Somebody censored at t is later than an event at t, also where Kaplan-Meier has ended.
     time = np.where(y.event, y.time, np.maximum(best, np.nextafter(y.time, np.inf)))
     first = question.before_tau(time)
@@ -82,18 +82,19 @@ def _margin(question: Question, risk: Floats, partners: bool) -> Details:
     if counts_events(ties):
         unit = guess.weight if question.unit is None else guess.weight * question.unit
         tally += tally_events(time, first, None, mass, unit)
-    if survivaleval:
-        # It trusts pairs whose order was seen fully, and weights the others only.
+    whole_pairs = convention.margin_pairs == "seen_whole"
+    if whole_pairs:
+        # Pairs whose order was seen are trusted fully, and the others weighted only.
         seen = (y.time, question.anchor, risk)
         whole = pair_counts(*seen, weight=question.mass, partners=partners)
         part = pair_counts(*seen, weight=mass, partners=partners)
         tally = tally + tally_counts(whole, ties) - tally_counts(part, ties)
     details = question.details(
         tally,
-        area=area,
+        area=convention.margin_area,
         tail="linear",
         reference="test outcomes" if question.weights.in_sample else "training outcomes",
-        pairs="product of confidences" + (", 1 where the order was seen" if survivaleval else ""),
+        pairs="product of confidences" + (", 1 where the order was seen" if whole_pairs else ""),
     )
     details.support["censored"] = int((~y.event).sum())
     return details

@@ -22,11 +22,6 @@ from ._concordance import as_close_as, below_half
 _COLUMNS = 8  # times read at once: one cache line of a row of curves
 
 
-def _as_close_as(convention: Convention, risk: Floats) -> Floats:
-    # SurvivalEVAL ties close risks in its C-indices but not here.
-    return risk if convention.name == "survivaleval" else as_close_as(convention, risk)
-
-
 class _Columns:
     """Risks at one time after the other, read a few columns at a time."""
 
@@ -60,7 +55,7 @@ class _Columns:
 
             for _ in source.by_span(fill, shape[0] + source.survival.shape[1]):
                 pass
-        self._block, self._start = _as_close_as(self._convention, block), part.start
+        self._block, self._start = as_close_as(self._convention.auc_tolerance, block), part.start
 
 
 def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns:
@@ -83,7 +78,7 @@ def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns
             f"risk_or_curves must not be NaN; it is for subject(s) {name_some(unknown)}"
         )
     if risk.ndim == 1:
-        return _as_close_as(setting.convention, risk.astype(np.float64))
+        return as_close_as(setting.convention.auc_tolerance, risk.astype(np.float64))
     # Columns follow the times as given; the times have been sorted.
     order = np.argsort(np.atleast_1d(np.asarray(times, dtype=np.float64)), kind="stable")
     return _Columns(risk, setting.asked[keep], order[keep], setting.convention)
