@@ -12,12 +12,7 @@ from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.metrics.probability._crps import tail_squares
-from survgauge.metrics.probability.brier_skill import (
-    brier_skill,
-    reference_curves,
-    skill,
-    skill_details,
-)
+from survgauge.metrics.probability.brier_skill import brier_skill
 from survgauge.metrics.probability.densities import (
     crps,
     crps_details,
@@ -29,7 +24,9 @@ from survgauge.metrics.probability.probability import (
     integrated_brier_score,
     integrated_brier_score_details,
 )
+from survgauge.metrics.skill import skill, skill_details
 from survgauge.metrics.time.mean_errors import mae
+from survgauge.reference.baseline import reference_curves
 from survgauge.reference.kaplan_meier import KaplanMeier
 from survgauge.reference.reference import Reference
 

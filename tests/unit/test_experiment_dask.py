@@ -126,13 +126,13 @@ def test_a_cluster_gives_the_same_numbers_and_survives_a_lost_worker(tmp_path, c
     killed: list[int] = []
     from survgauge.experiment import progress
 
-    shown = progress.Progress.show
+    shown = progress.RunProgress.show
     try:
-        progress.Progress.show = kill_one
+        progress.RunProgress.show = kill_one
         with connect(address) as client:
             results = run(long_plan, tmp_path / "lost", client, **options)
     finally:
-        progress.Progress.show = shown
+        progress.RunProgress.show = shown
     assert killed
     assert results.failures == []
     assert len(results.metrics.drop_duplicates(["censoring", "repeat", "fold"])) == 48

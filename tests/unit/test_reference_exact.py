@@ -145,24 +145,13 @@ def test_steps_end_where_the_tail_starts_and_only_once():
     assert values == pytest.approx([5 / 6, 4 / 6, 4 / 9, 0.0])
 
 
-def test_what_is_forgotten_comes_back_and_what_is_kept_is_the_same():
+def test_tables_are_made_once():
     ref = reference("open")
-    kept, dropped = ref.rest("step"), ref.later_mean("linear")
+    assert ref.rest("step") is ref.rest("step")
     inner = ref.restricted(4.0)
     assert ref.restricted(4.0) is inner
     assert inner.stop == 4.0
     assert ref.restricted(None) is ref
-    ref.forget_methods()
-    assert ref.rest("step") is kept
-    assert ref.restricted(4.0) is inner
-    again = ref.later_mean("linear")
-    assert again is not dropped
-    assert again.tolist() == dropped.tolist()
-    nodes = ref.nodes
-    ref.forget()
-    assert ref.rest("step") is not kept
-    assert ref.rest("step").tolist() == kept.tolist()
-    assert ref.nodes is not nodes
     assert Reference.of(ref) is ref
 
 
@@ -178,10 +167,9 @@ def test_a_set_without_events_and_frequencies_below_one():
     Reference(sg.Outcomes([1.0, 2.0], [1, 0], [0.5, 1.0])).pseudo_means_in_sample("step", "linear")
 
 
-def test_a_part_of_the_subjects_keeps_what_is_known_of_them():
+def test_a_part_of_the_subjects_keeps_the_g_of_all():
     y = sg.Outcomes([1.0, 2.0, 3.0, 4.0, 5.0, 2.5], [0, 1, 0, 1, 0, 0])
-    whole = Setting(y, reference("open"))
-    whole.j, whole.observable  # noqa: B018 - looked up once for all parts
+    whole = Setting(y, reference("open")).with_g()
     for rows in (slice(0, 2), slice(1, 4), slice(2, 6), slice(3, 4)):
         part, fresh = whole.part(rows), Setting(y[rows], reference("open"))
         for name in ("censored", "c", "j"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from streaming_data import GRID, cut, differences, draw
 
 import survgauge as sg
 from survgauge.cli.main import main
-from survgauge.sources import assemble
+from survgauge.metrics.registry import REGISTRY
 from survgauge.sources.batches import Batch
 from survgauge.sources.call import reference_of
 
@@ -74,8 +75,8 @@ def test_defaults_without_antolini_say_so(monkeypatch):
         codes.append([w.code for w in ev.warnings].count("metric-skipped"))
     assert codes == [1, 0, 0]
     # Of many subjects `evaluate` leaves it out too.
-    monkeypatch.setattr("survgauge.evaluation.call.ANTOLINI_LIMIT", 50)
-    monkeypatch.setattr(assemble, "ANTOLINI_LIMIT", 50)
+    few = replace(REGISTRY["antolini"], default_until=50)
+    monkeypatch.setitem(REGISTRY, "antolini", few)
     y = (columns["time"], columns["event"])
     whole = sg.evaluate({"lr": columns["lr"]}, y, y_train=y_train)
     found = sg.evaluate_stream([columns], y_train=y_train, predictions={"lr": "lr"})

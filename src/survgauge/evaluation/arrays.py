@@ -10,7 +10,6 @@ import numpy as np
 from .._tools.chunks import chunks
 from .._tools.threads import in_order
 from ..data.predictions import Prediction
-from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
@@ -43,8 +42,9 @@ def fold_arrays(
         remarks += said
         folds.append(fold)
     remarks += check_weights(scores)
-    clusters = _in_order(problem, groups)
-    remarks += tail_remarks(folds, problem, asked.confidence, clusters)
+    if folds[0].plan.keep_terms:  # subject by subject, as the terms are
+        problem = _in_order(problem, groups)
+    remarks += tail_remarks(folds, problem, asked.confidence)
     return scores, remarks
 
 
@@ -61,14 +61,11 @@ def _present(
     return problem.subset(rows), {name: p[rows] for name, p in predictions.items()}
 
 
-def _in_order(problem: Problem, groups: list[tuple[Any, Any]]) -> Clusters | None:
-    """Return the clusters of all present subjects, group after group."""
-    if problem.clusters is None:
-        return None
-    rows = np.concatenate(
-        [np.arange(len(problem.y)) if rows is None else rows for _, rows in groups]
-    )
-    return problem.clusters[rows[problem.y.weight[rows] > 0]]
+def _in_order(problem: Problem, groups: list[tuple[Any, Any]]) -> Problem:
+    """Return the question about all present subjects, group after group."""
+    everybody = np.arange(len(problem.y))
+    rows = np.concatenate([everybody if rows is None else rows for _, rows in groups])
+    return problem.subset(rows[problem.y.weight[rows] > 0])
 
 
 def folded(

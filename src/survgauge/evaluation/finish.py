@@ -360,11 +360,12 @@ def few_replicates(n_boot: int) -> list[EvaluationWarning]:
 
 
 def tail_remarks(
-    folds: list[Fold], problem: Problem, confidence: float | None, clusters: Clusters | None
+    folds: list[Fold], problem: Problem, confidence: float | None
 ) -> list[EvaluationWarning]:
     """Remark on pairs of models whose comparison in days is decided by the curves' tails.
 
-    `folds` are those of all groups.
+    `folds` are those of all groups; `problem` has their subjects in the same order, where terms
+    were kept subject by subject.
     """
     metric = folds[0].plan.tails
     if metric is None:
@@ -385,7 +386,7 @@ def tail_remarks(
         )
     except UndefinedMetricError:
         return []
-    between: Callable[[Any, Any], float] = lambda a, b: _paired(a, b, clusters)  # noqa: E731
+    between: Callable[[Any, Any], float] = lambda a, b: _paired(a, b, problem.clusters)  # noqa: E731
     return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
 
 

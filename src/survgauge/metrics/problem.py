@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .._tools.arrays import LARGEST, Floats, Ints, one_number, positive, shown
 from .._tools.sorting import sorting_order
 from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import InputError
 from ..reference.estimated_g import EstimatedG
 from ..reference.g_source import WholeG, ask_g, g_source
@@ -190,6 +192,18 @@ class Problem:
         if key not in self._cache:
             self._cache[key] = build()
         return self._cache[key]
+
+    def look_up(self, prediction: Prediction, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once what several metrics look up of one prediction for these subjects.
+
+        By the prediction itself, not by its id: another object may get a deleted one's.
+        """
+        known: WeakKeyDictionary[Prediction, dict[Any, Any]]
+        known = self.cached("look_up", WeakKeyDictionary)
+        found = known.setdefault(prediction, {})
+        if key not in found:
+            found[key] = build()
+        return found[key]
 
     def numbers(self, rows: Ints) -> Ints:
         """Return the numbers in the whole test set of some of the subjects at hand."""

@@ -289,8 +289,8 @@ def register_metric(metric: Metric) -> Metric:
 
 def _time_error(problem: Problem, prediction: Prediction, *, method: str, loss: str) -> Terms:
     setting, rule, normalize = problem.setting, LOSSES[loss], problem.options["normalize"]
-    point: Point = prediction.cached(
-        ("point", rule.point), lambda: Point.of(setting, prediction.times, rule.point)
+    point: Point = problem.look_up(
+        prediction, rule.point, lambda: Point.of(setting, prediction.times, rule.point)
     )
     rules = convention(setting, method, rule, prediction.times, normalize)
     return time_terms(setting, point, method, rule, normalize, rules)
@@ -431,7 +431,7 @@ def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Detai
         options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
         return integrated_scores(problem.y, prediction.curves, times, losses, **options)
 
-    found: dict[str, Details] = prediction.cached("integrated", both)
+    found: dict[str, Details] = problem.look_up(prediction, "integrated", both)
     if _INTEGRATED[name] not in found:
         found |= both()
     return found[_INTEGRATED[name]]

@@ -56,7 +56,7 @@ def finish(request: Request, total: Accumulator | None, rows: int | None) -> Eva
         remarks += said
     warnings += remarks + check_weights(scores)
     every = [fold for _, fold in folds]
-    warnings += tail_remarks(every, problem, request.asked.confidence, None)
+    warnings += tail_remarks(every, problem, request.asked.confidence)
     support = support_of(problem, census, scores)
     if sizes:
         support["groups"] = sizes
