@@ -40,7 +40,7 @@ CHECKED = (
     ("ICI", 100_000),
     ("metric crps", 100_000),
     ("metric log_likelihood", 100_000),
-    ("evaluate, ten models of 1,000", 1_000),
+    ("evaluate, ten models of 1,000", 100_000),
     ("evaluate float32, no intervals", 100_000),
 )
 
