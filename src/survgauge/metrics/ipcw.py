@@ -172,8 +172,12 @@ class CensoringWeights:
         """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""
         side = self.convention.survivor_limit
         if self.km is not None:
-            return self._read(np.asarray(float(t)), side)
+            return self.survivors_at(np.asarray(float(t)))
         return self._read(np.full(len(self.y), float(t)), side)
+
+    def survivors_at(self, times: Floats) -> Floats:
+        """G for somebody event-free past each of the times, where it is one step function."""
+        return self._read(times, self.convention.survivor_limit)
 
     def partner_weight(self, t: float) -> Floats:
         """1/G of each subject with the limit for events at `t`, 0 where G = 0: (n,)."""

@@ -87,7 +87,7 @@ class Status:
     @cached_property
     def _common(self) -> Floats:
         """G for survivors at the scored times, (K,)."""
-        return np.array([float(self.weights.survivors(t)) for t in self.times])
+        return self.weights.survivors_at(self.times)
 
     @cached_property
     def _inverse(self) -> Floats:
