@@ -19,7 +19,7 @@ from .errors import InputError, UndefinedMetricError, one_of
 from .metrics.conventions import Convention
 from .metrics.past_curve import past_remark
 from .metrics.problem import Problem
-from .metrics.registry import REGISTRY
+from .metrics.registry import REGISTRY, Metric
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")
@@ -33,7 +33,7 @@ class Scorer:
     metric is undefined on a fold the score is NaN with a warning, so that a search goes on.
     """
 
-    name: str
+    metric: Metric
     y_train: Any = None
     predicts: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -42,16 +42,21 @@ class Scorer:
         return f"scorer({self.name!r})"
 
     @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return self.metric.name
+
+    @property
     def sign(self) -> int:
         """1 where larger values of the metric are better, -1 for losses."""
-        return 1 if REGISTRY[self.name].direction == "higher" else -1
+        return 1 if self.metric.direction == "higher" else -1
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score a fitted estimator on a test fold."""
         outcomes = Outcomes.of(y)
         if sample_weight is not None:
             outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
-        metric = REGISTRY[self.name]
+        metric = self.metric
         prediction = predict(estimator, X, self.predicts)
         if not prediction.has(metric.needs):
             raise InputError(
@@ -59,7 +64,7 @@ class Scorer:
                 f"{prediction.kind} only"
             )
         reference = self._reference(estimator)
-        if reference is None and _uses_reference(self.name):
+        if reference is None and _uses_reference(metric):
             warnings.warn(
                 f"scorer({self.name!r}): {type(estimator).__name__} does not keep the outcomes it "
                 "was trained on, so each test fold is its own reference; wrap it in "
@@ -91,9 +96,8 @@ class Scorer:
         return None
 
 
-def _uses_reference(name: str) -> bool:
+def _uses_reference(metric: Metric) -> bool:
     """Whether a metric's value depends on a reference set."""
-    metric = REGISTRY[name]
     return metric.weights_by_g or (metric.method is not None and metric.method.looks_up)
 
 
@@ -153,7 +157,7 @@ def scorer(
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
     }  # fmt: skip
-    return Scorer(name, y_train, predicts, settings)
+    return Scorer(REGISTRY[name], y_train, predicts, settings)
 
 
 def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:

@@ -21,6 +21,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..datasets import Dataset, load
 from ..errors import InputError
+from ..metrics.registry import Metric
 from ..reference.reference import Reference
 from ..scorers import SurvivalKFold, predict
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
@@ -107,6 +108,8 @@ class Task:
     ----------
     checksums : mapping
         Content that the data sets must have, by name, so that all machines work on the same data.
+    metrics : tuple of Metric
+        Metrics that the user registered: a process that is handed them knows them.
     fit : bool
         False: measure stored predictions only.
     """
@@ -117,6 +120,7 @@ class Task:
     timeout: float | None = None
     threads: int = 1
     fit: bool = True
+    metrics: tuple[Metric, ...] = ()
 
 
 @dataclass(frozen=True)

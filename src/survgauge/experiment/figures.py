@@ -13,6 +13,7 @@ import numpy as np
 from .._tools.extras import need
 from ..displays import Display, description
 from ..errors import InputError
+from ..metrics.registry import REGISTRY
 from . import meta
 from .comparisons import CriticalDifference
 from .panels import TruthPanel
@@ -52,6 +53,15 @@ def _chosen(results: Results, truth: str | None, metrics: Iterable[str] | None) 
     return found if metrics is None else found.select(metrics=metrics)
 
 
+def _without_loss(metric: str) -> str:
+    """Label of a metric, a time error by the name of its method alone: "po" for "mae_po"."""
+    name, opening, settings = metric.partition("(")
+    record = REGISTRY.get(name)
+    if record is not None and record.method is not None:
+        name = record.method.name
+    return f"{name}{opening}{settings}"
+
+
 def short(metric: str) -> str:
     """Name of a metric as a column heading: settings on lines of their own.
 
@@ -60,9 +70,7 @@ def short(metric: str) -> str:
     tail=hold
     unweighted
     """
-    name, _, settings = metric.partition("(")
-    for family in ("mae_", "rmse_", "mse_"):
-        name = name.removeprefix(family)
+    name, _, settings = _without_loss(metric).partition("(")
     parts = [part for part in settings.rstrip(")").split(", ") if part]
     return "\n".join([name, *("unweighted" if p == "weighted=false" else p for p in parts)])
 
@@ -305,7 +313,7 @@ class SummaryDisplay:
                 ax.text(j, i, text, ha="center", va="center", fontsize=9)
         heads = [*(kind.replace("_", "\n") for kind in kinds), "mean τ", "mean\ndistance"]
         ax.set_xticks(range(columns), heads, fontsize=8)
-        ax.set_yticks(range(rows), [name.removeprefix("mae_") for name in table.index], fontsize=9)
+        ax.set_yticks(range(rows), [_without_loss(name) for name in table.index], fontsize=9)
         ax.set_xlim(-0.5, columns - 0.5)
         ax.set_ylim(rows - 0.5, -0.5)
         ax.xaxis.tick_top()

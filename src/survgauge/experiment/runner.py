@@ -10,6 +10,7 @@ from typing import Any
 
 from .._tools.arrays import whole_number
 from ..errors import InputError, one_of
+from ..metrics.registry import REGISTRY
 from .cells import MEMORY, Task, loaded
 from .engines import connect, run_dask, run_local, stop_pool, workers_of
 from .environment import package_versions
@@ -137,6 +138,9 @@ def _client_of(cluster: Any, scheduler: str | None) -> Iterator[Any]:
 
 def _needed(cells: list[Cell], metrics_only: bool) -> dict[str, dict[str, Any]]:
     """Check what cells need before hours are spent; return what their data sets are."""
+    for spec in cells[0].common.metrics if cells else ():
+        if spec.function is None:
+            one_of("metrics", spec.name, REGISTRY)
     if not metrics_only:
         _check_models(cells)
     return describe_data(cells)
@@ -145,7 +149,8 @@ def _needed(cells: list[Cell], metrics_only: bool) -> dict[str, dict[str, Any]]:
 def _tasks(plan: Plan, cells: list[Cell], data: Mapping[str, Any], fit: bool) -> list[Task]:
     checksums = {name: facts["checksum"] for name, facts in data.items()}
     keep, timeout, threads = plan.keep_predictions, plan.timeout, plan.threads
-    return [Task(cell, checksums, keep, timeout, threads, fit) for cell in cells]
+    own = tuple(REGISTRY[spec.name] for spec in plan.metrics if spec.is_registered_by_user)
+    return [Task(cell, checksums, keep, timeout, threads, fit, own) for cell in cells]
 
 
 def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: RunProgress) -> None:

@@ -15,7 +15,7 @@ from ..errors import UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY
 from ..reference.reference import Reference
-from .specs import HORIZON, LOSS_OF, MetricSpec, imported
+from .specs import HORIZON, PLAIN_ERRORS, MetricSpec, imported
 
 
 @dataclass
@@ -88,7 +88,7 @@ def _measure(spec: MetricSpec, problem: Problem, prediction: Prediction) -> dict
 
 def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> dict[str, Any]:
     """Without censoring every time error of a family is the plain error."""
-    name = f"{spec.truth}_uncensored" if spec.truth in LOSS_OF else spec.truth
+    name = PLAIN_ERRORS.get(spec.truth, spec.truth)
     if not prediction.has(REGISTRY[name].needs):
         return {"true_value": None, "true_stderr": None}
     plain = MetricSpec(spec.truth, name)

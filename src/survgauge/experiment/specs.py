@@ -20,8 +20,13 @@ from ..metrics.registry import REGISTRY
 from ..models import FACTS
 from ..reference.kaplan_meier import AREAS
 
-#: Families of time errors and the loss that their truth is measured by.
-LOSS_OF = {"mae": "absolute", "mse": "squared", "rmse": "squared"}
+#: Plain errors in the real times by their short names (mae, mse, rmse): what metrics compute them
+#: where nobody is censored.
+PLAIN_ERRORS = {
+    metric.name.removesuffix("_uncensored"): metric.name
+    for metric in REGISTRY.values()
+    if metric.method is not None and metric.method.name == "uncensored"
+}
 #: Stands for the largest time that a fold's data support, see `survgauge.evaluate`.
 HORIZON = "horizon"
 _SHARED = ("time", "tau", "convention", "min_g", "min_at_risk", "on_unsupported")
@@ -216,7 +221,8 @@ class MetricSpec:
     The truth of ``mae_*``, ``mse_*`` and ``rmse_*`` is the error in the real times (``mae``, ...);
     that of ``harrell`` and ``uno`` is Harrell's C with the real times; that of any other metric is
     itself with the real times. A setting ``truth`` chooses another metric, an empty text none.
-    ``function = "module:name"`` is a metric of your own, called with (problem, prediction).
+    ``function = "module:name"`` is a metric of your own, called with (problem, prediction); for one
+    that was registered by `register_metric` its name is enough.
 
     Examples
     --------
@@ -242,7 +248,8 @@ class MetricSpec:
         table = _table(entry, "metrics")
         name, function = table.pop("name"), table.pop("function", None)
         truth, direction = table.pop("truth", None), table.pop("direction", None)
-        if function is None:
+        # A stored plan says the direction of metrics that nobody may have registered here.
+        if function is None and (direction is None or name in REGISTRY):
             one_of("metrics", name, REGISTRY)
             direction = REGISTRY[name].direction
         one_of(f"metric {name!r}: direction", direction, ("lower", "higher"))
@@ -255,15 +262,29 @@ class MetricSpec:
         """Return the table that `of` reads."""
         table = {"name": self.name, "label": self.label, "truth": self.truth, **self.settings}
         if self.function is not None:
-            table |= {"function": self.function, "direction": self.direction}
+            table["function"] = self.function
+        if self.function is not None or self.is_registered_by_user:
+            table["direction"] = self.direction
         return table
 
     identity = entry
 
     @property
+    def is_registered_by_user(self) -> bool:
+        """Whether the metric came by `register_metric`: other processes and machines lack it."""
+        if self.function is not None:
+            return False
+        metric = REGISTRY.get(self.name)
+        if metric is None:
+            return True
+        function: Any = metric.terms or metric.compute
+        home = getattr(function, "func", function).__module__  # of a partial function, too
+        return not home.startswith(f"{__name__.partition('.')[0]}.")
+
+    @property
     def truth_settings(self) -> dict[str, Any]:
         """Settings that change what is true, not only how it is estimated."""
-        shared = ("tau",) if self.truth in LOSS_OF else ("tau", "time", "min_g", "min_at_risk")
+        shared = ("tau",) if self.truth in PLAIN_ERRORS else ("tau", "time", "min_g", "min_at_risk")
         return {key: self.settings[key] for key in shared if key in self.settings}
 
     @property
@@ -273,7 +294,8 @@ class MetricSpec:
 
 
 def _check_settings(name: str, settings: dict[str, Any]) -> None:
-    time_error = name.partition("_")[0] in LOSS_OF
+    metric = REGISTRY.get(name)
+    time_error = metric is None or metric.method is not None
     allowed = (*_SHARED, *_TIME_ERROR_ONLY) if time_error else _SHARED
     _refuse_unknown(settings, allowed, f"metric {name!r}")
     for key, choices in _TIME_ERROR_ONLY.items():
@@ -292,14 +314,15 @@ def _check_settings(name: str, settings: dict[str, Any]) -> None:
 def _truth_of(name: str, given: Any, function: str | None) -> str:
     if given is not None:
         if given != "":
-            one_of(f"metric {name!r}: truth", given, (*LOSS_OF, *REGISTRY))
+            one_of(f"metric {name!r}: truth", given, (*PLAIN_ERRORS, *REGISTRY, name))
         return str(given)
     if function is not None:
         raise InputError(
             f"metric {name!r} is your own: say its truth, a metric to be computed with the real "
-            f"times ({', '.join(LOSS_OF)}, harrell, ibs, ...) or an empty text"
+            f"times ({', '.join(PLAIN_ERRORS)}, harrell, ibs, ...) or an empty text"
         )
-    family = name.partition("_")[0]
-    if family in LOSS_OF:
-        return family
+    metric = REGISTRY.get(name)
+    if metric is not None and metric.method is not None:
+        return name.removesuffix(f"_{metric.method.name}")
+    # Uno's C estimates Harrell's without censoring.
     return "harrell" if name == "uno" else name

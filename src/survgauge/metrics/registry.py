@@ -178,6 +178,13 @@ class Metric:
         if not self.interval:
             object.__setattr__(self, "interval", self._usual_interval())
 
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        # A worker process that is handed a metric knows it from then on, as the sender does.
+        self.__dict__.update(fields)
+        if self.method is not None:
+            METHODS.setdefault(self.method.name, self.method)
+        REGISTRY.setdefault(self.name, self)
+
     def _usual_interval(self) -> str:
         if self.inference in ("test", "own"):
             return "none" if self.inference == "test" else "own"
