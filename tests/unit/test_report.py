@@ -17,10 +17,11 @@ from survgauge._tools.text_tables import number
 from survgauge.cli.main import main
 from survgauge.displays.description import ROLES
 from survgauge.evaluation.explanations import EXPLANATIONS
+from survgauge.metrics.registry import default_metrics
 from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
 from survgauge.report.markup import Markup, join, tag
 from survgauge.report.specs import figure
-from survgauge.report.words import summary
+from survgauge.report.words import glance, judged_by, summary
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,6 +101,16 @@ def test_the_summary_in_words(evaluation: Any) -> None:
     )
     assert any("better than flat (p " in text for text in words)
     assert any("of the comparable pairs in the right order (Harrell's C 0." in t for t in words)
+
+
+def test_metrics_are_judged_by_what_their_records_say() -> None:
+    assert judged_by(["harrell", "mae_hinge", "ibs", "mae_margin", "mae_po"]) == [
+        "mae_po", "mae_margin", "ibs", "harrell", "mae_hinge",
+    ]  # fmt: skip
+    shown = glance([metric.name for metric in default_metrics()])
+    assert shown[0] == "mae_po"
+    assert shown[2:] == ["ibs", "harrell", "d_calibration"]
+    assert judged_by([]) == []
 
 
 def test_one_script_may_run_and_nothing_is_fetched(evaluation: Any) -> None:

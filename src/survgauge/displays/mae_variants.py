@@ -12,6 +12,7 @@ from .._tools.text_tables import number
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
+from ..reference.surrogates import METHODS
 from ._base import FromPredictions, Source, first_of, members, records, time_errors
 from .description import (
     Axis,
@@ -143,7 +144,10 @@ class MAEVariantsDisplay(FromPredictions):
                 alpha = 0.25 + 0.75 * min(weight, 1.0)
                 ends = [at, predicted], [place, place]
                 marks.append(Line(*ends, "event", width=2.0, alpha=alpha))
-            open_ended = method == "hinge" and not self.event[k]
+            record = METHODS[method]
+            # Nothing takes the place of the censoring time: it is a lower bound.
+            bound = record.counts_censored and not record.looks_up
+            open_ended = bound and not self.event[k]
             marker = "right" if open_ended else "dot"
             marks.append(Points([at], [place], "event", label, marker=marker))
         what = "event at" if self.event[k] else "censored at"

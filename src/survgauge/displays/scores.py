@@ -215,7 +215,7 @@ class DifferencesDisplay(Display):
         if not known:
             raise InputError("no metric of this evaluation has values of two models to compare")
         if metric is None:
-            metric = "mae_po" if "mae_po" in known else known[0]
+            metric = next((name for name in known if REGISTRY[name].headline), known[0])
         one_of("metric", metric, known)
         pairs = [row for row in pairs if row["metric"] == metric]
         if against is not None:

@@ -14,6 +14,7 @@ from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics.checks import check_times
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import RiskTable
+from ..reference.surrogates import METHODS
 from ._base import Display, Given, Source, check_outcomes, records, reference_of
 from .description import Axis, Chart, Line, Mark, Panel, Rule, amount, horizon_marks, positions
 from .predicted_actual import surrogates_of
@@ -26,8 +27,6 @@ _REASONS = {
     "g-below-floor": "beyond it almost all are censored",
     "past-follow-up": "follow-up ends",
 }
-#: Methods that put one time in the place of a censored subject's.
-SURROGATE_METHODS = ("margin", "ipcw_t", "po", "pop_po")
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,12 +173,12 @@ class SurrogatesDisplay(Display):
         ev : Evaluation
             From `evaluate`.
         methods : names, optional
-            Of margin, ipcw_t, po and pop_po; by default all.
+            Of those that give one time (margin, ipcw_t, po, pop_po, ...); by default all.
         """
-        names = list(SURROGATE_METHODS) if methods is None else methods
-        names = [names] if isinstance(names, str) else list(names)
-        for name in names:
-            one_of("methods", name, SURROGATE_METHODS)
+        known = surrogate_methods()
+        names = known if methods is None else [methods] if isinstance(methods, str) else methods
+        for name in (names := list(names)):
+            one_of("methods", name, known)
         check_outcomes(ev, "surrogates")
         problem = ev.problem
         y = problem.y.restricted(problem.tau)
@@ -230,7 +229,7 @@ class SurrogatesDisplay(Display):
     def describe(self) -> Chart:
         """What the censored count as above, and how much below."""
         end = float(self.time.max()) * 1.02 or 1.0
-        place, few = positions(SURROGATE_METHODS), self.time.size < _FEW
+        place, few = positions(surrogate_methods()), self.time.size < _FEW
         ends: tuple[Mark, ...] = ()
         if self.last_time < end:
             ends = (Rule("x", self.last_time, "reference ends", dash="solid"),)
@@ -253,6 +252,11 @@ class SurrogatesDisplay(Display):
             shared="x",
             left_out=self.left_out,
         )  # fmt: skip
+
+
+def surrogate_methods() -> list[str]:
+    """Return the methods that put one time in the place of a censored subject's."""
+    return [method.name for method in METHODS.values() if method.imputes]
 
 
 def _outcomes(y_test: Any, y_train: Any, unit: str, settings: dict[str, Any]) -> Given:

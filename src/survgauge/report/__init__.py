@@ -56,7 +56,7 @@ def saved_evaluation_html(
 
 def _tau(data: dict[str, Any]) -> float | None:
     """Horizon of the time errors; other metrics have horizons of their own."""
-    errors = (r for r in data["metrics"] if r["metric"].startswith(("mae_", "mse_", "rmse_")))
+    errors = (r for r in data["metrics"] if REGISTRY[r["metric"]].family == "time")
     return next((r["convention"].get("tau") for r in errors), None)
 
 

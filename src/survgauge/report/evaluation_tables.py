@@ -8,7 +8,7 @@ from .._tools.text_tables import number, p_text
 from ..evaluation.verdict import best_rows
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
-from .words import GLANCE, headline
+from .words import glance as shown_first
 
 #: Rows of the whole table that are worth paper.
 MOST_PRINTED = 150
@@ -18,7 +18,7 @@ def glance(data: dict[str, Any]) -> Markup:
     """Models by metrics: one row a model, sortable by every metric."""
     rows = data["metrics"]
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    first = [name for name in (headline(data), *GLANCE) if name in metrics] or metrics[:6]
+    first = shown_first(metrics) or metrics[:6]
     ordered = list(dict.fromkeys([*first, *metrics]))
     marked = _marked(data)
     cells = {(r.get("group"), r["model"], r["metric"]): r for r in rows}

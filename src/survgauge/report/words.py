@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from .._tools.text_tables import number, relation
 from ..evaluation.verdict import Against, Verdict, adjusted_for, against_baseline, verdicts
-from ..metrics.registry import REGISTRY
+from ..metrics.registry import REGISTRY, Metric
 
-#: By what a page judges first: the error in units of time, then probabilities, then ranking.
-_HEADLINES = ("mae_po", "mae_margin", "mae_expected", "mae_ipcw_d", "ibs", "crps", "harrell", "uno")
-#: Shown beside each other at the top of the page.
-GLANCE = ("mae_po", "mae_margin", "ibs", "harrell", "d_calibration")
+#: How many metrics of a family are shown beside each other at the top of the page.
+_AT_A_GLANCE = {"time": 2, "probability": 1, "ranking": 1, "calibration": 1}
 #: Warnings that put the error without a horizon in doubt.
 _TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
 _SURE = 0.05
@@ -24,20 +23,38 @@ _BIASED = (
 )
 _MOST_GROUPS = 12
 
-#: What a censored subject counts as, after "A censored subject ".
-_COUNTS_AS = {
-    "mae_po": "counts as its pseudo-observation, what it adds to the training set's mean",
-    "mae_margin": "counts as the mean time of those who were event-free as long",
-    "mae_expected": "counts as all times that are still possible, by their probability",
-    "mae_ipcw_d": "does not count itself; similar events count more instead",
-    "mae_ipcw_t": "counts as the mean of the later event times",
-}
+
+def judged_by(metrics: Iterable[str]) -> list[str]:
+    """Return names of metrics in the order in which people judge by them.
+
+    Errors in units of time come first, then probabilities at all times, then ranking.
+    """
+    return sorted(dict.fromkeys(metrics), key=lambda name: _place(REGISTRY[name]))
+
+
+def _place(metric: Metric) -> int:
+    method = metric.method
+    if metric.headline:
+        return 0
+    # A method that neither looks censored subjects up nor weights events misses part of the error.
+    if metric.loss == "absolute" and method and (method.looks_up or method.weights_by_g):
+        return 1
+    if metric.family == "probability" and metric.reads != "time":
+        return 2
+    return 3 if metric.family == "ranking" else 4
 
 
 def headline(data: dict[str, Any]) -> str:
-    """Return the metric to judge by: the first of those that people read first, or any."""
-    names = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
-    return next((name for name in (*_HEADLINES, *names) if name in names), "")
+    """Return the metric to judge by; nothing where no metric has a value."""
+    return next(iter(judged_by(row["metric"] for row in data["metrics"])), "")
+
+
+def glance(metrics: Iterable[str]) -> list[str]:
+    """Return the few metrics to show first: some of each family."""
+    found: dict[str, list[str]] = {family: [] for family in _AT_A_GLANCE}
+    for name in judged_by(metrics):
+        found.get(REGISTRY[name].family, []).append(name)
+    return [name for family, most in _AT_A_GLANCE.items() for name in found[family][:most]]
 
 
 def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
@@ -74,11 +91,11 @@ def _first(data: dict[str, Any], v: Verdict, tau: float | None) -> str:
             f"{_size(data, v.group, 'subjects')} subjects, {_size(data, v.group, 'events')} events"
         )
         where = f"Group {v.group} ({size}): "
-    if tau is not None and v.metric.startswith(("mae_", "rmse_", "mse_")):
+    if tau is not None and REGISTRY[v.metric].family == "time":
         where += f"{'within' if where else 'Within'} the first {_amount(data, tau)}, "
     same = [o.model for o in v.others if o.better_by == 0]
     who = _list([v.model, *same])
-    if v.metric.startswith("mae_"):
+    if _in_time(v.metric):
         short = not same and len(who) <= 25 and who[-1:].isalnum()
         whose = f"{who}'s predictions" if short else f"the predictions of {who}"
         text = f"{where}{whose} are off by {_amount(data, v.value)} on average"
@@ -109,7 +126,7 @@ def _doubt(data: dict[str, Any], v: Verdict) -> str:
         for w in data["warnings"]
         if w["metric"] == v.metric and w["model"] in (None, v.model)
     }
-    if v.metric.startswith("mae_") and codes & set(_TAILS):
+    if _in_time(v.metric) and codes & set(_TAILS):
         return (
             " Part of this lies past the follow-up, where nobody was observed: see what to trust."
         )
@@ -143,7 +160,7 @@ def _others(data: dict[str, Any], v: Verdict) -> list[str]:
 def _gap(data: dict[str, Any], v: Verdict, other: Against, *, short: bool = False) -> str:
     side = "better" if other.better_by >= 0 else "worse"
     size = abs(other.better_by)
-    amount = _amount(data, size) if v.metric.startswith("mae_") else number(size, 3)
+    amount = _amount(data, size) if _in_time(v.metric) else number(size, 3)
     over = adjusted_for(other) if other is v.baseline else ""
     told = "" if other.p_value is None else f"p {relation(other.p_value)}"
     told += f", {over}" if told and over else ""
@@ -159,49 +176,71 @@ def _over(others: list[Against]) -> str:
 
 def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
     """Say what else is known of the best model: ranking, probabilities, calibration."""
-    rows = {r["metric"]: r for r in data["metrics"] if r["model"] == model}
+    rows = {
+        r["metric"]: r
+        for r in data["metrics"]
+        if r["model"] == model and r["metric"] != metric and r["value"] is not None
+    }
+    shown = {REGISTRY[name].family: rows[name] for name in reversed(glance(rows))}
     sentences = []
-    row = rows.get("harrell")
-    if row and row["value"] is not None and metric != "harrell":
+    if "ranking" in shown:
+        row = shown["ranking"]
+        interval = _after(data, row["low"], row["high"])
         sentences.append(
             f"{model} puts {row['value'] * 100:.0f} % of the comparable pairs in the right order "
-            f"(Harrell's C {number(row['value'], 3)}{_after(data, row['low'], row['high'])})."
+            f"({_called(row)} {number(row['value'], 3)}{interval})."
         )
-    row = rows.get("ibs")
-    if row and row["value"] is not None and row["skill"] is not None and metric != "ibs":
-        side = "better" if row["skill"] >= 0 else "worse"
-        start = f"Its probabilities (integrated Brier score {number(row['value'], 3)})"
-        gap = f"{abs(row['skill']) * 100:.0f} % {side}"
-        km = against_baseline(data, model, "ibs")
-        told = "" if km is None or km.p_value is None else f"p {relation(km.p_value)}"
-        if km is not None and told and adjusted_for(km):
-            told += f", {adjusted_for(km)}"
-        if km is None or not told:
-            sentences.append(f"{start} are {gap} than Kaplan-Meier's.")
-        elif km.clear:
-            sentences.append(f"{start} are {gap} than Kaplan-Meier's ({told}).")
-        else:
-            sentences.append(
-                f"{start} show no clear difference from Kaplan-Meier's ({gap}, {told})."
-            )
-    row = rows.get("d_calibration")
-    if row and row["value"] is not None:
+    if "probability" in shown and shown["probability"]["skill"] is not None:
+        sentences.append(_probabilities(data, model, shown["probability"]))
+    if "calibration" in shown and REGISTRY[shown["calibration"]["metric"]].inference == "test":
+        row = shown["calibration"]
         found = "finds no fault" if row["value"] >= _SURE else "finds fault"
-        sentences.append(f"D-calibration {found} with its curves (p {relation(row['value'])}).")
+        sentences.append(f"{_called(row)} {found} with its curves (p {relation(row['value'])}).")
     return sentences
+
+
+def _called(row: dict[str, Any]) -> str:
+    """Name of a row's metric in a sentence: its title without explanations.
+
+    >>> _called({"metric": "harrell"})
+    "Harrell's C"
+    """
+    return re.split(r"[:(]", REGISTRY[row["metric"]].title)[0].strip()
+
+
+def _probabilities(data: dict[str, Any], model: str, row: dict[str, Any]) -> str:
+    """Compare the loss of a model's probabilities with that of Kaplan-Meier."""
+    side = "better" if row["skill"] >= 0 else "worse"
+    called = _called(row)
+    start = f"Its probabilities ({called[0].lower()}{called[1:]} {number(row['value'], 3)})"
+    gap = f"{abs(row['skill']) * 100:.0f} % {side}"
+    km = against_baseline(data, model, row["metric"])
+    told = "" if km is None or km.p_value is None else f"p {relation(km.p_value)}"
+    if km is not None and told and adjusted_for(km):
+        told += f", {adjusted_for(km)}"
+    if km is None or not told:
+        return f"{start} are {gap} than Kaplan-Meier's."
+    if km.clear:
+        return f"{start} are {gap} than Kaplan-Meier's ({told})."
+    return f"{start} show no clear difference from Kaplan-Meier's ({gap}, {told})."
+
+
+def _in_time(metric: str) -> bool:
+    """Whether a metric says by how much time predictions are off."""
+    return REGISTRY[metric].loss == "absolute"
 
 
 def _meaning(data: dict[str, Any], metric: str) -> list[str]:
     """Explain the error of the headline."""
-    if metric not in _COUNTS_AS:
+    method = REGISTRY[metric].method if metric else None
+    if method is None or not _in_time(metric):
         return []
     rules = next(r["convention"] for r in data["metrics"] if r["metric"] == metric)
-    weighted = rules.get("weighted") and metric != "mae_expected" and metric != "mae_ipcw_d"
-    much = ", and the less the earlier it left" if weighted else ""
-    doubt = _BIASED if metric == "mae_po" and _censored(data) > _HALF else ""
+    much = ", and the less the earlier it left" if rules.get("weighted") and method.imputes else ""
+    doubt = _BIASED if method.extrapolates and _censored(data) > _HALF else ""
     return [
         f"The error is the distance from the predicted (of curves: the median) time to the event. "
-        f"A censored subject {_COUNTS_AS[metric]}{much}.{doubt}"
+        f"A censored subject {method.counts_as}{much}.{doubt}"
     ]
 
 
