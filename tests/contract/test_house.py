@@ -18,6 +18,7 @@ from survgauge.reference.surrogates import METHODS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "survgauge"
+UNIT = ROOT / "tests" / "unit"
 
 
 @pytest.fixture
@@ -247,3 +248,17 @@ def test_the_architecture_is_walked_in_a_dozen_steps():
     assert {name for name in named if not list(SOURCE.rglob(Path(name).name))} == set()
     for kind in ("a metric", "a method", "model", "censoring", "chart"):
         assert kind in text
+
+
+def test_unit_tests_lie_in_the_rooms_of_what_they_test():
+    folders = {path.parent.relative_to(ROOT / "tests" / "unit") for path in UNIT.rglob("test_*.py")}
+    beside = {"docs", "benchmarks"}  # what is tested, but does not lie in src
+    missing = [
+        str(folder)
+        for folder in folders
+        if str(folder) not in beside
+        and not (SOURCE / folder).is_dir()
+        and not (SOURCE / folder).with_suffix(".py").is_file()
+    ]
+    assert missing == []
+    assert Path() not in folders

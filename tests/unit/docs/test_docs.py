@@ -11,7 +11,7 @@ import pytest
 import survgauge as sg
 from survgauge.cli.main import _parser
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 if not DOCS.is_dir():
     pytest.skip("the pages are not in a source distribution", allow_module_level=True)

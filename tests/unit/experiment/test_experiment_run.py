@@ -24,7 +24,7 @@ from survgauge.errors import InputError
 from survgauge.experiment import Plan, Results, Store, run
 from survgauge.experiment.runner import missing_cells
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 PARTS = "experiment_parts"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "check_site.py"
+SCRIPT = Path(__file__).parents[3] / "docs" / "check_site.py"
 if not SCRIPT.is_file():
     pytest.skip("the pages are not in a source distribution", allow_module_level=True)
 

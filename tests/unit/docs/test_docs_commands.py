@@ -17,7 +17,7 @@ from docs_files import write_files
 
 from survgauge.cli.main import main
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 if not DOCS.is_dir():
     pytest.skip("the pages are not in a source distribution", allow_module_level=True)
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)

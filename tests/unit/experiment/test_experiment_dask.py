@@ -23,7 +23,7 @@ from survgauge.errors import InputError
 from survgauge.experiment import run
 from survgauge.experiment.engines import connect
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 PARTS = "experiment_parts"
 
 

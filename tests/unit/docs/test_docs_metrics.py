@@ -10,7 +10,7 @@ import pytest
 
 import survgauge as sg
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 if not (DOCS / "metrics").is_dir():
     pytest.skip("no docs beside these tests", allow_module_level=True)
 

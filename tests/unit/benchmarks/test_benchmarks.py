@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 if not (BENCHMARKS / "run.py").exists():
     pytest.skip("benchmarks/ is not part of this tree", allow_module_level=True)
 

@@ -34,7 +34,7 @@ def cluster():
     ):
         # Workers inherit the path and must find the classes of this file: if they cannot read what
         # they are sent they die, and everybody waits for them.
-        patch.syspath_prepend(str(Path(__file__).parents[2]))
+        patch.syspath_prepend(str(Path(__file__).parents[3]))
         with (
             distributed.LocalCluster(processes=True, host="127.0.0.1", **options) as started,
             distributed.Client(started, set_as_default=False) as client,

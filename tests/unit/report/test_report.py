@@ -23,7 +23,7 @@ from survgauge.report.markup import Markup, join, tag
 from survgauge.report.specs import figure
 from survgauge.report.words import glance, judged_by, summary
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Outline(HTMLParser):
