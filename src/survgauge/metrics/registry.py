@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Protocol
 
@@ -178,12 +178,9 @@ class Metric:
         if not self.interval:
             object.__setattr__(self, "interval", self._usual_interval())
 
-    def __setstate__(self, fields: dict[str, Any]) -> None:
-        # A worker process that is handed a metric knows it from then on, as the sender does.
-        self.__dict__.update(fields)
-        if self.method is not None:
-            METHODS.setdefault(self.method.name, self.method)
-        REGISTRY.setdefault(self.name, self)
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A process that is handed a metric, or its method, knows it from then on.
+        return _restored, ({one.name: getattr(self, one.name) for one in fields(self)},)
 
     def _usual_interval(self) -> str:
         if self.inference in ("test", "own"):
@@ -254,6 +251,14 @@ class Metric:
 
 
 REGISTRY: dict[str, Metric] = {}
+
+
+def _restored(values: dict[str, Any]) -> Metric:
+    """Return the metric of another process: the registered one of that name, or this."""
+    metric = Metric(**values)
+    if metric.method is not None:
+        METHODS.setdefault(metric.method.name, metric.method)
+    return REGISTRY.setdefault(metric.name, metric)
 
 
 def register_metric(metric: Metric) -> Metric:
