@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, stored_once
 from ..data.outcomes import Outcomes
 from ..errors import UndefinedMetricError
 from ..metrics.details import Details
@@ -127,7 +127,7 @@ class SummedMeans:
             self.support[model].merge(terms.support)
             listed.append(terms)
         self._add_by_time(listed, shared, y)
-        alike = shared is not None and shared.strides == (0,)
+        alike = shared is not None and stored_once(shared)
 
         def fill(rows: slice, out: Floats) -> None:
             for k, terms in enumerate(listed):
@@ -161,7 +161,7 @@ class SummedMeans:
         seen = y.restricted(tau)
         time, event = seen.time, seen.event
         rows: Any = slice(None)
-        alike = shared.strides == (0,)
+        alike = stored_once(shared)
         known = [terms for terms in listed if terms is not None]
         if alike and all(terms.all_moves for terms in known):
             rows = np.flatnonzero(event)  # nobody else weighs anything

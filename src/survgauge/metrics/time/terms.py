@@ -9,11 +9,12 @@ import numpy as np
 
 from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, vector
 from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, name_some
-from ...reference.estimated_g import Pulls
+from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
 from ...reference.surrogates import METHODS, Setting, Surrogates
-from ..details import Details
+from ..details import standard_error
 from ..support import Support
 from ..terms import Terms
 
@@ -27,7 +28,7 @@ PAST_KEY = "share of the result from subjects censored past the reference"
 
 
 @dataclass(frozen=True)
-class TimeErrorDetails(Details):
+class TimeErrorDetails:
     """A time error with everything behind it.
 
     Attributes
@@ -39,21 +40,45 @@ class TimeErrorDetails(Details):
     support : dict
         Sizes, subjects past the reference, what was excluded and why, share of predicted times read
         off a tail, largest weight.
-    psi : ndarray of shape (n,)
-        First-order contribution of a subject, also through G where that comes from these subjects.
     loss, weight : ndarray of shape (n,)
         Per subject; `value` is sum(weight * loss) / normalizer. Zero weight: did not take part.
     normalizer : float
         What the weighted sum was divided by.
     """
 
-    loss: Floats = field(kw_only=True)
-    weight: Floats = field(kw_only=True)
-    normalizer: float = field(kw_only=True)
+    value: float
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    loss: Floats
+    weight: Floats
+    normalizer: float
+    #: How much each subject counts in the normaliser; None: as much as it weighs.
+    share: Floats | None = None
+    frequency: Floats | None = None
+    #: The subjects that G of the weights was estimated from, if they are these very ones.
+    own_g: Outcomes | None = None
+
+    def __float__(self) -> float:
+        return self.value
 
     def __repr__(self) -> str:
         how = {k: v for k, v in self.convention.items() if v is not None}
         return f"TimeErrorDetails(value={self.value:.6g}, stderr={self.stderr:.3g}, {how})"
+
+    @property
+    def psi(self) -> Floats:
+        """First-order contribution of a subject, also through G where that is these subjects'."""
+        a = self.weight * self.loss
+        s, pulls, g = self.weight if self.share is None else self.share, None, None
+        if self.own_g is not None:
+            pulls, g = Pulls.of_events(a), EstimatedG(self.own_g)
+        found = Terms(a, s, pulls=pulls, s_moves=self.share is None).mean(g=g).psi
+        return np.full(a.size, np.nan) if found is None else found
+
+    @property
+    def stderr(self) -> float:
+        """Analytic standard error, reference set fixed."""
+        return standard_error(self.psi, self.frequency)
 
 
 def predicted_times(
@@ -170,23 +195,6 @@ class TimeTerms(Terms):
 
     loss: Floats = field(kw_only=True)
     weight: Floats = field(kw_only=True)
-
-
-def joined(parts: list[TimeTerms]) -> TimeTerms:
-    """Return the terms of chunks of subjects one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    first, support = parts[0], parts[0].support.copy()
-    for part in parts[1:]:
-        support.merge(part.support)
-    a, s, loss, weight = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("a", "s", "loss", "weight")
-    )
-    pulls = None if first.pulls is None else Pulls.of_events(a)
-    return TimeTerms(
-        a, s, first.convention, support, pulls, first.s_moves, loss=loss, weight=weight
-    )
 
 
 def nobody(convention: dict[str, Any], support: dict[str, Any]) -> UndefinedMetricError:

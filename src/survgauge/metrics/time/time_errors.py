@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
+from ..._tools.arrays import Floats, stored_once
+from ..._tools.chunks import CHUNK, chunks
 from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...errors import as_names, one_of
-from ...reference.estimated_g import EstimatedG
 from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
-from ...reference.surrogates import METHODS, Setting, make_setting
+from ...reference.surrogates import METHODS, Method, Setting, make_setting
 from ..checks import absent_replaced
+from ..support import Support
 from .terms import (
     Point,
     TimeErrorDetails,
     TimeTerms,
     convention,
-    joined,
     nobody,
     predicted_times,
     time_terms,
 )
-
-#: Subjects looked at together.
-PART = 32_768
 
 NORMALIZERS = ("n", "weights", "events")
 #: Methods that need nothing but outcomes.
@@ -154,47 +154,74 @@ def _details(
 ) -> dict[str, TimeErrorDetails]:
     """Return several methods on a setting and what was predicted."""
     parts = list(_parts(setting, predicted, methods, rule, normalize))
-    frequency, found = setting.y.weight if setting.y.weighted else None, {}
-    for k, method in enumerate(methods):
-        terms = joined([part[k] for part in parts])
-        if not (terms.s.sum() > 0 and terms.weight.any()):
-            raise nobody(terms.convention, terms.support.result())
-        own = METHODS[method].weights_by_g and setting.g_from == "test"
-        mean = terms.mean(frequency, EstimatedG(setting.weighed) if own else None)
-        found[method] = TimeErrorDetails(
-            mean.value,
-            mean.convention,
-            mean.support,
-            mean.psi,
-            frequency,
-            loss=terms.loss,
-            weight=terms.weight,
-            normalizer=float(terms.s.sum()),
-        )
-    return found
+    return {
+        method: _joined(setting, METHODS[method], [part[k] for part in parts])
+        for k, method in enumerate(methods)
+    }
+
+
+def _joined(setting: Setting, method: Method, parts: list[TimeTerms]) -> TimeErrorDetails:
+    """Return the error of all subjects from the terms of their chunks."""
+    support = Support()
+    for part in parts:
+        support.merge(part.support)
+    above, below = (float(sum(getattr(part, name).sum() for part in parts)) for name in "as")
+    rules, counts = parts[0].convention, support.result()
+    if not (below > 0 and any(part.weight.any() for part in parts)):
+        raise nobody(rules, counts)
+    own = method.weights_by_g and setting.g_from == "test"
+    return TimeErrorDetails(
+        above / below,
+        rules,
+        counts,
+        _together([part.loss for part in parts]),
+        _together([part.weight for part in parts]),
+        below,
+        None if parts[0].s is parts[0].weight else _together([part.s for part in parts]),
+        setting.y.weight if setting.y.weighted else None,
+        setting.weighed if own else None,
+    )
+
+
+def _together(arrays: list[Floats]) -> Floats:
+    """Return the numbers of chunks one after the other; what is stored once stays so."""
+    if len(arrays) == 1:
+        return arrays[0]
+    if all(map(stored_once, arrays)):
+        return np.broadcast_to(arrays[0][0], sum(array.size for array in arrays))
+    return np.concatenate(arrays)
 
 
 def _parts(
-    setting: Setting, predicted: Any, methods: tuple[str, ...], rule: Loss, normalize: str
+    setting: Setting,
+    predicted: Any,
+    methods: tuple[str, ...],
+    rule: Loss,
+    normalize: str,
+    counted: bool = True,
 ) -> Iterator[list[TimeTerms]]:
-    """Yield the terms of each method, of chunks that stay in the cache, on several threads."""
+    """Yield the terms of each method, of chunks that stay in the cache, on several threads.
+
+    Without `counted` nothing is said about what the data cover.
+    """
     n = len(setting.y)
     times, tail = predicted_times(predicted, n, rule.point, setting.tau)
     rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
     by_g = any(METHODS[m].weights_by_g for m in methods)
 
     def terms(part: Setting, rows: slice) -> list[TimeTerms]:
-        point = Point.counted(part, times[rows], None if tail is None else tail[rows])
+        point = Point(times[rows], Support())
+        if counted:
+            point = Point.counted(part, times[rows], None if tail is None else tail[rows])
         return [time_terms(part, point, m, rule, normalize, rules[m]) for m in methods]
 
     # A function G(t, side) is one of all subjects together.
-    if n <= PART or (by_g and not isinstance(setting.censoring, KaplanMeier | None)):
+    if n <= CHUNK or (by_g and not isinstance(setting.censoring, KaplanMeier | None)):
         yield terms(setting, slice(0, n))
         return
     whole = setting.with_g() if by_g else setting
     terms(whole.part(slice(0, 1)), slice(0, 1))  # the reference's tables, before threads read them
-    slices = [slice(start, min(start + PART, n)) for start in range(0, n, PART)]
-    yield from in_order(lambda rows: terms(whole.part(rows), rows), slices)
+    yield from in_order(lambda rows: terms(whole.part(rows), rows), chunks(n, size=CHUNK))
 
 
 def time_error(
@@ -282,7 +309,7 @@ def time_error(
     )
     question = setting, predicted, (method,), LOSSES[loss], normalize
     above, below, anybody = 0.0, 0.0, False
-    for (part,) in _parts(*question):
+    for (part,) in _parts(*question, counted=False):
         above, below = above + float(part.a.sum()), below + float(part.s.sum())
         anybody = anybody or bool(part.weight.any())
     if not (below > 0 and anybody):

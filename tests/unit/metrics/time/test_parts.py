@@ -53,7 +53,7 @@ def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_s
         except SurvgaugeError as error:
             whole = error
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(time_errors, "PART", 4)
+            patch.setattr(time_errors, "CHUNK", 4)
             if isinstance(whole, SurvgaugeError):
                 for function in (time_error, time_error_details):
                     with pytest.raises(type(whole), match=re.escape(str(whole))):
@@ -79,7 +79,7 @@ def test_the_value_alone_is_computed_once(monkeypatch):
     y, predicted = _outcomes(rng, 40), rng.random(40)
     scored: list[int] = []
     terms = time_errors.time_terms
-    monkeypatch.setattr(time_errors, "PART", 8)
+    monkeypatch.setattr(time_errors, "CHUNK", 8)
     monkeypatch.setattr(
         time_errors, "time_terms", lambda s, *a, **k: scored.append(len(s.y)) or terms(s, *a, **k)
     )
