@@ -11,7 +11,7 @@ from .._tools.arrays import Bools, Floats
 from ..errors import one_of
 from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
-from ..metrics.time.time_errors import CENSORED_METHODS
+from ..metrics.time.time_errors import censored_methods
 from ..reference.surrogates import METHODS, Setting, Surrogates, make_setting
 from ._base import FromPredictions, Source, first_of, members, records
 from .description import Axis, Chart, Panel, Points, Rule, amount, short_name
@@ -22,7 +22,7 @@ _ARROWS = 150
 
 def surrogates_of(problem: Problem, method: str) -> tuple[Setting, Surrogates]:
     """What the subjects of a problem count as, as its time errors see it."""
-    one_of("method", method, CENSORED_METHODS)
+    one_of("method", method, censored_methods())
     options = {k: v for k, v in problem.options.items() if k != "normalize"}
     setting = make_setting(
         problem.y, problem.reference, tau=problem.tau, censoring=problem.censoring, **options

@@ -1,17 +1,17 @@
-"""All metrics by name: one record each, which says everything that anybody asks about a metric."""
+"""All metrics by name, each with its record."""
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
 from ..data.predictions import Prediction
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, UndefinedMetricError
 from ..reference.losses import LOSSES
 from ..reference.surrogates import METHODS, Method
 from .calibration.calibration import d_calibration, one_calibration
@@ -21,236 +21,29 @@ from .calibration.own_survival import OwnSurvival
 from .calibration.smooth_calibration import integrated_calibration_index
 from .details import Details
 from .grids import equal_steps
-from .past_curve import READS
 from .probability.densities import crps_details, log_likelihood_details
 from .probability.probability import brier_at, integrated_scores
 from .problem import Problem
 from .ranking.discrimination import concordance_index_details, concordance_td_details
 from .ranking.dynamic_auc import cumulative_dynamic_auc_details
+from .record import POSITIVE, UNIT, Measured, Metric
 from .terms import Terms
-from .time.terms import Point, convention, nobody, time_terms
+from .time.terms import Point, convention, time_terms
 
-
-class Measured(Protocol):
-    """What a metric gives to `evaluate`."""
-
-    @property
-    def value(self) -> float:
-        """The number."""
-
-    @property
-    def convention(self) -> dict[str, Any]:
-        """Which definitions it follows."""
-
-    @property
-    def support(self) -> dict[str, Any]:
-        """What the data covered."""
-
-    @property
-    def psi(self) -> Floats | None:
-        """Contributions of the subjects, if it has any."""
-
-    @property
-    def stderr(self) -> float:
-        """Standard error, reference set fixed; NaN where there is none."""
-
-    @property
-    def frequency(self) -> Floats | None:
-        """Frequencies of the subjects, if given."""
-
-
-_UNIT, _POSITIVE, _ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
-FAMILIES = ("time", "ranking", "probability", "calibration", "own")
-#: What can be kept of a subject until all are known: a risk, the probability at the time of
-#: interest, or the way of the curve to that time.
-KEEPS = ("risk", "at_time", "path")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """A metric: its names, what it needs, and how it adds up over chunks of subjects.
-
-    `terms` and `compute` are called with a `Problem` (the subjects at hand in ``problem.y``, what
-    each counts in ``problem.mass``, ``problem.time``, ``problem.tau``, ``problem.horizon``,
-    ``problem.reference``) and a `Prediction` for these subjects (``prediction.curves``,
-    ``prediction.times``, ``prediction.risk``).
-
-    Attributes
-    ----------
-    name, title : str
-        By which users call it, and a few words for tables.
-    terms : callable, optional
-        For a metric that is a mean over subjects: ``terms(problem, prediction)`` gives the loss of
-        each subject, or `Terms`, or `Details` with contributions. Everything else follows:
-        intervals, comparisons, groups, weights, streams.
-    compute : callable, optional
-        For other metrics: ``compute(problem, prediction)`` gives the value with its support.
-    keeps : tuple of {"risk", "at_time", "path"}
-        What `compute` reads of a prediction, where that is so little that a stream can keep it.
-    table : type, optional
-        What adds up instead of `compute` in a stream; see `OwnSurvival` for its methods.
-    family : {"time", "ranking", "probability", "calibration", "own"}
-        With which other metrics it is shown.
-    direction : {"lower", "higher"}
-        Which values are better.
-    range : pair of float
-        Least and largest value.
-    needs : {"times", "curves", "risk"}
-        The least that a prediction must offer.
-    proper : str
-        Whether telling the truth is optimal, and under which condition.
-    reference : str
-        Where it was published.
-    inference : {"analytic", "bootstrap", "own", "test"}
-        Where its standard error comes from; a test's value is a p-value and has none. What is
-        measured with inference "own" has a `law` that gives the interval.
-    interval : {"normal", "log", "logit", "own", "none"}
-        On which scale its interval is symmetric; by default what keeps it in its range.
-    unit : str
-        "time", "time^2" or nothing.
-    takes_sample_weight : bool
-        Whether sampling weights are heeded; otherwise the metric is undefined where there are any.
-    weights_by_g : bool
-        Whether subjects are weighted by 1/G.
-    reads : {"time", "horizon", "follow_up", "own", "event", ""}
-        Up to where curves are read: see `past_curve`.
-    uses_divisor : bool
-        Whether the convention's divisor of the scores at each time enters.
-    root : bool
-        Whether the metric is the square root of the mean of its terms.
-    square : str
-        Name of the metric whose terms these are, for a root.
-    method, loss : Method and str, optional
-        What a time error is made of.
-    default : bool
-        Whether it is computed unless metrics are named.
-    default_until : float
-        Number of subjects up to which it belongs to the default metrics.
-    """
-
-    name: str
-    title: str
-    terms: Callable[[Problem, Prediction], Any] | None = None
-    compute: Callable[[Problem, Prediction], Measured] | None = None
-    keeps: tuple[str, ...] = ()
-    table: type[Any] | None = None
-    family: str = "own"
-    direction: str = "lower"
-    range: tuple[float, float] = _ANY
-    needs: str = "curves"
-    proper: str = "not known"
-    reference: str = ""
-    inference: str = "analytic"
-    interval: str = ""
-    unit: str = ""
-    takes_sample_weight: bool = True
-    weights_by_g: bool = False
-    reads: str = ""
-    uses_divisor: bool = False
-    root: bool = False
-    square: str = ""
-    method: Method | None = None
-    loss: str = ""
-    default: bool = True
-    default_until: float = float("inf")
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name must be the name of a metric; got {self.name!r}")
-        if (self.terms is None) == (self.compute is None):
-            raise InputError(
-                f"metric {self.name!r} must have one of terms (for a mean over subjects) and "
-                "compute (for other metrics)"
-            )
-        for function in (self.terms, self.compute):
-            if function is not None and not callable(function):
-                raise InputError(
-                    f"metric {self.name!r}: terms or compute must be a function of a problem and "
-                    f"a prediction; got {type(function).__name__}"
-                )
-        one_of("family", self.family, FAMILIES)
-        one_of("direction", self.direction, ("lower", "higher"))
-        one_of("needs", self.needs, ("times", "curves", "risk"))
-        one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
-        one_of("reads", self.reads, ("", *READS))
-        for kept in self.keeps:
-            one_of("keeps", kept, KEEPS)
-        if not self.interval:
-            object.__setattr__(self, "interval", self._usual_interval())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A process that is handed a metric, or its method, knows it from then on.
-        return _restored, ({one.name: getattr(self, one.name) for one in fields(self)},)
-
-    def _usual_interval(self) -> str:
-        if self.inference in ("test", "own"):
-            return "none" if self.inference == "test" else "own"
-        if self.range == _POSITIVE:
-            return "log"
-        return "logit" if self.range == _UNIT else "normal"
-
-    @property
-    def adds_up(self) -> str:
-        """How the metric adds up over chunks of subjects: mean, count, ranked, or whole (not)."""
-        if self.terms is not None:
-            return "mean"
-        if self.table is not None:
-            return "count"
-        return "ranked" if self.keeps else "whole"
-
-    @property
-    def has_baseline(self) -> bool:
-        """Whether it is a loss that Kaplan-Meier for everybody has too, subject by subject."""
-        return self.terms is not None and self.direction == "lower"
-
-    @property
-    def headline(self) -> bool:
-        """Whether remarks on predicted times are given with this metric."""
-        return self.method is not None and self.method.headline and self.loss == "absolute"
-
-    @property
-    def key(self) -> str:
-        """Name under which its sums are kept; a root shares those of its square."""
-        return self.square or self.name
-
-    def terms_of(self, problem: Problem, prediction: Prediction) -> Terms:
-        """Return the terms of the subjects at hand, whose G is known."""
-        if self.terms is None:
-            raise InputError(f"{self.name} is no mean over subjects")
-        return Terms.of(self.terms(problem, prediction), problem.mass)
-
-    def measure(self, problem: Problem, prediction: Prediction) -> Measured:
-        """Return the metric of all subjects of a problem."""
-        if self.compute is not None:
-            return self.compute(problem, prediction)
-        return self.mean_of(self.terms_of(problem.with_g(), prediction), problem)
-
-    def mean_of(self, terms: Terms, problem: Problem) -> Details:
-        """Return the mean over all subjects of a problem, given their terms."""
-        self.refuse_nobody(float(terms.s.sum()), terms.convention, terms.support.result())
-        frequency = problem.y.weight if problem.y.weighted else None
-        g = None
-        if terms.pulls is not None and problem.contributions:
-            g = problem.estimated_g(by_convention=self.method is None)
-        return terms.mean(frequency, g, self.root)
-
-    def refuse_nobody(
-        self, total: float, convention: dict[str, Any], support: dict[str, Any]
-    ) -> None:
-        """Refuse a time error that has nobody to average over."""
-        if self.method is not None and not (total > 0 and support["largest_weight"] != 0):
-            raise nobody(convention, support)
-
-    def row(self) -> dict[str, Any]:
-        """Return what users see of it."""
-        shown = (
-            "name", "title", "direction", "range", "needs", "proper", "inference", "interval",
-            "takes_sample_weight", "unit", "reference",
-        )  # fmt: skip
-        return {name: getattr(self, name) for name in shown}
-
+__all__ = [
+    "REGISTRY", "Measured", "Metric", "available_metrics", "default_metrics", "register_method",
+    "register_metric", "supported_time",
+]  # fmt: skip
 
 REGISTRY: dict[str, Metric] = {}
+
+
+def _taken_apart(metric: Metric) -> tuple[Any, ...]:
+    """Say how to pickle a metric: a process that is handed one knows it from then on."""
+    return _restored, ({one.name: getattr(metric, one.name) for one in fields(metric)},)
+
+
+copyreg.pickle(Metric, _taken_apart)
 
 
 def _restored(values: dict[str, Any]) -> Metric:
@@ -322,7 +115,7 @@ def register_method(method: Method) -> Method:
     median, mean = "without censoring, for the median", "without censoring, for the mean"
     shared: dict[str, Any] = {
         "family": "time",
-        "range": _POSITIVE,
+        "range": POSITIVE,
         "needs": "times",
         "reference": method.reference,
         "weights_by_g": method.weights_by_g,
@@ -495,11 +288,11 @@ _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
 _CENSORING = "under independent censoring"
 
 _RANKING: dict[str, Any] = {
-    "family": "ranking", "direction": "higher", "range": _UNIT, "proper": "no",
+    "family": "ranking", "direction": "higher", "range": UNIT, "proper": "no",
 }  # fmt: skip
 _PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
 _CALIBRATION: dict[str, Any] = {
-    "family": "calibration", "needs": "curves", "range": _UNIT, "proper": "no",
+    "family": "calibration", "needs": "curves", "range": UNIT, "proper": "no",
     "takes_sample_weight": False,
 }  # fmt: skip
 
@@ -547,7 +340,7 @@ for _metric in (
         name="brier",
         title="Brier score at the time of interest",
         terms=_brier,
-        range=_POSITIVE,
+        range=POSITIVE,
         weights_by_g=True,
         reads="time",
         uses_divisor=True,
@@ -559,7 +352,7 @@ for _metric in (
         name="ibs",
         title="Integrated Brier score up to the horizon",
         terms=partial(_integrated, name="ibs"),
-        range=_POSITIVE,
+        range=POSITIVE,
         weights_by_g=True,
         reads="horizon",
         uses_divisor=True,
@@ -571,7 +364,7 @@ for _metric in (
         name="ibll",
         title="Integrated binomial log-loss up to the horizon",
         terms=partial(_integrated, name="ibll"),
-        range=_POSITIVE,
+        range=POSITIVE,
         weights_by_g=True,
         reads="horizon",
         uses_divisor=True,
@@ -583,7 +376,7 @@ for _metric in (
         name="crps",
         title="Survival-CRPS",
         terms=partial(_density, details=crps_details),
-        range=_POSITIVE,
+        range=POSITIVE,
         reads="own",
         unit="time",
         proper="without censoring",

@@ -210,7 +210,8 @@ def time_terms(
     setting: Setting, point: Point, method: str, rule: Loss, normalize: str, rules: dict[str, Any]
 ) -> TimeTerms:
     """Return loss and weight of each subject; `rules` is the `convention` of the number."""
-    record, surrogates, y = METHODS[method], setting.surrogates(method), setting.y
+    record, y = METHODS[method], setting.y
+    surrogates = setting.surrogates(record)
     average = average_weight(setting)
     loss, usable = _losses(setting, surrogates, rule, point.times)
     weight = surrogates.weight

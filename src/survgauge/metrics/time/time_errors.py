@@ -29,8 +29,11 @@ from .terms import (
 )
 
 NORMALIZERS = ("n", "weights", "events")
-#: Methods that need nothing but outcomes.
-CENSORED_METHODS = tuple(m.name for m in METHODS.values() if not m.needs_truth)
+
+
+def censored_methods() -> tuple[str, ...]:
+    """Return the names of the methods that need nothing but outcomes."""
+    return tuple(method.name for method in METHODS.values() if not method.needs_truth)
 
 
 def time_error_details(
@@ -77,7 +80,7 @@ def time_errors(
     y_true: Any,
     predicted: Any,
     *,
-    methods: Iterable[str] = CENSORED_METHODS,
+    methods: Iterable[str] | None = None,
     y_train: Any = None,
     loss: str = "absolute",
     weighted: bool = True,
@@ -95,8 +98,8 @@ def time_errors(
     ----------
     y_true, predicted
         As for `time_error`.
-    methods : sequence of str
-        Names of methods of `time_error`.
+    methods : sequence of str, optional
+        Names of methods of `time_error`; by default all that need nothing but outcomes.
     y_train, loss, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`.
 
@@ -107,6 +110,8 @@ def time_errors(
     >>> {name: round(details.value, 3) for name, details in errors.items()}
     {'uncensored': 3.0, 'po': 3.077}
     """
+    if methods is None:
+        methods = censored_methods()
     names = (methods,) if isinstance(methods, str) else as_names(methods, "methods")
     for name in names:
         one_of("methods", name, METHODS)

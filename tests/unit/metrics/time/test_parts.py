@@ -46,7 +46,7 @@ def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_s
         "tau": 6.0 if seed % 3 == 0 else None,
         "sample_weight": rng.integers(0, 3, n) + 0.5 if weighted else None,
     }
-    for method in time_errors.CENSORED_METHODS:
+    for method in time_errors.censored_methods():
         arguments = (y, predicted), {"method": method, **options}
         try:
             whole = time_error_details(*arguments[0], **arguments[1])
@@ -213,7 +213,7 @@ def test_nothing_waits_for_the_collector_of_cycles(in_sample, confidence):
     def work() -> None:
         evaluate({"a": curves, "b": given_.y[0]}, given_.y, y_train=y_train, n_boot=12,
                  metrics=list(REGISTRY), confidence=confidence).compare()  # fmt: skip
-        for method in time_errors.CENSORED_METHODS:
+        for method in time_errors.censored_methods():
             time_error(given_.y, given_.y[0], y_train=y_train, method=method, tau=5.0)
 
     work()  # imports

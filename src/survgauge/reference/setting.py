@@ -1,0 +1,301 @@
+"""What a method for censored subjects looks at, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
+from ..data.outcomes import Outcomes
+from ..data.sampling import sampled
+from ..data.tails import check_tail, tail_survival
+from ..errors import one_of
+from .g_source import WholeG, ask_g, g_source
+from .kaplan_meier import AREAS, KaplanMeier
+from .reference import Reference
+from .residual import ResidualLaw
+
+
+@dataclass(frozen=True)
+class Surrogates:
+    """What each subject counts as, and how much.
+
+    Attributes
+    ----------
+    time : ndarray of shape (n,)
+        Event time for events, surrogate for censored subjects.
+    weight : ndarray of shape (n,)
+        Weight in the average; 0 where the subject does not take part.
+    defined : ndarray of bool, shape (n,)
+        False where the method has nothing to say about the subject.
+    """
+
+    time: Floats
+    weight: Floats
+    defined: Bools
+    #: Subjects whose time is only a lower bound: predictions past it are not wrong.
+    lower_bound: Bools | None = None
+    #: Censored subjects count as this law, not as a single time.
+    law: ResidualLaw | None = None
+    #: Why subjects were left out or changed, with counts.
+    notes: dict[str, int] = field(default_factory=dict)
+    #: What the law has looked up of these subjects, for the next loss or model.
+    looked_up: dict[str, Floats] = field(default_factory=dict)
+
+    def largest_weight(self, y: Outcomes) -> float:
+        """Largest weight of a subject who is not absent."""
+        weight = self.weight[y.weight > 0] if y.weighted else self.weight
+        return float(weight.max(initial=0.0))
+
+    def largest_time(self, y: Outcomes) -> float | None:
+        """Largest time that a censored subject counts as; None where none counts."""
+        counted = self.defined & ~y.event
+        if y.weighted:
+            counted &= y.weight > 0
+        return float(self.time[counted].max()) if counted.any() else None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Everything a method may look at; look-ups are shared by all methods of a call."""
+
+    y: Outcomes
+    reference: Reference
+    in_sample: bool = False
+    area: str = "step"
+    tail: str = "linear"
+    tau: float | None = None
+    weighted: bool = True
+    #: G as given by the caller (or of a whole stream); None: that of `g_from`.
+    censoring: Any = None
+    true_time: Floats | None = None
+    #: Where G comes from: "test", "train" or "given".
+    g_from: str = "test"
+    #: Frequency times sampling weight, (n,); None: no sampling weights.
+    mass: Floats | None = None
+    #: Number of the first subject in the whole test set, for messages.
+    start: int = 0
+    _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def weighed(self) -> Outcomes:
+        """The subjects, each standing for as many of the population as it was sampled for."""
+        return self.y if self.mass is None else self.y.reweighted(self.mass)
+
+    def with_g(self) -> Setting:
+        """Return the same question with G of all its subjects, so that it can be cut."""
+        if self.censoring is not None or self.g_from != "test":
+            return self
+        return replace(self, censoring=WholeG(self._own_g))
+
+    def part(self, rows: slice) -> Setting:
+        """Return the same question about some of the subjects, once it has its G."""
+        truth = None if self.true_time is None else self.true_time[rows]
+        mass = None if self.mass is None else self.mass[rows]
+        return replace(self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start)
+
+    @property
+    def _own_g(self) -> KaplanMeier:
+        """G of the test subjects."""
+        sampled_in = self.in_sample and self.mass is None
+        return (self.reference if sampled_in else Reference(self.weighed)).censoring
+
+    def surrogates(self, method: Method) -> Surrogates:
+        """Return what each subject counts as under a method, made once for all models."""
+        if method.name not in self._made:
+            self._made[method.name] = method(self)
+        return self._made[method.name]
+
+    @cached_property
+    def censored(self) -> Ints:
+        """Rows of the censored subjects."""
+        return np.flatnonzero(~self.y.event)
+
+    @cached_property
+    def c(self) -> Floats:
+        """Their times."""
+        return self.y.time[self.censored]
+
+    @cached_property
+    def j(self) -> Ints:
+        """For each of them, the number of reference event times <= c."""
+        return look_up(self.reference.event_times, self.c, "right")
+
+    @cached_property
+    def past(self) -> Ints:
+        """Positions in `c` that lie past the reference follow-up."""
+        return np.flatnonzero(self.c > self.reference.last_time)
+
+    @cached_property
+    def survival(self) -> Floats:
+        """S(c): the step function, past the last reference time its tail."""
+        ref = self.reference
+        values = ref.survival[self.j]
+        if self.past.size:
+            last, end = np.float64(ref.last_time), np.float64(ref.last_survival)
+            values[self.past] = tail_survival(self.c[self.past], last, end, self.tail)
+        return values
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Weights of the censored subjects: 1 - S(c), or 1 if not weighted."""
+        if not self.weighted:
+            return np.ones(self.c.size)
+        return 1.0 - self.survival
+
+    @cached_property
+    def observable(self) -> Floats:
+        """G(t-), the probability that an event at t is observed, for the events in order."""
+        times = self.y.time[self.y.event]
+        if self.censoring is None:
+            g = self._own_g if self.g_from == "test" else self.reference.censoring
+            return g.at(times, side="left")
+        if isinstance(self.censoring, KaplanMeier):
+            return self.censoring.at(times, side="left")
+        if isinstance(self.censoring, WholeG):
+            return self.censoring.km.at(times, side="left")
+        values = ask_g(self.censoring, self.y.time, "left")
+        return values[self.y.event]
+
+    @cached_property
+    def everybody(self) -> Bools:
+        """True for all subjects."""
+        return np.ones(len(self.y), dtype=bool)
+
+    @property
+    def ones(self) -> Floats:
+        """Weights where all count alike; one number, read over and over."""
+        return np.broadcast_to(np.float64(1.0), len(self.y))
+
+    @cached_property
+    def confidence_of_all(self) -> Floats:
+        """Weights where everybody has a surrogate: 1 for events, `confidence` for the others."""
+        weights = np.ones(len(self.y))
+        weights[self.censored] = self.confidence
+        return weights
+
+    def fill(self, surrogate: Floats, *, alike: bool = False, **more: Any) -> Surrogates:
+        """Surrogates from the censored subjects' values; events keep their time and weigh 1.
+
+        Censored subjects weigh their `confidence`, or as much as events where all are `alike`.
+        """
+        time = self.y.time.copy()
+        time[self.censored] = surrogate
+        known = ~np.isnan(surrogate if alike else surrogate + self.confidence)
+        weights = self.ones if alike else self.confidence_of_all
+        if known.all():
+            return Surrogates(time, weights, self.everybody, **more)
+        lost, weights, defined = self.censored[~known], weights.copy(), self.everybody.copy()
+        defined[lost], weights[lost] = False, 0.0
+        return Surrogates(time, weights, defined, **more)
+
+    def lost(self, surrogate: Floats, reason: str) -> dict[str, int]:
+        """Count the censored subjects without a surrogate."""
+        number = int(np.isnan(surrogate).sum())
+        return {reason: number} if number else {}
+
+    def capped(self, surrogate: Floats) -> tuple[Floats, dict[str, int]]:
+        """Set surrogates above tau to tau, and count them."""
+        above = 0 if self.tau is None else int((surrogate > self.tau).sum())
+        notes = self.lost(surrogate, "excluded: the tail 'nan' gives no mean")
+        if above:
+            surrogate = np.minimum(surrogate, self.tau)  # type: ignore[arg-type]
+            notes["surrogates above tau, set to tau"] = above
+        return surrogate, notes
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a censored subject counts as: a function, and what others have to know about it.
+
+    Attributes
+    ----------
+    name : str
+        By which users call it: ``method="po"``, ``mae_po``.
+    function : callable
+        Takes a `Setting` and returns `Surrogates`.
+    title : str
+        A few words after "Mean absolute error, ".
+    counts_as : str
+        The rest of the sentence "A censored subject ...".
+    reference : str
+        Where it was published.
+    imputes : bool
+        Whether one time takes the place of a censored one, with the weight 1 - S(c) of the paper.
+    looks_up : bool
+        Whether censored subjects are looked up in the reference set.
+    weights_by_g : bool
+        Whether events are weighted by 1/G.
+    counts_censored : bool
+        Whether censored subjects have a loss of their own.
+    needs_truth : bool
+        Whether it needs the true event times, which only made data have.
+    extrapolates : bool
+        Whether what it puts in place of a time hangs on the tail of Kaplan-Meier.
+    misses_late : bool
+        Whether it cannot see errors past the last reference time.
+    headline : bool
+        Whether remarks on predicted times are given with its mean absolute error.
+    """
+
+    name: str
+    function: Callable[[Setting], Surrogates]
+    title: str
+    counts_as: str
+    reference: str = "Qi et al. (2023), ICML"
+    imputes: bool = False
+    looks_up: bool = False
+    weights_by_g: bool = False
+    counts_censored: bool = True
+    needs_truth: bool = False
+    extrapolates: bool = False
+    misses_late: bool = False
+    headline: bool = False
+
+    def __call__(self, setting: Setting) -> Surrogates:
+        """Return what each subject of a setting counts as."""
+        return self.function(setting)
+
+
+def make_setting(
+    y_true: Any,
+    y_train: Any = None,
+    *,
+    area: str = "step",
+    tail: str = "linear",
+    tau: float | None = None,
+    weighted: bool = True,
+    censoring: Any = None,
+    true_time: Any = None,
+    sample_weight: Any = None,
+    start: int = 0,
+) -> Setting:
+    """Validate what the methods look at, with the clock stopped at `tau`."""
+    one_of("area", area, AREAS)
+    check_tail(tail)
+    tau = None if tau is None else positive(tau, "tau")
+    y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    reference = Reference(y) if y_train is None else Reference.of(y_train)
+    source = g_source(censoring, y_train is not None)
+    truth = None
+    if true_time is not None:
+        truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
+        truth = truth if tau is None else np.minimum(truth, tau)
+    return Setting(
+        y.restricted(tau),
+        reference.restricted(tau),
+        in_sample=y_train is None or reference.in_sample,
+        area=area,
+        tail=tail,
+        tau=tau,
+        weighted=flag(weighted, "weighted"),
+        censoring=None if isinstance(censoring, str) else censoring,
+        true_time=truth,
+        g_from=source,
+        mass=mass,
+        start=start,
+    )
