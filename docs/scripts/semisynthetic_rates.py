@@ -15,7 +15,7 @@ import numpy as np
 
 from survgauge import Outcomes
 from survgauge.censoring import KINDS, semisynthetic
-from survgauge.censoring.laws import LAWS, Source
+from survgauge.censoring.laws import LAWS, BaseData
 from survgauge.datasets import load
 from survgauge.displays.semisynthetic import SemiSyntheticDisplay
 
@@ -36,8 +36,8 @@ def papers_draw(base, kind, external):
     and times rounded to the nearest unit; this was found by matching, not read in the paper.
     """
     whole = Outcomes(np.round(base.y.time), base.y.event)
-    source = Source(base.X, whole, np.flatnonzero(whole.event), external, base.fill)
-    law = LAWS[kind](source)
+    data = BaseData(base.X, whole, np.flatnonzero(whole.event), external, base.fill)
+    law = LAWS[kind](data)
 
     def legacy(X, event_time, generator):
         numbers = np.random.RandomState(42)
