@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 
 def _public_names() -> dict[str, str]:
