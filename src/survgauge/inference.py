@@ -153,6 +153,20 @@ def compare_values(
     return Comparison(difference, stderr, difference - half, difference + half, p, freedom)
 
 
+def compare_pair(
+    a: float, b: float, stderr: float, confidence: float, freedom: float = float("inf")
+) -> Comparison:
+    """`compare_values` of two models' values, which are the same where only rounding tells them.
+
+    >>> compare_pair(0.3, 0.1 + 0.2, 0.0, 0.95).p_value
+    1.0
+    """
+    difference = a - b
+    if stderr == 0 and abs(difference) <= ROUNDING * (abs(a) + abs(b)):
+        difference = 0.0
+    return compare_values(difference, stderr, confidence, freedom)
+
+
 def simultaneous(found: Comparison, confidence: float, family: int) -> tuple[float, float]:
     """Limits that hold for all of `family` comparisons together (Bonferroni).
 

@@ -24,6 +24,7 @@ from .arrays import fold_arrays
 from .censoring_remarks import check_dependence, check_follow_up
 from .census import Census
 from .coarse_grid import check_grids
+from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
 from .result import NAN, Evaluation, Score
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
@@ -171,7 +172,9 @@ def evaluate(
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, y.count)
     names = tuple(metric.name for metric in chosen)
-    problem = replace(problem, asked=names, contributions=confidence is not None)
+    # Remarks and support look at the spread of few subjects also where no interval is asked for.
+    contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
+    problem = replace(problem, asked=names, contributions=contributions)
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
     warnings += check_grids(problem, parsed)

@@ -19,7 +19,7 @@ from ..inference import (
     Interval,
     bootstrap_counts,
     bootstrap_stderr,
-    compare_values,
+    compare_pair,
     interval,
 )
 from ..metrics.details import Clusters, paired_error, standard_error
@@ -204,7 +204,7 @@ class Group:
                 return None
             stderr = paired_error(own, theirs, clusters)
         freedom = float("inf") if clusters is None else clusters.freedom
-        return compare_values(measured.value - km.value, stderr, confidence, freedom)
+        return compare_pair(measured.value, km.value, stderr, confidence, freedom)
 
     # -- bootstrap -----------------------------------------------------------------------------
 

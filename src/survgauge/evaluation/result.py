@@ -13,7 +13,7 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..data.predictions import Prediction
 from ..errors import MissingExtraError
-from ..inference import ROUNDING, Comparison, bootstrap_stderr, compare_values, holm, simultaneous
+from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simultaneous
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
@@ -184,10 +184,7 @@ class Evaluation:
         # Without a level there are no intervals, and no p-values either.
         stderr = NAN if self.confidence is None else a.stderr_against(b)
         freedom = float("inf") if a.clusters is None else a.clusters.freedom
-        difference = a.value - b.value
-        if stderr == 0 and abs(difference) <= ROUNDING * (abs(a.value) + abs(b.value)):
-            difference = 0.0  # the same predictions, but for rounding errors
-        return compare_values(difference, stderr, self.confidence or 0.95, freedom)
+        return compare_pair(a.value, b.value, stderr, self.confidence or 0.95, freedom)
 
     def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
         """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.

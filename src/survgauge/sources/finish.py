@@ -12,7 +12,7 @@ from ..evaluation.call import support_of
 from ..evaluation.censoring_remarks import check_follow_up, check_weights
 from ..evaluation.census import Census
 from ..evaluation.coarse_grid import coarse_grids
-from ..evaluation.finish import Group, tail_remarks
+from ..evaluation.finish import Group, few_replicates, tail_remarks
 from ..evaluation.fold import Fold
 from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from ..metrics.problem import Problem
@@ -54,6 +54,8 @@ def finish(request: Request, total: Accumulator | None, rows: int | None) -> Eva
         found, said = _group(request, total, problem, name, fold).scores()
         scores += found
         remarks += said
+    if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
+        remarks += few_replicates(request.asked.n_boot)  # none at all leave no replicates behind
     warnings += remarks + check_weights(scores)
     every = [fold for _, fold in folds]
     warnings += tail_remarks(every, problem, request.asked.confidence)

@@ -283,3 +283,16 @@ def test_a_group_of_weight_zero_is_refused():
     y = sg.Outcomes([1, 2, 3, 4], [1, 1, 1, 0], [1, 1, 0, 0])
     with pytest.raises(sg.InputError, match="group 'b' have weight 0"):
         sg.evaluate([2, 2, 2, 2], y, by=["a", "a", "b", "b"], metrics=["mae_po"])
+
+
+def test_remarks_and_support_do_not_depend_on_the_level_of_the_intervals():
+    rng = np.random.default_rng(3)
+    y = rng.exponential(5, 60), rng.random(60) < 0.7
+    wrong = {"wrong": sg.SurvivalCurves([0, 5, 15], np.exp(-np.outer(y[0] / 30, [0, 5, 15])))}
+    wanted = ["harrell", "uno", "auc", "km_calibration"]
+    with_intervals, without = (
+        sg.evaluate(wrong, y, metrics=wanted, confidence=level) for level in (0.95, None)
+    )
+    assert "c-below-half" in {warning.code for warning in without.warnings}
+    assert without.warnings == with_intervals.warnings
+    assert without.support == with_intervals.support

@@ -531,3 +531,12 @@ def test_progress_is_told(data, tmp_path):
     stream(write(tmp_path, columns), y_train, progress=lambda *args: told.append(args))
     assert told[-1] == (300, 300, "scoring")
     assert (300, 300, "outcomes") in told
+
+
+def test_a_bootstrap_without_draws_is_remarked_on():
+    batches = [{"time": [2, 5, 7], "event": [1, 0, 1], "a": [3, 5, 6]}]
+    found = sg.evaluate_stream(
+        batches, y_train=([1, 3, 4, 6, 9], [1, 1, 0, 1, 1]), predictions={"a": "a"},
+        metrics=["mae_po"], bootstrap=True, n_boot=0,
+    )  # fmt: skip
+    assert "few-replicates" in {warning.code for warning in found.warnings}

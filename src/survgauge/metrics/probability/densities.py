@@ -148,12 +148,8 @@ def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = Non
     if checked.interpolation == "step":
         score[y.event] = np.nan
     convention = {"score": "log_likelihood", "direction": "higher"}
-    details = _mean(y, mass, score, checked, convention)
-    if np.isnan(details.value):
-        details.support["note"] = (
-            "step curves have no density at events; use interpolation='linear' or 'pchip'"
-        )
-    return details
+    note = "step curves have no density at events; use interpolation='linear' or 'pchip'"
+    return _mean(y, mass, score, checked, convention, note)
 
 
 def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
@@ -192,9 +188,14 @@ def _refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
 
 
 def _mean(
-    y: Outcomes, mass: Floats, score: Floats, curves: SurvivalCurves, convention: dict[str, Any]
+    y: Outcomes,
+    mass: Floats,
+    score: Floats,
+    curves: SurvivalCurves,
+    convention: dict[str, Any],
+    note: str = "",
 ) -> Details:
-    """Average over subjects, with contributions and counts."""
+    """Average over subjects, with contributions and counts; `note` says why it has no value."""
     score = np.where(mass > 0, score, 0.0)  # absent subjects, whose score may be infinite
     total = float(mass.sum())
     value = float((mass * score).sum()) / total
@@ -211,6 +212,8 @@ def _mean(
         shares={"past_curve": (assumed * total, total)},
     )
     support.name("infinite_for", infinite)
+    if note and np.isnan(value):
+        support.facts["note"] = note  # a fact, so that it holds for all chunks together
     psi = None
     if np.isfinite(value):
         psi = score - value

@@ -8,6 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, interpolate
 
+import survgauge as sg
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
@@ -436,3 +437,9 @@ def test_skill_of_many_subjects_needs_no_matrix():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2e7  # a row of Kaplan-Meier per subject would take over 1.5 GB
+
+
+def test_an_evaluation_says_why_step_curves_have_no_log_likelihood():
+    curves = sg.SurvivalCurves([0, 5, 10], [[1, 0.6, 0.3]] * 3, interpolation="step")
+    found = sg.evaluate({"a": curves}, ([2, 5, 7], [1, 0, 1]), metrics=["log_likelihood"])
+    assert "no density at events" in found.support["metrics"]["a"]["log_likelihood"]["note"]
