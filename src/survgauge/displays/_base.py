@@ -44,6 +44,10 @@ class Source(Protocol):
     def confidence(self) -> float | None:
         """Level of the intervals, None for none."""
 
+    @property
+    def all_outcomes(self) -> bool:
+        """Whether `problem` has the outcomes of all subjects."""
+
 
 @dataclass(frozen=True)
 class Given:
@@ -53,6 +57,7 @@ class Given:
     predictions: dict[str, Prediction]
     unit: str = ""
     confidence: float | None = 0.95
+    all_outcomes: bool = True
 
     @classmethod
     def of(
@@ -219,7 +224,7 @@ def first_of(
 
 def check_outcomes(ev: Source, what: str) -> None:
     """Refuse an evaluation that let go of its subjects."""
-    if ev.problem.y is None:
+    if not ev.all_outcomes:
         raise InputError(
             f"{what} needs the test outcomes, and this evaluation holds none (they were "
             "streamed); build the display with from_outcomes()"

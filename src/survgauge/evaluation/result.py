@@ -117,6 +117,8 @@ class Evaluation:
     predictions: dict[str, Prediction] = field(default_factory=dict)
     #: What times are counted in, or nothing.
     unit: str = ""
+    #: Whether `problem` has all test outcomes; a stream may know no more than the last of them.
+    all_outcomes: bool = True
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as plain dictionaries, without pandas."""

@@ -174,6 +174,7 @@ def evaluate_stream(
         parts = drawn_in_order(work, source.items(columns), threads, ahead=threads)
         return merged(_told(parts, progress, rows, name))
 
+    outline = None
     if request.foresight():
         if not source.again:
             raise _read_once(request)
@@ -183,7 +184,7 @@ def evaluate_stream(
             raise InputError("the stream has no rows; at least one subject is needed")
         scoring, rows = scoring_of(request, layout, reference, outline), outline.rows
     total = run(partial(score_item, scoring=scoring), layout.columns(), "scoring")
-    return finish(request, total, rows)
+    return finish(request, total, rows, outline)
 
 
 class Part(Protocol):

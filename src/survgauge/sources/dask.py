@@ -108,11 +108,12 @@ def evaluate_dask(
     layout = layout.resolved(pieces.first())
     pieces.check(layout)
     scoring = scoring_of(request, layout, reference, None)
+    outline: Outline | None = None
     if request.foresight():
-        outline: Outline = pieces.merged(outline_item, layout, request)
+        outline = pieces.merged(outline_item, layout, request)
         scoring = scoring_of(request, layout, reference, outline)
     total: Accumulator = pieces.merged(score_detached, cluster.delayed(scoring))
-    return finish(request, total.attach(scoring), pieces.rows)
+    return finish(request, total.attach(scoring), pieces.rows, outline)
 
 
 class Cluster:

@@ -19,17 +19,36 @@ from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
 from .accumulator import Accumulator
 from .layout import CurveColumns
+from .outline import Outline
 from .question import Request, check_anybody
 
 
-def finish(request: Request, total: Accumulator | None, rows: int | None) -> Evaluation:
-    """Return the evaluation of all subjects; `rows` is how many there should be."""
+def finish(
+    request: Request,
+    total: Accumulator | None,
+    rows: int | None,
+    first: Outline | None = None,
+) -> Evaluation:
+    """Return the evaluation of all subjects.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked.
+    total : Accumulator
+        All parts together.
+    rows : int or None
+        How many rows there should be.
+    first : Outline, optional
+        What a first pass over the outcomes found.
+    """
     if total is None:
         raise InputError("the stream has no rows; at least one subject is needed")
     total.settle()
     _check_rows(total, rows)
     scoring, outline = total.scoring, total.outline
-    problem = _problem(request, total)
+    known = first or outline
+    problem = _problem(request, total, known)
     census = _census(total, problem)
     warnings = _skipped(request, census.subjects, total) if request.default else []
     warnings += check_problem(problem, census) + check_sampling(outline.fractional)
@@ -65,7 +84,16 @@ def finish(request: Request, total: Accumulator | None, rows: int | None) -> Eva
     models = tuple(scoring.layout.predictions)
     confidence, seed = request.asked.confidence, request.asked.seed
     return Evaluation(
-        scores, problem, confidence, support, warnings, seed, models, {}, request.unit
+        scores,
+        problem,
+        confidence,
+        support,
+        warnings,
+        seed,
+        models,
+        {},
+        request.unit,
+        all_outcomes=known.follow,
     )
 
 
@@ -86,9 +114,9 @@ def _check_rows(total: Accumulator, rows: int | None) -> None:
         raise InputError("the outcomes changed between the two passes over them; run it again")
 
 
-def _problem(request: Request, total: Accumulator) -> Problem:
+def _problem(request: Request, total: Accumulator, outline: Outline) -> Problem:
     """Return the question about all subjects, whose horizon is known now."""
-    scoring, outline = total.scoring, total.outline
+    scoring = total.scoring
     if scoring.digest is not None:  # a first pass settled it
         problem = scoring.problem
     else:

@@ -540,3 +540,18 @@ def test_a_bootstrap_without_draws_is_remarked_on():
         metrics=["mae_po"], bootstrap=True, n_boot=0,
     )  # fmt: skip
     assert "few-replicates" in {warning.code for warning in found.warnings}
+
+
+def test_a_streamed_evaluation_knows_its_outcomes_or_says_so():
+    columns, y_train = draw(80)
+    batches, y = cut(columns, [30]), sg.Outcomes(columns["time"], columns["event"])
+    options = {"y_train": y_train, "predictions": {"lr": "lr"}}
+    for metrics in (["mae_po"], ["mae_ipcw_d", "harrell"]):  # one pass, and two
+        ev = sg.evaluate_stream(batches, metrics=metrics, **options)
+        assert ev.all_outcomes
+        ours, theirs = (sg.KaplanMeier.fit(known) for known in (ev.problem.y, y))
+        np.testing.assert_allclose(ours.survival, theirs.survival, rtol=1e-12)
+    ev = sg.evaluate_stream(batches, metrics=["mae_uncensored"], censoring="train", **options)
+    assert not ev.all_outcomes
+    with pytest.raises(sg.InputError, match="needs the test outcomes"):
+        ev.plot("support")
