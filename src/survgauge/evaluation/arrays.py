@@ -9,6 +9,7 @@ import numpy as np
 
 from .._tools.chunks import chunks
 from .._tools.threads import in_order
+from ..data.curves import SurvivalCurves
 from ..data.predictions import Prediction
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
@@ -68,6 +69,14 @@ def _in_order(problem: Problem, groups: list[tuple[Any, Any]]) -> Problem:
     return problem.subset(rows[problem.y.weight[rows] > 0])
 
 
+def _end_together(curves: SurvivalCurves) -> bool:
+    """Whether some of the curves end the scores where all of them do."""
+    if curves.tail != "nan":
+        return True
+    open_end = curves.last_survival > 0
+    return curves.shared_grid and bool(open_end.all() or not open_end.any())
+
+
 def folded(
     problem: Problem,
     predictions: dict[str, Prediction],
@@ -96,8 +105,10 @@ def folded(
         tails=headline if curves and not closed(problem) else None,
         bins=GBins(RiskTable.of(problem.y), problem.tau) if by_g else None,
     )
-    # A convention may divide scores at each time by weights that only all subjects tell.
+    # A convention may divide scores at each time by weights that only all subjects tell, and the
+    # first curve that ends without a tail ends the scores of all subjects.
     together = kept or (any(m.uses_divisor for m in metrics) and problem.convention.divisor != "n")
+    together = together or not all(map(_end_together, curves))
     size = n if together else chunk_rows(c.survival.shape[1] for c in curves)
 
     total = Fold(plan)

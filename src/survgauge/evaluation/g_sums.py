@@ -9,6 +9,7 @@ beyond, they are grouped into `BINS` of about equal size (standard errors to abo
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,14 @@ class GSums:
         known = self.survivors[k][1] if k in self.survivors else 0.0
         self.survivors[k] = times, known + sums
 
-    def merge(self, other: GSums) -> None:
-        """Add the subjects of another part."""
+    def merge(self, other: GSums, lost: Collection[int] = ()) -> None:
+        """Add the subjects of another part; numbers that are `lost` have no value any more."""
         self.events += other.events
         self.censored += other.censored
         self.moving += other.moving
         for k, (times, sums) in other.survivors.items():
-            self._add_survivors(k, times, sums)
+            if k not in lost:
+                self._add_survivors(k, times, sums)
         self.alike = other.alike if self.alike is None else self.alike
 
     def more_variance(self, pull: Floats, bins: GBins, rules: dict[str, str]) -> float:

@@ -11,12 +11,12 @@ import numpy as np
 
 from .._tools.arrays import Floats, stored_once
 from ..data.outcomes import Outcomes
-from ..errors import UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError
 from ..metrics.details import Details
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..metrics.support import Support
-from ..metrics.terms import Terms
+from ..metrics.terms import Terms, root_of
 from .g_sums import GBins, GSums
 from .moments import Moments
 
@@ -119,9 +119,16 @@ class SummedMeans:
                 self.undefined.setdefault(model, str(terms))
                 listed.append(None)
                 continue
+            if self._ends_elsewhere(model, terms.convention):
+                listed.append(None)
+                continue
             known = shared is None or shared is terms.s or np.array_equal(shared, terms.s)
             if not known:
-                raise RuntimeError("models of one metric must share what they are divided by")
+                raise InputError(
+                    "terms must give the same s (what is divided by) for all models and for "
+                    "Kaplan-Meier of the reference set, where sums are added up (in streams, and "
+                    "above 100,000 subjects); s must not depend on the prediction"
+                )
             shared = terms.s
             self.convention.setdefault(model, terms.convention)
             self.support[model].merge(terms.support)
@@ -151,6 +158,24 @@ class SummedMeans:
         present = y.weight > 0
         frequency = y.weight[present]
         self.moments.update(values[:, present] / frequency, frequency)
+
+    def _ends_elsewhere(self, model: ModelName, convention: dict[str, Any]) -> bool:
+        """Whether a score ends at another time than that of earlier chunks; it has no value then.
+
+        Curves that refuse to go on past their grid cut the score off where the first of them ends.
+        """
+        ends: list[Any] = [
+            known.get("horizon") for known in (self.convention.get(model, {}), convention)
+        ]
+        if None in ends or ends[0] == ends[1]:
+            return False
+        message = (
+            f"curves: tail='nan' ends the score at {min(ends):g} for some subjects and at "
+            f"{max(ends):g} for others, which chunks cannot add up; choose another tail for the "
+            "curves, or predict until they reach zero"
+        )
+        self.undefined.setdefault(model, message)
+        return True
 
     def _add_by_time(self, listed: list[Terms | None], shared: Floats | None, y: Outcomes) -> None:
         """Add to the sums by time and status, if G is estimated from the test subjects."""
@@ -188,8 +213,13 @@ class SummedMeans:
     def merge(self, other: SummedMeans) -> None:
         """Add the subjects of another part."""
         self.moments.merge(other.moments)
+        lost = [
+            k
+            for k, model in enumerate(self.models)
+            if self._ends_elsewhere(model, other.convention.get(model, {}))
+        ]
         if self.by_time is not None and other.by_time is not None:
-            self.by_time.merge(other.by_time)
+            self.by_time.merge(other.by_time, lost)
         for model in self.models:
             self.support[model].merge(other.support[model])
             if model in other.convention:
@@ -207,7 +237,7 @@ class SummedMeans:
         metric.refuse_nobody(float(self.moments.total[-1]), convention, support)
         value = self.moments.ratio(k)
         if metric.root:
-            value, convention["root"] = float(np.sqrt(value)), True
+            value, convention["root"] = root_of(value), True
         return SumMeasured(value, convention, support, self, k, metric.root)
 
     def replicates_of(self, measured: SumMeasured) -> Floats | None:

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from .._tools.arrays import Floats
+from .._tools.calls import called, is_own
 from ..data.predictions import Prediction
-from ..errors import InputError, one_of
+from ..errors import InputError, UndefinedMetricError, one_of
 from ..reference.surrogates import Method
 from .details import Details
 from .past_curve import READS
@@ -143,6 +146,29 @@ class Metric:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name must be the name of a metric; got {self.name!r}")
+        for field in ("title", "unit", "reference", "proper", "square"):
+            if not isinstance(getattr(self, field), str):
+                raise self._refused(f"{field} must be text; got {getattr(self, field)!r}")
+        self._check_functions()
+        one_of("family", self.family, FAMILIES)
+        one_of("direction", self.direction, ("lower", "higher"))
+        one_of("needs", self.needs, ("times", "curves", "risk"))
+        one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
+        one_of("interval", self.interval, ("", "normal", "log", "logit", "own", "none"))
+        one_of("reads", self.reads, ("", *READS))
+        if self.method is not None and not isinstance(self.method, Method):
+            raise self._refused(f"method must be a Method; got {self.method!r}")
+        if self.square and not self.root:
+            raise self._refused(f"square={self.square!r} is for roots: give root=True with it")
+        object.__setattr__(self, "range", self._checked_range())
+        if not self.interval:
+            object.__setattr__(self, "interval", self._usual_interval())
+
+    def _refused(self, message: str) -> InputError:
+        return InputError(f"metric {self.name!r}: {message}")
+
+    def _check_functions(self) -> None:
+        """Check what the metric is computed by, and what a stream keeps for it."""
         if (self.terms is None) == (self.compute is None):
             raise InputError(
                 f"metric {self.name!r} must have one of terms (for a mean over subjects) and "
@@ -150,19 +176,32 @@ class Metric:
             )
         for function in (self.terms, self.compute):
             if function is not None and not callable(function):
-                raise InputError(
-                    f"metric {self.name!r}: terms or compute must be a function of a problem and "
-                    f"a prediction; got {type(function).__name__}"
+                raise self._refused(
+                    "terms or compute must be a function of a problem and a prediction; got "
+                    f"{type(function).__name__}"
                 )
-        one_of("family", self.family, FAMILIES)
-        one_of("direction", self.direction, ("lower", "higher"))
-        one_of("needs", self.needs, ("times", "curves", "risk"))
-        one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
-        one_of("reads", self.reads, ("", *READS))
+        if not isinstance(self.keeps, tuple):
+            raise self._refused(f"keeps must be a tuple of names; got {self.keeps!r}")
         for kept in self.keeps:
             one_of("keeps", kept, KEEPS)
-        if not self.interval:
-            object.__setattr__(self, "interval", self._usual_interval())
+        methods = ("update", "merge", "measured")
+        if self.table is not None and not all(hasattr(self.table, name) for name in methods):
+            raise self._refused(
+                f"table must be a class with the methods {', '.join(methods)}; got {self.table!r}"
+            )
+        if self.terms is not None and (self.keeps or self.table is not None):
+            raise self._refused("keeps and table go with compute; terms add up by themselves")
+
+    def _checked_range(self) -> tuple[float, float]:
+        try:
+            low, high = (float(limit) for limit in self.range)
+        except (TypeError, ValueError):
+            low = high = float("nan")
+        if not low < high:
+            raise self._refused(
+                f"range must be a pair of its least and its largest value; got {self.range!r}"
+            )
+        return low, high
 
     def _usual_interval(self) -> str:
         if self.inference in ("test", "own"):
@@ -199,13 +238,32 @@ class Metric:
         """Return the terms of the subjects at hand, whose G is known."""
         if self.terms is None:
             raise InputError(f"{self.name} is no mean over subjects")
-        return Terms.of(self.terms(problem, prediction), problem.mass)
+        what = f"metric {self.name!r}: terms"
+        return Terms.of(called(self.terms, what, problem, prediction), problem.mass, what)
 
     def measure(self, problem: Problem, prediction: Prediction) -> Measured:
         """Return the metric of all subjects of a problem."""
         if self.compute is not None:
-            return self.compute(problem, prediction)
+            found = called(self.compute, f"metric {self.name!r}: compute", problem, prediction)
+            return found if is_own(self.compute) else self._checked(found, len(problem.y))
         return self.mean_of(self.terms_of(problem.with_g(), prediction), problem)
+
+    def _checked(self, found: Any, n: int) -> Measured:
+        """Return what a user's function computed, if it is a value with its support."""
+        wanted = ("value", "convention", "support", "psi", "stderr", "frequency")
+        if not all(hasattr(found, name) for name in wanted):
+            raise self._refused(
+                f"compute must return Details, a value with its support; got {found!r}"
+            )
+        if not isinstance(found.value, float | int | np.floating | np.integer):
+            raise self._refused(f"compute must return a number as value; got {found.value!r}")
+        if found.psi is not None and np.shape(found.psi) != (n,):
+            raise self._refused(
+                f"compute must return one contribution (psi) for each of {n} subjects; got shape "
+                f"{np.shape(found.psi)}"
+            )
+        checked: Measured = found
+        return checked
 
     def mean_of(self, terms: Terms, problem: Problem) -> Details:
         """Return the mean over all subjects of a problem, given their terms."""
@@ -219,9 +277,11 @@ class Metric:
     def refuse_nobody(
         self, total: float, convention: dict[str, Any], support: dict[str, Any]
     ) -> None:
-        """Refuse a time error that has nobody to average over."""
+        """Refuse a metric that has nobody to average over."""
         if self.method is not None and not (total > 0 and support["largest_weight"] != 0):
             raise nobody(convention, support)
+        if total == 0:
+            raise UndefinedMetricError("nobody counts: what it is divided by adds up to 0")
 
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""

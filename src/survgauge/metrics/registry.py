@@ -109,8 +109,15 @@ def register_method(method: Method) -> Method:
     method : Method
         Its record; the name must be a new one.
     """
-    if f"mae_{method.name}" in REGISTRY:
-        raise InputError(f"there is a method called {method.name!r} already; choose another name")
+    if not isinstance(method, Method):
+        raise InputError(f"method must be a Method; got {type(method).__name__}")
+    taken = [f"{kind}_{method.name}" for kind in ("mae", "mse", "rmse")]
+    taken = [name for name in taken if name in REGISTRY]
+    if METHODS.get(method.name, method) is not method or taken:
+        known = f", with the metric {taken[0]!r}" if taken else ""
+        raise InputError(
+            f"there is a method called {method.name!r} already{known}; choose another name"
+        )
     METHODS[method.name] = method
     median, mean = "without censoring, for the median", "without censoring, for the mean"
     shared: dict[str, Any] = {

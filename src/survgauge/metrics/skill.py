@@ -71,6 +71,7 @@ def skill(
     Examples
     --------
     >>> y = ([2, 5, 8, 9], [1, 0, 1, 1])
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
     >>> round(skill("ibs", y, curves), 3)
     0.287
@@ -101,6 +102,7 @@ def skill_details(
     Examples
     --------
     >>> y = ([2, 5, 8, 9], [1, 0, 1, 1])
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
     >>> details = skill_details("ibs", y, curves)
     >>> round(details.value, 3), details.convention["baseline"]

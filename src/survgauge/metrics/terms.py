@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
-from ..errors import InputError
+from .._tools.arrays import Floats, numbers, stored_once
+from ..errors import InputError, UndefinedMetricError
 from ..reference.estimated_g import EstimatedG, Pulls
 from .details import Details
 from .support import Support
+
+_WANTED = "one number per subject of the chunk, Terms, or Details with contributions"
 
 
 @dataclass(frozen=True)
@@ -50,26 +52,49 @@ class Terms:
         return self.pulls is not None and self.pulls.event is self.a
 
     @classmethod
-    def of(cls, found: Any, mass: Floats) -> Terms:
+    def of(cls, found: Any, mass: Floats, name: str = "terms") -> Terms:
         """Read what a metric says about subjects of the given masses.
 
-        That is `Terms`, `Details` with contributions, or one loss per subject.
+        That is `Terms`, `Details` with contributions, or one loss per subject. Messages call it by
+        `name`.
 
         >>> Terms.of([1.0, 3.0], np.array([1.0, 2.0])).a
         array([1., 6.])
         """
         if isinstance(found, Terms):
+            found._check(mass, name)
             return found
         if isinstance(found, Details):
+            if found.psi is not None:
+                _check_shape(found.psi, mass, f"{name} (psi of Details)")
             return cls._of_details(found, mass)
-        loss = np.asarray(found, dtype=np.float64)
-        if loss.shape != mass.shape:
-            raise InputError(
-                "terms must return one number per subject of the chunk, Terms, or Details with "
-                f"contributions: {mass.size} subjects; got shape {loss.shape}"
+        try:
+            array = np.asarray(found)
+        except ValueError as error:  # rows of different lengths
+            raise InputError(f"{name} must return {_WANTED}: {error}") from error
+        loss = numbers(array, name, ndim=array.ndim).astype(np.float64, copy=False)
+        _check_shape(loss, mass, name)
+        lost = int((np.isnan(loss) & (mass > 0)).sum())
+        if lost:
+            raise UndefinedMetricError(
+                f"{name} returned NaN for {lost} of {loss.size} subjects; return Terms with a = 0 "
+                "and s = 0 for subjects that do not count"
             )
         with np.errstate(invalid="ignore"):  # somebody absent, whose loss is infinite
             return cls(np.where(mass > 0, mass * loss, 0.0), mass)
+
+    def _check(self, mass: Floats, name: str) -> None:
+        """Refuse numbers that are not those of the subjects."""
+        _check_shape(self.a, mass, f"{name} (a of Terms)")
+        _check_shape(self.s, mass, f"{name} (s of Terms)")
+        least = self.s[0] if stored_once(self.s) else self.s.min()
+        if not least >= 0:
+            raise InputError(f"{name}: s of Terms must be at least 0 and no NaN; got {least}")
+        if not isinstance(self.support, Support) or not isinstance(self.convention, dict):
+            raise InputError(
+                f"{name}: Terms must have a dict as convention and a Support as support; got "
+                f"{type(self.convention).__name__} and {type(self.support).__name__}"
+            )
 
     @classmethod
     def _of_details(cls, details: Details, mass: Floats) -> Terms:
@@ -115,7 +140,7 @@ class Terms:
             psi += g.influence(self._pulls_of_ratio(psi, total))
         if not root:
             return Details(value, self.convention, support, psi, frequency)
-        value = float(np.sqrt(value))
+        value = root_of(value)
         if value > 0:  # a root of exactly 0 has contributions of 0, as its square has
             psi /= 2 * value
         return Details(value, {**self.convention, "root": True}, support, psi, frequency)
@@ -126,3 +151,21 @@ class Terms:
             return Pulls.of_events(psi)
         pulls = self.pulls
         return Pulls(pulls.event / total, pulls.survivors / total, pulls.times)  # type: ignore[union-attr]
+
+
+def root_of(mean: float) -> float:
+    """Return the square root of a mean of squares; refuse one that is negative."""
+    if mean < 0:
+        raise UndefinedMetricError(f"the mean of its terms is {mean:g}, which has no square root")
+    return float(np.sqrt(mean))
+
+
+def _check_shape(values: Any, mass: Floats, name: str) -> None:
+    """Refuse what is not one number per subject."""
+    if not isinstance(values, np.ndarray):
+        raise InputError(f"{name} must be an array of numbers; got {type(values).__name__}")
+    if values.shape != mass.shape or values.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} must return {_WANTED}: {mass.size} subjects; got shape {values.shape} of "
+            f"{values.dtype}"
+        )

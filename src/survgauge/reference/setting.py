@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
+from .._tools.calls import called
 from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_survival
-from ..errors import one_of
+from ..errors import InputError, one_of
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .reference import Reference
@@ -183,6 +184,11 @@ class Setting:
 
         Censored subjects weigh their `confidence`, or as much as events where all are `alike`.
         """
+        if np.shape(surrogate) != self.c.shape:
+            raise InputError(
+                f"surrogate must be an array with one time for each of {self.c.size} censored "
+                f"subjects; got shape {np.shape(surrogate)}"
+            )
         time = self.y.time.copy()
         time[self.censored] = surrogate
         known = ~np.isnan(surrogate if alike else surrogate + self.confidence)
@@ -256,9 +262,31 @@ class Method:
     misses_late: bool = False
     headline: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name must be the name of a method; got {self.name!r}")
+        if not callable(self.function):
+            raise InputError(
+                f"method {self.name!r}: function must be a function of a Setting that returns "
+                f"Surrogates; got {type(self.function).__name__}"
+            )
+
     def __call__(self, setting: Setting) -> Surrogates:
         """Return what each subject of a setting counts as."""
-        return self.function(setting)
+        what = f"method {self.name!r}: function"
+        found = called(self.function, what, setting)
+        if not isinstance(found, Surrogates):
+            raise InputError(
+                f"{what} must return Surrogates, such as s.fill(times); got {type(found).__name__}"
+            )
+        n = len(setting.y)
+        for part in ("time", "weight", "defined"):
+            if np.shape(getattr(found, part)) != (n,):
+                raise InputError(
+                    f"{what} must return Surrogates with one {part} for each of {n} subjects; got "
+                    f"shape {np.shape(getattr(found, part))}"
+                )
+        return found
 
 
 def make_setting(

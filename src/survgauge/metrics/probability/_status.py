@@ -143,8 +143,9 @@ class Status:
                 "identified_until": self.horizon,
                 "times": int(self.times.size),
                 "times_left_out": int(self.left_out.size),
-                "times_past_curves": int((self.times > curves.last_time.min()).sum()),
             },
+            # Of curves with grids of their own, the first to end tells.
+            largest={"times_past_curves": int((self.times > curves.last_time.min()).sum())},
             shares={"past_curve": (assumed * mass, mass)},
         )
         if self.ipcw:

@@ -1,0 +1,60 @@
+"""Chunks of subjects say together what all of them say at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.evaluation import arrays
+
+SCORES = ["brier", "ibs"]
+
+
+def subjects(open_curves, own_grids, tail):
+    """Curves that reach zero at 7, but for a few at the end, which stop above it."""
+    rng = np.random.default_rng(1)
+    n = 200
+    y = rng.exponential(5, n), rng.random(n) < 0.7
+    survival = np.column_stack([np.ones(n), rng.random(n) * 0.5 + 0.4, np.zeros(n)])
+    survival[n - open_curves :, 2] = 0.2
+    grid = np.array([0.0, 4.0, 7.0])
+    if own_grids:
+        grid = np.tile(grid, (n, 1))
+        grid[n - open_curves :, 2] = 6.0
+    return y, sg.SurvivalCurves(grid, survival, tail=tail)
+
+
+@pytest.mark.parametrize("own_grids", [False, True])
+@pytest.mark.parametrize("tail", ["nan", "linear"])
+@pytest.mark.parametrize("confidence", [0.95, None])
+def test_many_subjects_are_scored_as_few(own_grids, tail, confidence, monkeypatch):
+    y, curves = subjects(5, own_grids, tail)
+
+    def found():
+        ev = sg.evaluate({"a": curves}, y, metrics=SCORES, time=5.0, confidence=confidence)
+        return [s.value for s in ev.scores], ev.support["metrics"]["a"]
+
+    values, support = found()
+    assert np.isfinite(values).all()
+    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 20)
+    monkeypatch.setattr(arrays, "chunk_rows", lambda widths: 50)
+    again, chunked = found()
+    assert again == pytest.approx(values, rel=1e-12)
+    for metric in SCORES:
+        assert chunked[metric] == pytest.approx(support[metric], rel=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [0.95, None])
+def test_a_stream_whose_curves_end_at_several_times_is_refused(confidence):
+    y, curves = subjects(5, False, "nan")
+    parts = [slice(start, start + 50) for start in range(0, 200, 50)]
+    batches = [{"time": y[0][p], "event": y[1][p], "c": curves.survival[p]} for p in parts]
+    ev = sg.evaluate_stream(
+        batches, y_train=y, predictions={"a": sg.CurveColumns("c", times=[0, 4, 7], tail="nan")},
+        metrics=["ibs"], batch_rows=50, confidence=confidence,
+    )  # fmt: skip
+    assert np.isnan(ev.scores[0].value)
+    said = [w.message for w in ev.warnings if w.code == "undefined-metric"]
+    assert len(said) == 1
+    assert "tail='nan' ends the score at 6.89" in said[0]
