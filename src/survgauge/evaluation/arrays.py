@@ -43,6 +43,10 @@ def fold_arrays(
         remarks += said
         folds.append(fold)
     remarks += check_weights(scores)
+    headline = [metric for metric in metrics if metric.headline]
+    if headline and len({fold.plan.keep_terms for fold in folds}) > 1:
+        # Terms of small groups and sums of large ones do not merge: everybody is scored anew.
+        folds = [folded(*_present(problem, predictions, None), headline, asked.confidence)]
     if folds[0].plan.keep_terms:  # subject by subject, as the terms are
         problem = _in_order(problem, groups)
     remarks += tail_remarks(folds, problem, asked.confidence)

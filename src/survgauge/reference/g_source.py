@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, vector
+from .._tools.calls import called
 from ..errors import InputError, one_of
 from .kaplan_meier import KaplanMeier
 
@@ -91,7 +92,8 @@ def ask_g(censoring: Any, t: Floats, side: str) -> Floats:
     >>> ask_g(lambda t, side: np.exp(-t), np.array([0.0, 1.0, 500.0]), "left").round(3)
     array([1.   , 0.368, 0.   ])
     """
-    values = vector(censoring(t, side), "censoring(t, side)", length=t.size)
+    name = "censoring(t, side)"
+    values = vector(called(censoring, name, t, side), name, length=t.size)
     if values.min() < 0 or values.max() > 1:
         raise InputError(
             "censoring(t, side) must return probabilities in [0, 1]; "

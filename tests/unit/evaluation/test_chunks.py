@@ -58,3 +58,24 @@ def test_a_stream_whose_curves_end_at_several_times_is_refused(confidence):
     said = [w.message for w in ev.warnings if w.code == "undefined-metric"]
     assert len(said) == 1
     assert "tail='nan' ends the score at 6.89" in said[0]
+
+
+def test_small_and_large_groups_are_evaluated_together(monkeypatch):
+    rng = np.random.default_rng(5)
+    y = rng.exponential(5, 90), rng.random(90) < 0.7
+    by = np.where(np.arange(90) < 15, "small", "large")
+    models = {
+        name: sg.SurvivalCurves([0, 3], np.column_stack([np.ones(90), rng.uniform(low, 0.9, 90)]))
+        for name, low in (("a", 0.3), ("b", 0.6))
+    }
+
+    def found():
+        ev = sg.evaluate(models, y, metrics=["mae_po", "ibs"], by=by)
+        return ev.warnings, [(s.value, s.stderr) for s in ev.scores]
+
+    warnings, values = found()
+    assert "tail-decides" in {warning.code for warning in warnings}
+    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 20)
+    again, chunked = found()
+    assert again == warnings
+    np.testing.assert_allclose(chunked, values, rtol=1e-9)

@@ -156,3 +156,8 @@ def test_a_method_returns_surrogates_of_all_subjects(function, said):
             run("mae_mine")
     with pytest.raises(sg.InputError, match=said):
         sg.mae(Y, CURVES, method="mine")
+
+
+def test_an_error_in_a_function_of_g_names_it():
+    with pytest.raises(sg.InputError, match=r"censoring\(t, side\) failed with KeyError"):
+        sg.evaluate({"a": CURVES}, Y, metrics=["ibs"], censoring=lambda t, side: {}[side])
