@@ -66,7 +66,7 @@ compared. pycox's integrals ask for a function that SciPy 1.14 removed; we hand 
 time them.
 
 Measured with {machine}. Other programs ran at the same time: expect 30 % noise, more below a
-millisecond.
+millisecond. What changed after that commit (see the changelog) is not in these numbers.
 
 ## Everything
 
