@@ -182,10 +182,12 @@ def _support(data: dict[str, Any]) -> Markup:
          "how many subjects one of them stands for"),
     ]  # fmt: skip
     if tails:
-        low, high = min(tails.values()) * 100, max(tails.values()) * 100
-        worst = max(tails, key=lambda name: tails[name])
-        facts.append(("Times off the curves' tails", f"{low:.0f} to {high:.0f} %",
-                      f"of the median times; most for {worst}"))  # fmt: skip
+        low, high = (f"{100 * share:.0f}" for share in (min(tails.values()), max(tails.values())))
+        value, note = f"{low} %", "of the median times"
+        if low != high:
+            worst = max(tails, key=lambda name: tails[name])
+            value, note = f"{low} to {high} %", f"of the median times; most for {worst}"
+        facts.append(("Times off the curves' tails", value, note))
     text = (
         f"What the follow-up covers. Past {number(support['horizon'])} {unit}".rstrip()
         + " the data say too little for metrics that weight by 1/G."
