@@ -34,22 +34,20 @@ def fold_arrays(
     """Return the scores of every group of subjects, and remarks."""
     scores: list[Score] = []
     remarks: list[EvaluationWarning] = []
-    folds: list[Fold] = []
+    alone = len(groups) == 1
     for name, rows in groups:
         part, members = _present(problem, predictions, rows)
-        fold = folded(part, members, metrics, asked.confidence)
+        fold = folded(part, members, metrics, asked.confidence, tails=alone)
         found, said = Group(fold, part, members, asked, name).scores()
         scores += found
         remarks += said
-        folds.append(fold)
     remarks += check_weights(scores)
     headline = [metric for metric in metrics if metric.headline]
-    if headline and len({fold.plan.keep_terms for fold in folds}) > 1:
-        # Terms of small groups and sums of large ones do not merge: everybody is scored anew.
-        folds = [folded(*_present(problem, predictions, None), headline, asked.confidence)]
-    if folds[0].plan.keep_terms:  # subject by subject, as the terms are
-        problem = _in_order(problem, groups)
-    remarks += tail_remarks(folds, problem, asked.confidence)
+    if not alone and headline:
+        # What the tails decide is asked of everybody, also where a group has no value.
+        part, members = _present(problem, predictions, None)
+        fold = folded(part, members, headline, asked.confidence)
+    remarks += tail_remarks([fold], part, asked.confidence)
     return scores, remarks
 
 
@@ -66,13 +64,6 @@ def _present(
     return problem.subset(rows), {name: p[rows] for name, p in predictions.items()}
 
 
-def _in_order(problem: Problem, groups: list[tuple[Any, Any]]) -> Problem:
-    """Return the question about all present subjects, group after group."""
-    everybody = np.arange(len(problem.y))
-    rows = np.concatenate([everybody if rows is None else rows for _, rows in groups])
-    return problem.subset(rows[problem.y.weight[rows] > 0])
-
-
 def _end_together(curves: SurvivalCurves) -> bool:
     """Whether some of the curves end the scores where all of them do."""
     if curves.tail != "nan":
@@ -86,8 +77,9 @@ def folded(
     predictions: dict[str, Prediction],
     metrics: list[Metric],
     confidence: float | None,
+    tails: bool = True,
 ) -> Fold:
-    """Return the states of all metrics that add up over subjects.
+    """Return the states of all metrics that add up over subjects; `tails` for `tail_remarks` too.
 
     Contributions of single subjects are kept where they are few, or where sums do not tell the
     standard error (clusters, sampling weights); then all subjects are one chunk.
@@ -106,7 +98,7 @@ def folded(
         resident=True,
         keep_terms=kept,
         spread=spread,
-        tails=headline if curves and not closed(problem) else None,
+        tails=headline if tails and curves and not closed(problem) else None,
         bins=GBins(RiskTable.of(problem.y), problem.tau) if by_g else None,
     )
     # A convention may divide scores at each time by weights that only all subjects tell, and the

@@ -79,3 +79,19 @@ def test_small_and_large_groups_are_evaluated_together(monkeypatch):
     again, chunked = found()
     assert again == warnings
     np.testing.assert_allclose(chunked, values, rtol=1e-9)
+
+
+def test_a_group_without_a_value_does_not_hide_that_the_tail_decides():
+    rng = np.random.default_rng(5)
+    y = rng.exponential(5, 90), rng.random(90) < 0.7
+    y[1][:3] = False
+    by = np.where(np.arange(90) < 3, "no events", "others")
+    models = {
+        name: sg.SurvivalCurves([0, 3], np.column_stack([np.ones(90), rng.uniform(low, 0.9, 90)]))
+        for name, low in (("a", 0.3), ("b", 0.6))
+    }
+    asked = ["mae_po", "mae_uncensored"]
+    for groups in (None, by):
+        ev = sg.evaluate(models, y, metrics=asked, by=groups, normalize="events")
+        assert "tail-decides" in {warning.code for warning in ev.warnings}
+    assert any(np.isnan(s.value) for s in ev.scores if s.metric.name == "mae_po")
