@@ -12,7 +12,7 @@ import numpy as np
 from .._tools.arrays import Floats, stored_once
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
-from ..metrics.details import Details
+from ..metrics.details import Details, unless_rounding
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..metrics.support import Support
@@ -283,4 +283,5 @@ class SumMeasured:
         """Return the standard error of the difference from another model on the same subjects."""
         if not (np.isfinite(self.value) and np.isfinite(other.value)):
             return float("nan")
-        return self.sums.stderr(self.pull - other.pull)
+        found = self.sums.stderr(self.pull - other.pull)
+        return unless_rounding(found, (self.stderr, other.stderr), (self.value, other.value))

@@ -130,9 +130,19 @@ def paired_error(
         )
     own = own - theirs
     found = standard_error(own, a.frequency, clusters)
-    if found**2 <= _CONSTANT * sum(spread) ** 2:
+    return unless_rounding(found, spread, (a.value, b.value))
+
+
+def unless_rounding(
+    stderr: float, spread: tuple[float, float], values: tuple[float, float]
+) -> float:
+    """Return the standard error of a difference, 0 where it is nothing but rounding errors.
+
+    `spread` and `values` are the standard errors and the values of the two models.
+    """
+    if stderr**2 <= _CONSTANT * sum(spread) ** 2:
         return 0.0
-    return 0.0 if found <= _ROUNDING * (abs(a.value) + abs(b.value)) else found
+    return 0.0 if stderr <= _ROUNDING * sum(map(abs, values)) else stderr
 
 
 @dataclass(frozen=True)

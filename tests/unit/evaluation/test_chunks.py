@@ -7,6 +7,9 @@ import pytest
 
 import survgauge as sg
 from survgauge.evaluation import arrays
+from survgauge.evaluation.means import SummedMeans
+from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.terms import Terms
 
 SCORES = ["brier", "ibs"]
 
@@ -95,3 +98,15 @@ def test_a_group_without_a_value_does_not_hide_that_the_tail_decides():
         ev = sg.evaluate(models, y, metrics=asked, by=groups, normalize="events")
         assert "tail-decides" in {warning.code for warning in ev.warnings}
     assert any(np.isnan(s.value) for s in ev.scores if s.metric.name == "mae_po")
+
+
+def test_a_difference_that_is_the_same_for_everybody_has_no_interval_from_sums_either():
+    sums = SummedMeans(["a", "b"])
+    loss, ones = np.random.default_rng(0).random(40), np.ones(40)
+    y = sg.Outcomes(np.arange(1.0, 41.0), ones)
+    for rows in (slice(0, 13), slice(13, 40)):
+        part = {"a": Terms(loss[rows], ones[rows]), "b": Terms(loss[rows] + 0.1, ones[rows])}
+        sums.add(part, y[rows])
+    a, b = (sums.measured(name, REGISTRY["crps"], None) for name in ("a", "b"))
+    assert a.stderr > 0
+    assert a.stderr_against(b) == 0.0
