@@ -586,7 +586,7 @@ def test_displays_can_be_limited_to_some_models(ev):
 
 
 def test_streamed_evaluations_say_so(ev):
-    bare = replace(ev, predictions={}, problem=replace(ev.problem, y=None))
+    bare = replace(ev, predictions={}, all_outcomes=False)
     for kind in DISPLAYS:
         if kind in ("metrics", "differences"):
             assert displays.display(bare, kind).rows() == displays.display(ev, kind).rows()

@@ -53,7 +53,7 @@ def test_the_mean_weight_is_that_of_the_subjects():
 
 
 def test_parts_have_the_mean_weight_of_all(monkeypatch):
-    monkeypatch.setattr("survgauge.metrics.time.time_errors.PART", 64)
+    monkeypatch.setattr("survgauge.metrics.time.time_errors.CHUNK", 64)
     y, _ = draw()
     weighted = sg.Outcomes(y.time, y.event, np.arange(300) % 3 + 1.0)
     for outcomes in (y, weighted):
