@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -386,7 +385,10 @@ def tail_remarks(
         )
     except UndefinedMetricError:
         return []
-    between: Callable[[Any, Any], float] = lambda a, b: _paired(a, b, problem.clusters)  # noqa: E731
+
+    def between(a: Any, b: Any) -> float:
+        return _paired(a, b, problem.clusters)
+
     return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._tools.arrays import flag, probability, whole_number
@@ -199,7 +199,7 @@ class Scoring:
     groups: dict[Any, tuple[Problem, Plan]] | None = None
     remarks: tuple[Any, ...] = ()
     batch_rows: int | None = None
-    own_g: bool = field(default=False)
+    own_g: bool = False
 
     def of_group(self, label: Any) -> tuple[Problem, Plan]:
         """Return the question and the plan of a group; without a first pass those of all."""
@@ -216,42 +216,39 @@ def scoring_of(
     request: Request, layout: Layout, reference: Reference, outline: Outline | None
 ) -> Scoring:
     """Decide what every chunk is asked; `outline` is what a first pass found."""
+    settings = dict(request.settings)
+    min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
+    problem = Problem.open(reference.y, reference, **settings)
     curves = any(isinstance(spec, CurveColumns) for spec in layout.predictions.values())
     headline = next((metric for metric in request.metrics if metric.headline), None)
     plan = Plan(
         request.metrics,
         spread=request.asked.confidence is not None,
         baseline="beside" if request.baseline else "none",
+        tails=headline if curves and not closed(problem) else None,
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
     )
-    shared = layout, plan, request.min_at_risk
-    if outline is None:
-        settings = dict(request.settings)
-        min_g = settings.pop("min_g")
-        settings.pop("min_at_risk")
-        problem = Problem.open(reference.y, reference, **settings)
-        threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
-        scoring = Scoring(
-            layout, plan, problem, request.min_at_risk, threshold, request.counted,
-            own_g=request.own_g, batch_rows=request.batch_rows,
-        )  # fmt: skip
-    else:
-        scoring = _after_first_pass(request, shared, reference, outline)
-    tails = headline if curves and not closed(scoring.problem) else None
-    groups = scoring.groups
-    if groups is not None:
-        groups = {label: (p, replace(own, tails=tails)) for label, (p, own) in groups.items()}
-    return replace(scoring, plan=replace(scoring.plan, tails=tails), groups=groups)
+    scoring = Scoring(
+        layout,
+        plan,
+        problem,
+        request.min_at_risk,
+        batch_rows=request.batch_rows,
+        own_g=request.own_g,
+    )
+    if outline is not None:
+        return _after_first_pass(request, scoring, reference, outline)
+    threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
+    return replace(scoring, threshold=threshold, counted=request.counted)
 
 
 def _after_first_pass(
-    request: Request, shared: tuple[Layout, Plan, float], reference: Reference, outline: Outline
+    request: Request, scoring: Scoring, reference: Reference, outline: Outline
 ) -> Scoring:
-    layout, plan, min_at_risk = shared
-    problem, own_plan = _settled(request, plan, outline, request.problem(
-        outline.top(), reference, request.whole_g(outline)
-    ))  # fmt: skip
+    """Return the same with horizon, G and groups, which the outcomes tell."""
+    whole = request.problem(outline.top(), reference, request.whole_g(outline))
+    problem, plan = _settled(request, scoring.plan, outline, whole)
     remarks: list[Any] = []
     if request.counted:
         remarks = check_follow_up(outline.counts().outcomes(), problem, request.metrics)
@@ -262,18 +259,15 @@ def _after_first_pass(
             check_anybody(label, own.subjects)
             g = request.whole_g(own)
             part = problem if g is None else replace(problem, censoring=g)
-            groups[label] = _settled(request, plan, own, part)
-    return Scoring(
-        layout,
-        own_plan,
-        problem,
-        min_at_risk,
-        problem.horizon,
+            groups[label] = _settled(request, scoring.plan, own, part)
+    return replace(
+        scoring,
+        plan=plan,
+        problem=problem,
+        threshold=problem.horizon,
         digest=outline.digest,
         groups=groups,
         remarks=tuple(remarks),
-        batch_rows=request.batch_rows,
-        own_g=request.own_g,
     )
 
 

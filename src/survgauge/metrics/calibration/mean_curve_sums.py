@@ -28,6 +28,8 @@ from .mean_curve import (
 )
 
 _ROWS = 4096
+#: A spread that is a smaller part of its sum of squares than this is a rounding error.
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,10 @@ class MeanCurveSums:
         first, second = sorted(map(self.models.index, (a, b)))
         i, j = (slice(k * size, (k + 1) * size) for k in (first, second))
         means = np.outer(self.average[i], self.average[j]) / self.weight
-        found: Floats = self.square[i, j] - means
+        square = self.square[i, j]
+        found: Floats = square - means
+        # Where all subjects are alike only rounding errors are left.
+        found[np.abs(found) <= _ROUNDING * np.abs(square)] = 0.0
         return found if first == self.models.index(a) else found.T
 
 
