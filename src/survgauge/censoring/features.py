@@ -10,8 +10,10 @@ import numpy as np
 from .._tools.arrays import Floats, Ints, numbers, to_numpy
 from ..errors import InputError, name_some
 
-#: A text column with more levels than this is taken for an identifier and refused.
+#: A text column with more levels than this, and with fewer rows a level than `ROWS_A_LEVEL`, is
+#: taken for an identifier and refused.
 MAX_LEVELS = 50
+ROWS_A_LEVEL = 20
 
 
 def as_features(X: Any, n: int) -> Any:
@@ -78,10 +80,11 @@ def _encoded(X: Any, fill: Mapping[str, Any] | None) -> tuple[Floats, tuple[str,
     frame = X if hasattr(X, "iloc") else X.to_pandas()
     for name, column in _columns(frame):
         levels = column.dtype.kind == "O" and not getattr(column.dtype, "ordered", False)
-        if levels and column.nunique() > MAX_LEVELS:
+        most = max(MAX_LEVELS, len(frame) // ROWS_A_LEVEL)
+        if levels and column.nunique() > most:
             raise InputError(
-                f"column {name!r} of X has {column.nunique()} different texts (at most "
-                f"{MAX_LEVELS}); drop it if it is an identifier, encode it otherwise"
+                f"column {name!r} of X has {column.nunique()} different texts in {len(frame)} rows "
+                f"(at most {most}); drop it if it is an identifier, encode it otherwise"
             )
     plan = Encoding.fit(frame, fill=fill)
     return plan.transform(frame), plan.names

@@ -111,17 +111,19 @@ def semisynthetic(
     Parameters
     ----------
     X : frame or array-like of shape (n, p), or None
-        Features of all subjects. Only ``original_dependent`` reads them (filled and encoded
-        inside); rows are passed on as they are.
+        Features of all subjects. Only ``original_dependent`` and ``feature_dependent`` read them
+        (filled and encoded inside); rows are passed on as they are.
     y : outcomes
         Anything that `Outcomes.of` reads, without weights.
     censoring : str or callable
         ``uniform``: U[0, t_max] with the largest event time; ``uniform_admin``: the same, cut at
         the median event time; ``exponential`` with the standard deviation of the event times as
         scale; ``original_independent``: G, the reverse Kaplan-Meier estimate of D;
-        ``original_dependent``: a Cox model of D's censoring given the features; ``external``: G
-        of `external`, stretched so that its last time becomes t_max. Mass left at the end of an
-        estimate censors nobody. Or a function of (X of the events, event times, generator) that
+        ``original_dependent``: a Cox model of D's censoring given the features;
+        ``feature_dependent``: exponential, with a rate that rises by the factor e for each standard
+        deviation of the log hazard ratio of the event given the features; ``external``: G of `external`,
+        stretched so that its last time becomes t_max. Mass left at the end of an estimate censors
+        nobody. Or a function of (X of the events, event times, generator) that
         returns censoring times, infinite for never.
     random_state : int or None
         Seed; None draws one and records it.
@@ -138,7 +140,7 @@ def semisynthetic(
     whole_units : bool, optional
         Round censoring times down; by default where all times of `y` are whole numbers.
     fill : mapping, optional
-        Values for gaps in X by column, such as `Dataset.fill`, for ``original_dependent``; other
+        Values for gaps in X by column, such as `Dataset.fill`, for the kinds that read `X`; other
         gaps take the median or the most frequent level. `X` is passed on with its gaps.
 
     References

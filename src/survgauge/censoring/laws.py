@@ -81,9 +81,7 @@ def original_independent(base: BaseData) -> Law:
 def original_dependent(base: BaseData) -> Law:
     """G(t given x): a Cox model of the censoring time on D, with Breslow's baseline."""
     _need_censored(base.y, "y", "original_dependent")
-    if base.X is None:
-        raise InputError("censoring 'original_dependent' needs features; X is None")
-    features, names = design_matrix(base.X, base.fill)
+    features, names = _design(base, "original_dependent")
     model = CoxModel.fit_censoring(features, base.y)
     mine = features[base.rows]
     parameters = {
@@ -92,6 +90,29 @@ def original_dependent(base: BaseData) -> Law:
         "notes": model.notes,
     }
     return Law(lambda u: model.time_at(mine, -np.log1p(-u)), parameters)
+
+
+def feature_dependent(base: BaseData) -> Law:
+    """Exponential, and those at higher risk of the event are censored earlier.
+
+    The rate is multiplied by e for each standard deviation of the log hazard ratio of a Cox model
+    of the event time on D, so that censoring depends strongly on what predicts the event.
+    """
+    features, _ = _design(base, "feature_dependent")
+    risk = CoxModel.fit(features, base.y).log_risk(features)[base.rows]
+    spread = float(risk.std())
+    if not spread > 0:
+        raise InputError(
+            "censoring 'feature_dependent' needs features that tell the events apart; their Cox "
+            "model gives everybody the same risk: use 'exponential'"
+        )
+    scale = exponential(base).parameters["scale"]
+    scales = scale * np.exp((risk.mean() - risk) / spread)
+
+    def quantile(u: Floats) -> Floats:
+        return -scales.reshape((-1,) + (1,) * (u.ndim - 1)) * np.log1p(-u)
+
+    return Law(quantile, {"scale": scale})
 
 
 def external(base: BaseData) -> Law:
@@ -117,13 +138,14 @@ LAWS: dict[str, Callable[[BaseData], Law]] = {
         exponential,
         original_independent,
         original_dependent,
+        feature_dependent,
         external,
     )
 }
 #: Codes of the kinds of censoring.
 KINDS = tuple(LAWS)
 #: The kinds whose scale can be chosen to reach a target rate.
-PARAMETRIC = ("uniform", "uniform_admin", "exponential")
+PARAMETRIC = ("uniform", "uniform_admin", "exponential", "feature_dependent")
 
 
 def _step_quantile(g: KaplanMeier, multiply: float, divide: float) -> Callable[[Floats], Floats]:
@@ -136,6 +158,12 @@ def _step_quantile(g: KaplanMeier, multiply: float, divide: float) -> Callable[[
         return ends[look_up(reached, u.ravel(), "right")].reshape(u.shape)
 
     return quantile
+
+
+def _design(base: BaseData, kind: str) -> tuple[Floats, tuple[str, ...]]:
+    if base.X is None:
+        raise InputError(f"censoring {kind!r} needs features; X is None")
+    return design_matrix(base.X, base.fill)
 
 
 def _largest(base: BaseData) -> float:
