@@ -93,6 +93,7 @@ from .metrics.time.time_errors import time_error as time_error
 from .metrics.time.time_errors import time_error_details as time_error_details
 from .metrics.time.time_errors import time_errors as time_errors
 from .reference.baseline import reference_curves as reference_curves
+from .reference.conditional import Conditional as Conditional
 from .reference.counts import OutcomeCounts as OutcomeCounts
 from .reference.kaplan_meier import KaplanMeier as KaplanMeier
 from .reference.pseudo import pseudo_observations as pseudo_observations

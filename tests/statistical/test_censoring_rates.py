@@ -38,7 +38,7 @@ def support():
 
 
 @needs_data
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SUPPORT)
 def test_published_rates_are_met_on_support(kind, support):
     data, gbm = support
     external = gbm if kind == "external" else None

@@ -121,9 +121,9 @@ def semisynthetic(
         scale; ``original_independent``: G, the reverse Kaplan-Meier estimate of D;
         ``original_dependent``: a Cox model of D's censoring given the features;
         ``feature_dependent``: exponential, with a rate that rises by the factor e for each standard
-        deviation of the log hazard ratio of the event given the features; ``external``: G of `external`,
-        stretched so that its last time becomes t_max. Mass left at the end of an estimate censors
-        nobody. Or a function of (X of the events, event times, generator) that
+        deviation of the log hazard ratio of the event given the features; ``external``: G of
+        `external`, stretched so that its last time becomes t_max. Mass left at the end of an
+        estimate censors nobody. Or a function of (X of the events, event times, generator) that
         returns censoring times, infinite for never.
     random_state : int or None
         Seed; None draws one and records it.

@@ -1,4 +1,4 @@
-"""Semi-synthetic censoring: the six laws, what is kept, what stays hidden."""
+"""Semi-synthetic censoring: the seven laws, what is kept, what stays hidden."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from survgauge.censoring.copulas import parameter, second_given_first, survival_
 from survgauge.censoring.features import design_matrix
 from survgauge.censoring.laws import LAWS, BaseData
 from survgauge.metrics.logrank import log_rank_test
+from survgauge.reference.cox import CoxModel
 
 
 def make(n=300, seed=0, whole=True):
@@ -542,3 +543,39 @@ Y = Outcomes([1, 2, 3], [1, 1, 0])
 def test_refusals_name_the_argument(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_feature_dependent_censors_those_at_higher_risk_earlier():
+    X, y = make()
+    base = BaseData(X, y, np.flatnonzero(y.event))
+    law_ = LAWS["feature_dependent"](base)
+    risk = CoxModel.fit(X, y).log_risk(X)[base.rows]
+    u = np.full(base.rows.size, 1 - np.exp(-1.0))  # the quantile at which t is the scale itself
+    scale = y.time[base.rows].std()
+    np.testing.assert_allclose(
+        law_.quantile(u), scale * np.exp(-(risk - risk.mean()) / risk.std()), rtol=1e-12
+    )
+    spread = law_.quantile(np.repeat(u[:, None], 3, axis=1))
+    np.testing.assert_array_equal(spread, np.repeat(law_.quantile(u)[:, None], 3, axis=1))
+    assert semisynthetic(X, y, "feature_dependent", rate=0.5).censoring_rate == pytest.approx(
+        0.5, abs=0.15
+    )
+
+
+def test_feature_dependent_needs_features_that_tell():
+    X, y = make()
+    with pytest.raises(InputError, match="X is None"):
+        semisynthetic(None, y, "feature_dependent")
+    with pytest.raises(InputError, match="the same risk"):
+        semisynthetic(np.zeros_like(X), y, "feature_dependent")
+
+
+def test_many_levels_are_no_identifier_where_each_has_many_rows():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 2000
+    frame = pd.DataFrame({"centre": [f"c{k}" for k in rng.integers(0, 67, n)]})
+    y = (rng.exponential(size=n), rng.random(n) < 0.6)
+    assert len(semisynthetic(frame, y, "original_dependent")) > 0
+    with pytest.raises(InputError, match="67 different texts in 300 rows"):
+        semisynthetic(frame[:300], (y[0][:300], y[1][:300]), "original_dependent")

@@ -167,7 +167,7 @@ def test_what_a_plan_refuses(change, message):
 
 
 def test_files_that_are_no_plans(tmp_path):
-    with pytest.raises(InputError, match="shipped plans are demo, paper, wide"):
+    with pytest.raises(InputError, match="shipped plans are demo, paper, truth, wide"):
         Plan.of("not-a-plan")
     bad = tmp_path / "bad.toml"
     bad.write_text("name = [")

@@ -1,0 +1,75 @@
+"""Laws of the event time and of the censoring time given features: one curve per test subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..data.curves import SurvivalCurves
+from ..errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """What is known about event and censoring times given the features of the test subjects.
+
+    `conditional` estimates both from data; own curves can be given instead.
+
+    Attributes
+    ----------
+    law : SurvivalCurves, optional
+        Probability of being event-free, one curve per test subject; None: Kaplan-Meier of the
+        reference set for everybody.
+    censoring : SurvivalCurves, optional
+        Probability of not being censored yet, one curve per test subject; None: the reverse
+        Kaplan-Meier estimate that the metrics use anyway.
+    how : dict
+        How the curves were made, for the convention of every number that uses them.
+
+    Examples
+    --------
+    >>> Conditional(law=SurvivalCurves([1, 2, 3], [[0.9, 0.5, 0.2], [0.8, 0.3, 0.1]]))
+    Conditional(2 subjects, law: given, censoring: Kaplan-Meier)
+    """
+
+    law: SurvivalCurves | None = None
+    censoring: SurvivalCurves | None = None
+    how: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, curves in (("law", self.law), ("censoring", self.censoring)):
+            if curves is not None and not isinstance(curves, SurvivalCurves):
+                raise InputError(
+                    f"{name} must be SurvivalCurves with one curve per test subject, or None for "
+                    f"Kaplan-Meier; got {type(curves).__name__}"
+                )
+        if self.law is None and self.censoring is None:
+            raise InputError("Conditional needs law or censoring: at least one of them as curves")
+        sizes = {len(curves) for curves in (self.law, self.censoring) if curves is not None}
+        if len(sizes) > 1:
+            raise InputError(
+                "law and censoring must be about the same subjects; one of them has "
+                f"{min(sizes)} curves and the other {max(sizes)}"
+            )
+
+    def __len__(self) -> int:
+        curves = self.censoring if self.law is None else self.law
+        return 0 if curves is None else len(curves)
+
+    def __getitem__(self, rows: Any) -> Conditional:
+        law = None if self.law is None else self.law[rows]
+        censoring = None if self.censoring is None else self.censoring[rows]
+        return replace(self, law=law, censoring=censoring)
+
+    def __repr__(self) -> str:
+        law, censoring = self.sources
+        return f"Conditional({len(self)} subjects, law: {law}, censoring: {censoring})"
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """Where law and censoring come from, in a few words each."""
+        law = "Kaplan-Meier" if self.law is None else str(self.how.get("law", "given"))
+        censoring = "Kaplan-Meier"
+        if self.censoring is not None:
+            censoring = str(self.how.get("censoring", "given"))
+        return law, censoring
