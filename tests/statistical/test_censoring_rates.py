@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from survgauge import KaplanMeier, Outcomes
-from survgauge.censoring import KINDS, semisynthetic
+from survgauge.censoring import semisynthetic
 
 INDEPENDENT = ("uniform", "uniform_admin", "exponential", "original_independent", "external")
 # Column percent_censored of the paper's published results, one draw each.

@@ -9,7 +9,8 @@ CURVES = SurvivalCurves([1, 2], [[0.9, 0.5], [0.8, 0.3], [0.7, 0.1]])
 
 def test_rows_are_subjects_of_both_curves():
     both = Conditional(CURVES, CURVES[::-1], {"law": "blend of two"})
-    assert len(both) == 3 and both.sources == ("blend of two", "given")
+    assert len(both) == 3
+    assert both.sources == ("blend of two", "given")
     part = both[1:]
     assert part.law.survival.tolist() == CURVES.survival[1:].tolist()
     assert part.censoring.survival.tolist() == CURVES.survival[::-1][1:].tolist()
