@@ -180,7 +180,7 @@ def test_files_that_are_no_plans(tmp_path):
 
 
 def test_shipped_plans_are_what_they_promise():
-    assert shipped_plans() == ["demo", "paper", "wide"]
+    assert shipped_plans() == ["demo", "paper", "truth", "wide"]
     paper = Plan.of("paper")
     by_set = {(c.dataset.label, c.censoring.label) for c in paper.cells()}
     assert len(by_set) == 29
@@ -190,6 +190,7 @@ def test_shipped_plans_are_what_they_promise():
     }  # fmt: skip
     labels = {m.label for m in paper.metrics}
     assert {"mae_po(weighted=false)", "mae_expected", "mae_po(tail=exponential)"} <= labels
+    assert len(Plan.of("truth").datasets) >= 30
     assert len(Plan.of("wide").datasets) >= 12
     assert not {d.label for d in Plan.of("wide").datasets} & {d.label for d in paper.datasets}
     shipping = ("lifelines_", "sksurv_")
