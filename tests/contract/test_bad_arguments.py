@@ -127,6 +127,7 @@ CALLS = {
     "Reference": {"y": Y, "stop": 9.0, "in_sample": False},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
+    "Conditional": {"law": CURVES, "censoring": CURVES, "how": {}},
     "SurvivalCurves": {"times": GRID, "survival": CURVES.survival, "interpolation": "linear",
                        "tail": "linear", "repair": None},
     "SurvivalKFold": {"n_splits": 3, "random_state": 0},

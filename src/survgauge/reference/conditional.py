@@ -43,6 +43,8 @@ class Conditional:
                     f"{name} must be SurvivalCurves with one curve per test subject, or None for "
                     f"Kaplan-Meier; got {type(curves).__name__}"
                 )
+        if not isinstance(self.how, dict):
+            raise InputError(f"how must be a dict of words; got {type(self.how).__name__}")
         if self.law is None and self.censoring is None:
             raise InputError("Conditional needs law or censoring: at least one of them as curves")
         sizes = {len(curves) for curves in (self.law, self.censoring) if curves is not None}
