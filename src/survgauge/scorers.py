@@ -117,6 +117,7 @@ def scorer(
     area: str = "step",
     tail: str = "linear",
     normalize: str = "n",
+    floor: float = 0.1,
 ) -> Scorer:
     """Make a scikit-learn scorer for a metric.
 
@@ -135,7 +136,7 @@ def scorer(
         objective, and for scikit-learn's regressors; others are refused without it.
     time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
         What the metric is asked, as in `evaluate`.
-    weighted, area, tail, normalize
+    weighted, area, tail, normalize, floor
         Settings of the time errors, as in `evaluate`.
 
     Examples
@@ -155,7 +156,7 @@ def scorer(
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
-        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
+        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip
     return Scorer(REGISTRY[name], y_train, predicts, settings)
 

@@ -7,7 +7,7 @@ import pytest
 import survgauge as sg
 from survgauge.metrics.registry import REGISTRY
 
-METHODS = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected")
+METHODS = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected", "dr")
 OTHERS = (
     "harrell",
     "uno",

@@ -84,6 +84,9 @@ def _add_settings(command: Any) -> None:
         help="of curves: linear (default), step, pchip; NAME=step for one model",
     )
     command.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
+    command.add_argument(
+        "--floor", type=float, default=0.1, help="least G of the doubly robust errors (0.1)"
+    )
     command.add_argument("--convention", metavar="NAME", help="another package's conventions")
     command.add_argument(
         "--censoring",
@@ -179,6 +182,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "area": args.area,
         "tail": args.tail,
         "normalize": args.normalize,
+        "floor": args.floor,
     }
 
 

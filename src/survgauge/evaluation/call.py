@@ -45,6 +45,7 @@ def evaluate(
     sample_weight: Any = None,
     cluster: Any = None,
     X_test: Any = None,
+    conditional: Any = None,
     time: float | None = None,
     tau: float | None = None,
     convention: str | Convention | None = None,
@@ -56,6 +57,7 @@ def evaluate(
     area: str = "step",
     tail: str = "linear",
     normalize: str = "n",
+    floor: float = 0.1,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
 
@@ -99,6 +101,9 @@ def evaluate(
         Features of the test subjects, numbers without gaps: `censoring_test` says whether
         censoring depends on them, which weights 1/G assume it does not. Not together with
         `sample_weight`.
+    conditional : Conditional, optional
+        Laws of event and censoring time given the features of each test subject, for the doubly
+        robust metrics and for the time errors that take a law; by default Kaplan-Meier.
     time : float, optional
         Time of interest of brier, auc, one_calibration and ici; by default the median event time of
         the reference set.
@@ -113,7 +118,7 @@ def evaluate(
     min_g, min_at_risk : float
         The horizon of the 1/G metrics is the last time with G above `min_g` and at least
         `min_at_risk` test subjects at risk.
-    weighted, area, tail, normalize
+    weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
 
     Returns
@@ -165,8 +170,9 @@ def evaluate(
     y, _ = sampled(y, weight, "y_test")
     problem = Problem.of(
         y, y_train, weight, time=time, tau=tau, convention=convention, censoring=censoring,
+        conditional=conditional,
         on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
-        weighted=weighted, area=area, tail=tail, normalize=normalize,
+        weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
     )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
     seed = check_seed(random_state)

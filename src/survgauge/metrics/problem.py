@@ -15,6 +15,7 @@ from .._tools.sorting import sorting_order
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
+from ..reference.conditional import Conditional, check_conditional
 from ..reference.estimated_g import EstimatedG
 from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
@@ -26,7 +27,7 @@ from .grids import equal_steps, snapped
 from .ipcw import CensoringWeights, below_floor, check_policy
 
 #: Settings that only the time errors take.
-_TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize")
+_TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize", "floor")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Problem:
     grid: Floats | None = None
     #: What a first pass found about all test outcomes, where `y` is only a part of them.
     tested: Any = None
+    #: Laws of event and censoring time of each subject; None: Kaplan-Meier.
+    conditional: Conditional | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -95,6 +98,7 @@ class Problem:
         tau: float | None = None,
         on_unsupported: str = "truncate",
         censoring: Any = None,
+        conditional: Any = None,
         **options: Any,
     ) -> Problem:
         """Resolve all but the horizon, which only the whole test set tells."""
@@ -122,6 +126,7 @@ class Problem:
             censoring,
             {"normalize": "n", **options},
             sample_weight=sample_weight,
+            conditional=check_conditional(conditional, len(y)),
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:
@@ -157,6 +162,7 @@ class Problem:
             censoring=self._censoring_of(rows),
             sample_weight=self._sample_weight_of(rows),
             clusters=clusters,
+            conditional=self._conditional_of(rows),
         )
         if isinstance(rows, slice) and self.rows is None:
             return replace(part, start=self.start + (rows.start or 0))
@@ -169,7 +175,15 @@ class Problem:
         part = replace(
             self, y=y, reference=reference, censoring=self._censoring_of(rows), rows=None
         )
-        return replace(part, sample_weight=self._sample_weight_of(rows), clusters=None)
+        return replace(
+            part,
+            sample_weight=self._sample_weight_of(rows),
+            clusters=None,
+            conditional=self._conditional_of(rows),
+        )
+
+    def _conditional_of(self, rows: Any) -> Conditional | None:
+        return None if self.conditional is None else self.conditional[rows]
 
     def _sample_weight_of(self, rows: Ints) -> Floats | None:
         return None if self.sample_weight is None else self.sample_weight[rows]
@@ -252,7 +266,7 @@ class Problem:
         options = {k: v for k, v in self.options.items() if k != "normalize"}
         build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
         build = partial(build, censoring=self.censoring, sample_weight=self.sample_weight)
-        build = partial(build, start=self.start)
+        build = partial(build, start=self.start, conditional=self.conditional)
         setting: Setting = self.cached("setting", build)
         return setting
 

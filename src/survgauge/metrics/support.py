@@ -27,6 +27,8 @@ class Support:
         Numbers of which the largest counts; None where there is none.
     shares : dict
         (part, whole): both add up, and the share is their ratio.
+    effective : dict
+        (sum, sum of squares) of weights: the number of equal weights that are worth as much.
     rare_shares : dict
         (part, whole, subjects) of a share that is told only where there are such subjects.
     facts : dict
@@ -48,6 +50,7 @@ class Support:
     largest: dict[str, float | None] = field(default_factory=dict)
     shares: dict[str, tuple[float, float]] = field(default_factory=dict)
     rare_shares: dict[str, tuple[float, float, int]] = field(default_factory=dict)
+    effective: dict[str, tuple[float, float]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, int] | None = None
     rows: dict[str, tuple[list[int], int]] = field(default_factory=dict)
@@ -78,6 +81,9 @@ class Support:
         for key, (part, whole) in other.shares.items():
             before = self.shares.get(key, (0.0, 0.0))
             self.shares[key] = before[0] + part, before[1] + whole
+        for key, (total, squares) in other.effective.items():
+            before = self.effective.get(key, (0.0, 0.0))
+            self.effective[key] = before[0] + total, before[1] + squares
         for key, rare in other.rare_shares.items():
             part, whole, subjects = self.rare_shares.get(key, (0.0, 0.0, 0))
             self.rare_shares[key] = part + rare[0], whole + rare[1], subjects + rare[2]
@@ -98,6 +104,8 @@ class Support:
         found: dict[str, Any] = {**self.counts, **self.facts, **self.largest}
         for key, (part, whole) in self.shares.items():
             found[key] = part / whole if whole > 0 else 0.0
+        for key, (total, squares) in self.effective.items():
+            found[key] = total * total / squares if squares > 0 else 0.0
         for key, (part, whole, subjects) in self.rare_shares.items():
             if subjects:
                 found[key] = part / whole if whole > 0 else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .._tools.arrays import one_number, shown
 from ..data.curves import SurvivalCurves
 from ..errors import InputError
 
@@ -38,6 +39,11 @@ class Conditional:
 
     def __post_init__(self) -> None:
         for name, curves in (("law", self.law), ("censoring", self.censoring)):
+            if isinstance(curves, SurvivalCurves) and not curves.shared_grid:
+                raise InputError(
+                    f"{name} must have one grid of times for all subjects; read your curves at "
+                    "common times: SurvivalCurves(times, curves.at(times))"
+                )
             if curves is not None and not isinstance(curves, SurvivalCurves):
                 raise InputError(
                     f"{name} must be SurvivalCurves with one curve per test subject, or None for "
@@ -75,3 +81,29 @@ class Conditional:
         if self.censoring is not None:
             censoring = str(self.how.get("censoring", "given"))
         return law, censoring
+
+
+def check_conditional(given: Any, n: int) -> Conditional | None:
+    """Return laws per subject, if they are about as many subjects as there are."""
+    if given is None:
+        return None
+    if not isinstance(given, Conditional):
+        raise InputError(
+            "conditional must be a Conditional, such as sg.conditional(X_train, y_train, X_test) "
+            f"or sg.Conditional(law=curves); got {type(given).__name__}"
+        )
+    if len(given) != n:
+        raise InputError(
+            f"conditional must have one curve per test subject: {n}; it has {len(given)}"
+        )
+    return given
+
+
+def check_floor(floor: Any) -> float:
+    """Return the least G of doubly robust errors."""
+    if not 0 < one_number(floor) <= 1:
+        raise InputError(
+            "floor must be a probability above 0, the least G of doubly robust errors; got "
+            f"{shown(floor)}"
+        )
+    return float(floor)

@@ -1,13 +1,19 @@
-"""The law of the event time given that it is later than c, under Kaplan-Meier and its tail."""
+"""The law of the event time given that it is later than c, under a survival function and its tail.
+
+The survival function is Kaplan-Meier of the reference set, one for all subjects, or one curve per
+subject: tables then have a row per subject, and are read at the subject's own place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.special import exp1
 
 from .._tools.arrays import Bools, Floats, Ints, look_up
+from ..data.curves import SurvivalCurves
 from ..data.tails import tail_survival
 from .losses import Loss
 from .reference import Reference
@@ -22,7 +28,12 @@ _FUNCTIONS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Float
 }
 
 
-def _exponential_moment(name: str, x: Floats, rate: float) -> Floats:
+def value_of(name: str, t: Floats) -> Floats:
+    """Return f(t) of a term of a loss; times of zero count as the least positive number."""
+    return _FUNCTIONS[name][0](np.maximum(t, np.finfo(float).tiny))
+
+
+def _exponential_moment(name: str, x: Floats, rate: Floats) -> Floats:
     """Integral of f(t) rate exp(-rate t) from x to infinity."""
     keep = np.exp(-rate * x)
     if name == "1":
@@ -36,64 +47,162 @@ def _exponential_moment(name: str, x: Floats, rate: float) -> Floats:
     return np.log(x) * keep + exp1(rate * x)
 
 
-class ResidualLaw:
-    """Expected losses given T > c, by partial sums: two look-ups a subject, no loop."""
+def read(table: Floats, place: Ints) -> Floats:
+    """Entries of a table at one place per subject; a table with rows is read row by row."""
+    if table.ndim == 1:
+        return table[place]
+    return table[np.arange(table.shape[0]), place]
 
-    def __init__(self, reference: Reference, tail: str) -> None:
-        self._tail = tail
-        self._atoms = reference.event_times
-        self._survival = reference.survival
+
+class ResidualLaw:
+    """Expected losses given T > c, by partial sums: two look-ups a subject, no loop.
+
+    Parameters
+    ----------
+    atoms : ndarray of shape (K,)
+        Times at which events happen before the tail begins, rising.
+    survival : ndarray of shape (K + 1,) or (n, K + 1)
+        Probability of being event-free before the first of them and after each; of all subjects,
+        or of each.
+    last : float
+        Where the tail begins.
+    tail : str
+        How the law goes on; see `survgauge.data.tails`.
+    stop : float
+        Where the clock stops (`tau`); nothing is later.
+    """
+
+    def __init__(
+        self, atoms: Floats, survival: Floats, last: float, tail: str, stop: float = np.inf
+    ) -> None:
+        self.atoms = atoms
+        self._survival = survival
+        self._last, self._tail, self._stop = np.float64(last), tail, stop
         self._sums: dict[str, Floats] = {}
-        self._last, self._left = reference.last_time, reference.last_survival
-        stop = reference.stop
+        self._left = left = np.asarray(survival[..., -1], dtype=np.float64)
         #: Where the tail's mass ends, and the point mass that waits there.
-        self._end, self._end_mass = self._last, 0.0
-        if tail == "hold" or self._left == 0:
-            self._end_mass = self._left
-        elif tail == "linear":
-            self._end = min(self._last / (1 - self._left), stop)
-        elif tail == "exponential" and self._last > 0:  # from time zero it falls at once
-            self._end = stop
-        if tail in ("linear", "exponential") and self._left > 0 and np.isfinite(stop):
-            ends = np.float64(self._last), np.float64(self._left)
-            at_stop = tail_survival(np.float64(stop), *ends, tail)
-            self._end_mass = float(at_stop) if self._end == stop else 0.0
+        self._end, self._end_mass = np.full(left.shape, self._last), left
+        self._has_tail = bool((left > 0).any())
+        # From time zero it falls at once.
+        if tail in ("linear", "exponential") and self._has_tail and last > 0:
+            reach = np.full(left.shape, np.inf)
+            if tail == "linear":
+                with np.errstate(divide="ignore"):
+                    reach = self._last / (1 - left)
+            self._end = np.where(left > 0, np.minimum(reach, stop), self._last)
+            self._end_mass = np.zeros(left.shape)
+            if np.isfinite(stop):
+                at_stop = tail_survival(np.float64(stop), self._last, left, tail)
+                self._end_mass = np.where((left > 0) & (self._end == stop), at_stop, 0.0)
+
+    @classmethod
+    def of_reference(cls, reference: Reference, tail: str) -> ResidualLaw:
+        """Return Kaplan-Meier of the reference set as the law of all subjects."""
+        atoms, survival = reference.event_times, reference.survival
+        return cls(atoms, survival, reference.last_time, tail, reference.stop)
+
+    @classmethod
+    def of_curves(cls, curves: SurvivalCurves, stop: float | None) -> ResidualLaw:
+        """Return a law per subject on the grid that they share, with the tail of the curves.
+
+        Steps are atoms where they are. What lies between two points of curves that are not steps
+        is one atom in the middle of the two.
+        """
+        times, end = curves.times, np.inf if stop is None else stop
+        if curves.interpolation != "step":
+            times = (np.concatenate(([0.0], times[:-1])) + times) / 2
+        values = np.ones((len(curves), times.size + 1))
+        values[:, 1:] = curves.survival
+        # What would come past the horizon happens at it.
+        last = min(float(curves.times[-1]), end)
+        return cls(np.minimum(times, end), values, last, curves.tail, end)
+
+    def part(self, rows: Any) -> ResidualLaw:
+        """Return the law of some of the subjects."""
+        if self._survival.ndim == 1:
+            return self
+        return ResidualLaw(self.atoms, self._survival[rows], self._last, self._tail, self._stop)
+
+    @property
+    def unknown(self) -> Bools:
+        """Whether the tail says nothing although there is one, or never falls."""
+        return (self._left > 0) & ((self._tail == "nan") | self._never_falls)
+
+    @property
+    def _never_falls(self) -> Bools:
+        linear, exponential = self._tail == "linear", self._tail == "exponential"
+        return (linear | exponential) & (self._left >= 1) & (self._last > 0) & np.isinf(self._stop)
+
+    def places(self, x: Floats) -> Ints:
+        """For each time, the number of atoms at or before it."""
+        return look_up(self.atoms, x, "right")
 
     def _atoms_above(self, name: str) -> Floats:
         """Sum of f times mass over the event times past u_j, j = 0..K."""
         known = self._sums.get(name)
         if known is None:
             # Nobody censored at c >= 0 has an event at 0 ahead, so f(0) is never used.
-            f = _FUNCTIONS[name][0](np.maximum(self._atoms, np.finfo(float).tiny))
-            f = f * (self._survival[:-1] - self._survival[1:])  # the mass of the steps
-            known = np.zeros(f.size + 1)
-            np.cumsum(f[::-1], out=known[-2::-1])
+            f = value_of(name, self.atoms)
+            f = f * (self._survival[..., :-1] - self._survival[..., 1:])  # the mass of the steps
+            known = np.zeros(self._survival.shape)
+            np.cumsum(f[..., ::-1], axis=-1, out=known[..., -2::-1])
             self._sums[name] = known  # complete: other threads may share the law
         return known
 
-    def _above(self, name: str, x: Floats, j: Ints) -> Floats:
-        """Integral of f over (x, infinity) with respect to the distribution, j atoms being <= x."""
-        f, primitive = _FUNCTIONS[name]
-        total = self._atoms_above(name)[j]
-        if self._left == 0:
-            return total
-        if self._end_mass > 0:
-            total += np.where(x < self._end, self._end_mass * f(np.float64(self._end)), 0.0)
-        start = np.clip(x, self._last, self._end)
-        if self._tail == "linear" and self._end > self._last:
-            density = (1 - self._left) / self._last
-            total += density * (primitive(np.float64(self._end)) - primitive(start))
-        elif self._tail == "exponential" and self._end > self._last:
-            rate = -np.log(self._left) / self._last
-            total += _exponential_moment(name, start, rate)
-            if np.isfinite(self._end):
-                total -= _exponential_moment(name, np.float64(self._end), rate)
+    def above(self, name: str, x: Floats, j: Ints) -> Floats:
+        """Integral of f over (x, infinity) with respect to the law, one x and j a subject.
+
+        j is the number of atoms at or before x.
+        """
+        total = read(self._atoms_above(name), j)
+        if self._has_tail:
+            total += self._tail_above(name, x)
         return total
 
-    def _over(self, c: Floats, alive: Floats) -> Bools:
-        """Whether nothing of the law lies past c."""
+    def table(self, name: str, x: Floats) -> Floats:
+        """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject."""
+        total = self._atoms_above(name)[..., self.places(x)]
+        if not self._has_tail:
+            return total
+        if total.ndim == 1:
+            return total + self._tail_above(name, x)
+        # Before the tail begins all of it lies ahead.
+        total += self._tail_above(name, self._last)[:, None]
+        late = x > self._last
+        if late.any():
+            whole = self._atoms_above(name)[..., -1:]
+            total[:, late] = whole + self._tail_above(name, x[late], wide=True)
+        return total
+
+    def _tail_above(self, name: str, x: Floats, wide: bool = False) -> Floats:
+        """Integral of f over what lies past x and past the last atom, one x a subject.
+
+        `wide`: all x for each subject.
+        """
+        f, primitive = _FUNCTIONS[name]
+        left, end, mass = (
+            part[:, None] if wide else part for part in (self._left, self._end, self._end_mass)
+        )
+        total = np.where((x < end) & (mass > 0), mass * f(end), 0.0)
+        long = end > self._last
+        if self._tail not in ("linear", "exponential") or not long.any():
+            return total
+        start = np.clip(x, self._last, end)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self._tail == "linear":
+                part = (1 - left) / self._last * (primitive(end) - primitive(start))
+            else:
+                rate = -np.log(left) / self._last
+                part = _exponential_moment(name, start, rate)
+                if np.isfinite(self._stop):
+                    part = part - _exponential_moment(name, end, rate)
+        return total + np.where(long, part, 0.0)
+
+    def over(self, c: Floats, alive: Floats) -> Bools:
+        """Whether nothing of the law lies past c, one c a subject or the same for all."""
+        end = self._end if self._end.ndim == 0 or alive.ndim == 1 else self._end[:, None]
         # So close to the end that the rest would be made of rounding errors.
-        return (alive <= 0) | (c >= self._end * (1 - 1e-8))
+        return (alive <= 0) | (c >= end * (1 - 1e-8))
 
     def expected(
         self, loss: Loss, c: Floats, p: Floats, j: Ints, known: dict[str, Floats] | None = None
@@ -102,35 +211,35 @@ class ResidualLaw:
 
         `known` keeps what depends on c alone, for other predictions of the same subjects.
         """
-        if self._tail == "nan" and self._left > 0:
-            return np.full(c.shape, np.nan)
         known = {} if known is None else known
         for name in ("1", *(name for name, _ in loss.terms)):
             if name not in known:
-                known[name] = self._above(name, c, j)
+                known[name] = self.above(name, c, j)
         alive = known["1"]
         split = np.maximum(c, p)
-        beyond = np.maximum(j, look_up(self._atoms, p, "right")) if loss.signed else j
+        beyond = np.maximum(j, self.places(p)) if loss.signed else j
         total = np.zeros_like(c)
         for name, g in loss.terms:
             part = known[name]
             if loss.signed:
-                part = 2 * self._above(name, split, beyond) - part
+                part = 2 * self.above(name, split, beyond) - part
             total += g(p) * part
         with np.errstate(divide="ignore", invalid="ignore"):
             total /= alive
         # Rounding may leave a hair below zero where the loss is zero.
         np.maximum(total, 0.0, out=total)
-        over = self._over(c, alive)
+        over = self.over(c, alive)
         if over.any():
             total[over] = loss.of(c[over], p[over])
-        return total
+        return self._known(total)
 
     def mean(self, c: Floats, j: Ints) -> Floats:
         """E[T given T > c]."""
-        if self._tail == "nan" and self._left > 0:
-            return np.full(c.shape, np.nan)
-        alive = self._above("1", c, j)
+        alive = self.above("1", c, j)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = self._above("t", c, j) / alive
-        return np.where(self._over(c, alive), c, np.maximum(value, c))
+            value = self.above("t", c, j) / alive
+        return self._known(np.where(self.over(c, alive), c, np.maximum(value, c)))
+
+    def _known(self, values: Floats) -> Floats:
+        unknown = self.unknown
+        return np.where(unknown, np.nan, values) if np.any(unknown) else values

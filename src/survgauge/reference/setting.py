@@ -11,10 +11,14 @@ import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
 from .._tools.calls import called
+from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_survival
-from ..errors import InputError, one_of
+from ..errors import InputError, UndefinedMetricError, one_of
+from .baseline import reference_curves
+from .conditional import Conditional, check_conditional, check_floor
+from .doubly_robust import DoublyRobust, DoublyRobustByBlock, FlooredG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .reference import Reference
@@ -42,6 +46,8 @@ class Surrogates:
     lower_bound: Bools | None = None
     #: Censored subjects count as this law, not as a single time.
     law: ResidualLaw | None = None
+    #: The loss of every subject comes from here, given the loss and the predicted times.
+    robust: DoublyRobust | DoublyRobustByBlock | None = None
     #: Why subjects were left out or changed, with counts.
     notes: dict[str, int] = field(default_factory=dict)
     #: What the law has looked up of these subjects, for the next loss or model.
@@ -80,6 +86,10 @@ class Setting:
     mass: Floats | None = None
     #: Number of the first subject in the whole test set, for messages.
     start: int = 0
+    #: Laws of event and censoring time of each subject; None: Kaplan-Meier.
+    conditional: Conditional | None = None
+    #: Least G of the doubly robust errors; below it they rest on the law alone.
+    floor: float = 0.1
     _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -97,7 +107,11 @@ class Setting:
         """Return the same question about some of the subjects, once it has its G."""
         truth = None if self.true_time is None else self.true_time[rows]
         mass = None if self.mass is None else self.mass[rows]
-        return replace(self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start)
+        conditional = None if self.conditional is None else self.conditional[rows]
+        return replace(
+            self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start,
+            conditional=conditional,
+        )  # fmt: skip
 
     @property
     def _own_g(self) -> KaplanMeier:
@@ -152,15 +166,49 @@ class Setting:
     def observable(self) -> Floats:
         """G(t-), the probability that an event at t is observed, for the events in order."""
         times = self.y.time[self.y.event]
-        if self.censoring is None:
-            g = self._own_g if self.g_from == "test" else self.reference.censoring
-            return g.at(times, side="left")
-        if isinstance(self.censoring, KaplanMeier):
-            return self.censoring.at(times, side="left")
-        if isinstance(self.censoring, WholeG):
-            return self.censoring.km.at(times, side="left")
+        if self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG):
+            return self._whole_g.at(times, side="left")
         values = ask_g(self.censoring, self.y.time, "left")
         return values[self.y.event]
+
+    @cached_property
+    def residual(self) -> ResidualLaw:
+        """Law of the event time of the censored subjects, given that it is later than c."""
+        if self.law_curves is not None:
+            return ResidualLaw.of_curves(self.law_curves[self.censored], self.tau)
+        ref, tail = self.reference, self.tail
+        return ref.cached(("law", tail), lambda: ResidualLaw.of_reference(ref, tail))
+
+    @property
+    def law_curves(self) -> SurvivalCurves | None:
+        """One law per subject, where they were given."""
+        return None if self.conditional is None else self.conditional.law
+
+    @cached_property
+    def robust(self) -> DoublyRobust | DoublyRobustByBlock:
+        """Doubly robust losses of the subjects."""
+        given = None if self.conditional is None else self.conditional.censoring
+        g = self._whole_g if given is None else given
+        law = self.law_curves
+        if law is None and isinstance(g, KaplanMeier):
+            return DoublyRobust.of_reference(self.y, self.reference, self.tail, g, self.floor)
+        if law is None:
+            law = reference_curves(self.reference, len(self.y), self.tail)
+        return DoublyRobustByBlock(self.y, law, FlooredG(g, self.floor), self.tau)
+
+    @property
+    def _whole_g(self) -> KaplanMeier:
+        """G of all subjects."""
+        if self.censoring is None:
+            return self._own_g if self.g_from == "test" else self.reference.censoring
+        if isinstance(self.censoring, WholeG):
+            return self.censoring.km
+        if isinstance(self.censoring, KaplanMeier):
+            return self.censoring
+        raise UndefinedMetricError(
+            "a doubly robust error needs G at all times, and censoring is a function of one time "
+            "per subject; give conditional=Conditional(censoring=curves) instead"
+        )
 
     @cached_property
     def everybody(self) -> Bools:
@@ -179,10 +227,18 @@ class Setting:
         weights[self.censored] = self.confidence
         return weights
 
-    def fill(self, surrogate: Floats, *, alike: bool = False, **more: Any) -> Surrogates:
+    def fill(
+        self,
+        surrogate: Floats,
+        *,
+        alike: bool = False,
+        confidence: Floats | None = None,
+        **more: Any,
+    ) -> Surrogates:
         """Surrogates from the censored subjects' values; events keep their time and weigh 1.
 
-        Censored subjects weigh their `confidence`, or as much as events where all are `alike`.
+        Censored subjects weigh `confidence` (by default 1 - S(c) of the reference set), or as much
+        as events where all are `alike`.
         """
         if np.shape(surrogate) != self.c.shape:
             raise InputError(
@@ -191,8 +247,11 @@ class Setting:
             )
         time = self.y.time.copy()
         time[self.censored] = surrogate
-        known = ~np.isnan(surrogate if alike else surrogate + self.confidence)
         weights = self.ones if alike else self.confidence_of_all
+        if confidence is not None:
+            weights = np.ones(len(self.y))
+            weights[self.censored] = confidence
+        known = ~np.isnan(surrogate + weights[self.censored])
         if known.all():
             return Surrogates(time, weights, self.everybody, **more)
         lost, weights, defined = self.censored[~known], weights.copy(), self.everybody.copy()
@@ -236,6 +295,10 @@ class Method:
         Whether censored subjects are looked up in the reference set.
     weights_by_g : bool
         Whether events are weighted by 1/G.
+    reads_g : bool
+        Whether it looks at G in another way.
+    takes_law : bool
+        Whether it takes a law per subject (`conditional`) where one is given.
     counts_censored : bool
         Whether censored subjects have a loss of their own.
     needs_truth : bool
@@ -256,6 +319,8 @@ class Method:
     imputes: bool = False
     looks_up: bool = False
     weights_by_g: bool = False
+    reads_g: bool = False
+    takes_law: bool = False
     counts_censored: bool = True
     needs_truth: bool = False
     extrapolates: bool = False
@@ -301,6 +366,8 @@ def make_setting(
     true_time: Any = None,
     sample_weight: Any = None,
     start: int = 0,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> Setting:
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
@@ -326,4 +393,6 @@ def make_setting(
         g_from=source,
         mass=mass,
         start=start,
+        conditional=check_conditional(conditional, len(y)),
+        floor=check_floor(floor),
     )

@@ -9,7 +9,6 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
 from ..errors import InputError, one_of
-from .residual import ResidualLaw
 from .setting import Method, Setting, Surrogates, make_setting
 
 __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrogate_times"]
@@ -29,6 +28,12 @@ def hinge(s: Setting) -> Surrogates:
 def margin(s: Setting) -> Surrogates:
     """c + (integral of S from c on) / S(c): the mean of T given T > c."""
     ref = s.reference
+    if s.law_curves is not None:
+        law, j = s.residual, s.residual.places(s.c)
+        confidence = 1.0 - law.above("1", s.c, j) if s.weighted else np.ones(s.c.size)
+        guess = law.mean(s.c, j)
+        notes = s.lost(guess, "excluded: the tail 'nan' gives no mean")
+        return s.fill(guess, confidence=confidence, notes=notes)
     if s.area == "step":
         # Between event times the mean of T given T > c does not depend on c.
         guess = np.where(s.survival > 0, ref.later_mean(s.tail)[s.j], s.c)
@@ -89,10 +94,19 @@ def pop_po(s: Setting) -> Surrogates:
 
 def expected(s: Setting) -> Surrogates:
     """The whole law of T given T > c, not one time; `time` holds its mean."""
-    law = s.reference.cached(("law", s.tail), lambda: ResidualLaw(s.reference, s.tail))
-    mean = law.mean(s.c, s.j)
+    law = s.residual
+    mean = law.mean(s.c, law.places(s.c) if s.law_curves is not None else s.j)
     notes = s.lost(mean, "excluded: the tail 'nan' gives no mean")
     return s.fill(mean, alike=True, law=law, notes=notes)
+
+
+def dr(s: Setting) -> Surrogates:
+    """Losses that are right if the law or G is; see `survgauge.reference.doubly_robust`."""
+    unknown = np.broadcast_to(s.robust.unknown, len(s.y))
+    if not unknown.any():
+        return Surrogates(s.y.time, s.ones, s.everybody, robust=s.robust)
+    notes = {"excluded: the law has no mean, its tail does not come down": int(unknown.sum())}
+    return Surrogates(s.y.time, (~unknown).astype(float), ~unknown, notes=notes, robust=s.robust)
 
 
 def true(s: Setting) -> Surrogates:
@@ -121,6 +135,7 @@ METHODS: dict[str, Method] = {
             reference="Haider et al. (2020), JMLR 21",
             imputes=True,
             looks_up=True,
+            takes_law=True,
         ),
         Method(
             "ipcw_d",
@@ -165,6 +180,17 @@ METHODS: dict[str, Method] = {
             "counts as all times that are still possible, by their probability",
             reference="this package",
             looks_up=True,
+            takes_law=True,
+        ),
+        Method(
+            "dr",
+            dr,
+            "doubly robust",
+            "counts as all times that are still possible, and events count for those who were lost",
+            reference="this package, after Robins and Rotnitzky (1992)",
+            looks_up=True,
+            reads_g=True,
+            takes_law=True,
         ),
         Method(
             "true",
@@ -197,7 +223,8 @@ def surrogate_times(
         Reference set. Without it the test outcomes are their own reference (for ``po``:
         leave-one-out).
     method : str
-        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po or expected.
+        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po or expected. The doubly robust method
+        gives no times.
     area : {"step", "trapezoid"}
         How areas under Kaplan-Meier are taken.
     tail : {"linear", "exponential", "hold", "nan"}
@@ -218,6 +245,6 @@ def surrogate_times(
     >>> s.weight
     array([1.  , 0.25, 1.  , 1.  ])
     """
-    one_of("method", method, [m.name for m in METHODS.values() if not m.needs_truth])
+    one_of("method", method, [m.name for m in METHODS.values() if not (m.needs_truth or m.reads_g)])
     setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau)
     return METHODS[method](setting)

@@ -55,6 +55,7 @@ def evaluate_stream(
     area: str = "step",
     tail: str = "linear",
     normalize: str = "n",
+    floor: float = 0.1,
 ) -> Evaluation:
     """Evaluate a test set that comes in batches: the numbers of `evaluate`, in bounded memory.
 
@@ -116,7 +117,7 @@ def evaluate_stream(
     min_g, min_at_risk : float
         The horizon of the 1/G metrics is the last time with G above `min_g` and at least
         `min_at_risk` test subjects at risk.
-    weighted, area, tail, normalize
+    weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
 
     Returns
@@ -146,7 +147,7 @@ def evaluate_stream(
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
-        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
+        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip
     request = Request.of(
         metrics,

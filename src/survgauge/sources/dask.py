@@ -53,6 +53,7 @@ def evaluate_dask(
     area: str = "step",
     tail: str = "linear",
     normalize: str = "n",
+    floor: float = 0.1,
 ) -> Evaluation:
     """Evaluate a Dask frame: every partition where it lies, with the numbers of `evaluate`.
 
@@ -74,7 +75,7 @@ def evaluate_dask(
         The cluster; by default Dask's current one, or its threads.
     time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
         As for `evaluate_stream`.
-    weighted, area, tail, normalize
+    weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
 
     Returns
@@ -84,7 +85,7 @@ def evaluate_dask(
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
-        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize,
+        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip
     request = Request.of(
         metrics,

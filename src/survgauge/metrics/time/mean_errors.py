@@ -23,6 +23,8 @@ def mae(
     censoring: Any = None,
     sample_weight: Any = None,
     true_time: Any = None,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> float:
     """Mean absolute error under censoring: `time_error` with the absolute loss.
 
@@ -32,6 +34,8 @@ def mae(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
+    conditional, floor
+        As for `time_error`.
 
     Examples
     --------
@@ -41,7 +45,7 @@ def mae(
     return time_error(
         y_true, predicted, y_train=y_train, method=method, loss="absolute", weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
-        sample_weight=sample_weight, true_time=true_time,
+        sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
     )  # fmt: skip
 
 
@@ -59,6 +63,8 @@ def mse(
     censoring: Any = None,
     sample_weight: Any = None,
     true_time: Any = None,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> float:
     """Mean squared error under censoring: `time_error` with the squared loss.
 
@@ -70,6 +76,8 @@ def mse(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
+    conditional, floor
+        As for `time_error`.
 
     Examples
     --------
@@ -79,7 +87,7 @@ def mse(
     return time_error(
         y_true, predicted, y_train=y_train, method=method, loss="squared", weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
-        sample_weight=sample_weight, true_time=true_time,
+        sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
     )  # fmt: skip
 
 
@@ -97,6 +105,8 @@ def rmse(
     censoring: Any = None,
     sample_weight: Any = None,
     true_time: Any = None,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> float:
     """Root of the mean squared error under censoring, in the unit of time.
 
@@ -108,6 +118,8 @@ def rmse(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
+    conditional, floor
+        As for `time_error`.
 
     Examples
     --------
@@ -117,6 +129,6 @@ def rmse(
     mean = mse(
         y_true, predicted, y_train=y_train, method=method, weighted=weighted, tau=tau, area=area,
         tail=tail, normalize=normalize, censoring=censoring, sample_weight=sample_weight,
-        true_time=true_time,
+        true_time=true_time, conditional=conditional, floor=floor,
     )  # fmt: skip
     return float(np.sqrt(mean))

@@ -11,9 +11,10 @@ from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, name_some
+from ...reference.doubly_robust import DoublyRobust, DoublyRobustByBlock
 from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
-from ...reference.surrogates import METHODS, Setting, Surrogates
+from ...reference.surrogates import METHODS, Method, Setting, Surrogates
 from ..details import standard_error
 from ..support import Support
 from ..terms import Terms
@@ -215,8 +216,6 @@ def time_terms(
     average = average_weight(setting)
     loss, usable = _losses(setting, surrogates, rule, point.times)
     weight = surrogates.weight
-    if rule.normalised:
-        loss = loss / rules["scale"]
     if average is not None:
         weight = weight * average
     support = point.support.copy()
@@ -235,8 +234,14 @@ def time_terms(
         share = _share(weight, average, lost, normalize)
         support.shares["mean_weight"] = float(weight.sum()), _total(average, weight.size)
     support.largest["largest_weight"] = surrogates.largest_weight(y)
+    if surrogates.robust is not None and support.counts:
+        mass = np.ones(loss.size) if average is None else average
+        known = np.where(surrogates.defined, mass, 0.0)
+        _describe_robust(support, surrogates.robust, rule, point.times, loss, known)
     if setting.c.size and record.imputes:
         support.largest["largest_surrogate"] = surrogates.largest_time(y)
+    if rule.normalised:
+        loss = loss / rules["scale"]
     a = weight * loss
     if record.counts_censored:
         late = float(a[setting.censored[setting.past]].sum())
@@ -252,6 +257,29 @@ def time_terms(
         loss=loss,
         weight=weight,
     )
+
+
+def _describe_robust(
+    support: Support,
+    robust: DoublyRobust | DoublyRobustByBlock,
+    rule: Loss,
+    times: Floats,
+    loss: Floats,
+    mass: Floats,
+) -> None:
+    """Say what doubly robust losses lean on: large weights, the floor, the tail of the law."""
+    present = mass > 0
+    weight = robust.weight[robust.y.event & present]
+    support.largest["largest_weight"] = float(weight.max(initial=0.0)) or float(present.any())
+    support.effective["effective_events"] = float(weight.sum()), float(np.square(weight).sum())
+    past = robust.g.below(robust.y.time)
+    support.shares["share_past_floor"] = float(mass[past].sum()), float(mass.sum())
+    if rule.domain is None:
+        tail = np.where(present, mass * robust.from_tail(rule, times), 0.0)
+        support.shares["share_from_tail"] = (
+            float(tail.sum()),
+            float(np.where(present, mass * loss, 0.0).sum()),
+        )
 
 
 def _share(
@@ -274,13 +302,14 @@ def _losses(
     if surrogates.lower_bound is not None:
         times = np.where(surrogates.lower_bound, np.minimum(times, target), times)
     usable = None if rule.domain is None else rule.defined(target, times)
+    law, robust = surrogates.law, surrogates.robust
     with np.errstate(divide="ignore", invalid="ignore"):
-        loss = rule.of(target, times)
-        if surrogates.law is not None:
+        loss = rule.of(target, times) if robust is None else robust.phi(rule, times)
+        if law is not None:
             rows = setting.censored
-            known = setting.c, times[rows], setting.j, surrogates.looked_up
-            loss[rows] = surrogates.law.expected(rule, *known)
-    if usable is not None and surrogates.law is not None:
+            places = setting.j if setting.law_curves is None else law.places(setting.c)
+            loss[rows] = law.expected(rule, setting.c, times[rows], places, surrogates.looked_up)
+    if usable is not None and (law is not None or robust is not None):
         # The law lives past c, so only the prediction can be out of bounds.
         usable = np.where(setting.y.event, usable, rule.defined(np.ones_like(times), times))
     return loss, usable
@@ -309,6 +338,29 @@ def convention(
     if METHODS[method].weights_by_g:
         convention |= {"normalize": normalize, "censoring": censoring}
         convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
+    if METHODS[method].takes_law:
+        convention |= _law(setting, METHODS[method])
     if curves:
         convention |= {"interpolation": predicted.interpolation, "curve_tail": predicted.tail}
     return convention
+
+
+def _law(setting: Setting, method: Method) -> dict[str, Any]:
+    """Say where the law of the event time and G come from."""
+    law, censoring = "Kaplan-Meier of the reference", f"{_G_SOURCES[setting.g_from]}"
+    if setting.conditional is not None:
+        law, censoring = setting.conditional.sources
+        if setting.conditional.law is None:
+            law = "Kaplan-Meier of the reference"
+        if setting.conditional.censoring is None:
+            censoring = _G_SOURCES[setting.g_from]
+    if not method.reads_g:
+        return {"law": law} if setting.law_curves is not None else {}
+    given = " given the features" if setting.conditional is not None else ""
+    return {
+        "law": law,
+        "censoring": censoring,
+        "floor": setting.floor,
+        "assumes": f"censoring is independent of the event{given}",
+        "stderr": "law and G fixed",
+    }

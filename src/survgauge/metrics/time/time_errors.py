@@ -51,6 +51,8 @@ def time_error_details(
     censoring: Any = None,
     sample_weight: Any = None,
     true_time: Any = None,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> TimeErrorDetails:
     """`time_error` with what lies behind it: losses, weights, convention, support.
 
@@ -58,7 +60,7 @@ def time_error_details(
     ----------
     y_true, predicted, y_train, method, loss, weighted, tau, area, tail, normalize
         As for `time_error`.
-    censoring, sample_weight, true_time
+    censoring, sample_weight, true_time, conditional, floor
         As for `time_error`.
 
     Examples
@@ -71,7 +73,7 @@ def time_error_details(
     found = time_errors(
         y_true, predicted, methods=(method,), y_train=y_train, loss=loss, weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
-        sample_weight=sample_weight, true_time=true_time,
+        sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
     )  # fmt: skip
     return found[method]
 
@@ -91,6 +93,8 @@ def time_errors(
     censoring: Any = None,
     sample_weight: Any = None,
     true_time: Any = None,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> dict[str, TimeErrorDetails]:
     """Several methods at once, sharing one look-up per subject.
 
@@ -101,6 +105,8 @@ def time_errors(
     methods : sequence of str, optional
         Names of methods of `time_error`; by default all that need nothing but outcomes.
     y_train, loss, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
+        As for `time_error`.
+    conditional, floor
         As for `time_error`.
 
     Examples
@@ -129,6 +135,8 @@ def time_errors(
         censoring=censoring,
         true_time=true_time,
         sample_weight=sample_weight,
+        conditional=conditional,
+        floor=floor,
     )
     return _details(setting, predicted, names, LOSSES[loss], normalize)
 
@@ -212,7 +220,7 @@ def _parts(
     n = len(setting.y)
     times, tail = predicted_times(predicted, n, rule.point, setting.tau)
     rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
-    by_g = any(METHODS[m].weights_by_g for m in methods)
+    by_g = any(METHODS[m].weights_by_g or METHODS[m].reads_g for m in methods)
 
     def terms(part: Setting, rows: slice) -> list[TimeTerms]:
         point = Point(times[rows], Support())
@@ -244,6 +252,8 @@ def time_error(
     censoring: Any = None,
     sample_weight: Any = None,
     true_time: Any = None,
+    conditional: Any = None,
+    floor: float = 0.1,
 ) -> float:
     """Mean error of predicted event times where some test outcomes are censored.
 
@@ -259,7 +269,7 @@ def time_error(
     y_train : outcomes, optional
         Reference set of the surrogates; without it the test outcomes are their own reference.
     method : str
-        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected or true.
+        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, dr or true.
     loss : str
         absolute, squared, relative, log or normalised.
     weighted : bool
@@ -278,6 +288,12 @@ def time_error(
         frequencies. 0 means absent.
     true_time : array-like of shape (n,), optional
         Known event times, for ``method="true"``.
+    conditional : Conditional, optional
+        Laws of event and censoring time given the features of each subject, for ``dr``,
+        ``expected`` and ``margin``; by default Kaplan-Meier of the reference set.
+    floor : float
+        Least G of ``dr``: no event counts for more than 1/floor subjects, and what lies beyond
+        rests on the law of the event time alone.
 
     Returns
     -------
@@ -311,6 +327,8 @@ def time_error(
         censoring=censoring,
         true_time=true_time,
         sample_weight=sample_weight,
+        conditional=conditional,
+        floor=floor,
     )
     question = setting, predicted, (method,), LOSSES[loss], normalize
     above, below, anybody = 0.0, 0.0, False

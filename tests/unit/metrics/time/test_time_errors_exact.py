@@ -129,7 +129,7 @@ def test_expected_losses_under_an_exponential_tail_are_integrals(name, tau):
     def of(t, p):
         return float(rule.of(np.array([t]), np.array([p]))[0])
 
-    law, stop = ResidualLaw(ref, "exponential"), np.inf if tau is None else tau
+    law, stop = ResidualLaw.of_reference(ref, "exponential"), np.inf if tau is None else tau
     for c, p in ((0.5, 3.0), (1.5, 1.75), (2.5, 6.0), (5.0, 5.5), (4.5, 12.0)):
         parts = [(of(t, p), 0.25) for t in (1.0, 2.0) if t > c]
         start = max(c, 4.0)
