@@ -99,12 +99,12 @@ BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES}
 CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "censoring": None,
                "sample_weight": ONES}
 ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
-          "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
+          "area": "step", "tail": "linear", "normalize": "n", "censoring": None, "conditional": None, "floor": 0.1,
           "sample_weight": ONES, "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
 SETTINGS = {"time": 5.0, "tau": 9.0, "convention": None, "censoring": None,
             "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
-            "area": "step", "tail": "linear", "normalize": "n"}
+            "area": "step", "tail": "linear", "normalize": "n", "floor": 0.1}
 STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics": ["mae_po"],
           "confidence": 0.95, "random_state": 0, "n_boot": 2, "bootstrap": False,
           "baseline": True, "time_column": "time", "event_column": "event",
@@ -158,7 +158,8 @@ CALLS = {
     "evaluate": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "metrics": ["mae_po"],
                  "confidence": 0.95, "random_state": 0, "by": None, "n_boot": 2,
                  "reference": "fixed", "unit": "", "sample_weight": ONES,
-                 "cluster": np.arange(N) % 4, "X_test": None, **SETTINGS},
+                 "cluster": np.arange(N) % 4, "X_test": None, "conditional": None,
+                 **SETTINGS},
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None},
     "holm": {"p_values": [0.2, 0.01]},

@@ -76,7 +76,11 @@ def test_integer_weights_equal_replicated_rows(name):
         assert weighted.stderr == pytest.approx(repeated.stderr, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if REGISTRY[n].inference == "analytic"])
+# Doubly robust errors take G as given: their coverage is simulated (docs/results/coverage.json).
+LEAVE_ONE_OUT = [n for n in NAMES if REGISTRY[n].inference == "analytic" and not REGISTRY[n].reads_g]
+
+
+@pytest.mark.parametrize("name", LEAVE_ONE_OUT)
 def test_contributions_are_what_leaving_one_out_takes_away(name):
     y, curves = data(60)
     problem = Problem.of(y, train(), time=6.0)

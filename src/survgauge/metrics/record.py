@@ -101,6 +101,8 @@ class Metric:
         Whether sampling weights are heeded; otherwise the metric is undefined where there are any.
     weights_by_g : bool
         Whether subjects are weighted by 1/G.
+    reads_g : bool
+        Whether G is looked at in another way, and taken as given by standard errors.
     reads : {"time", "horizon", "follow_up", "own", "event", ""}
         Up to where curves are read: see `past_curve`.
     uses_divisor : bool
@@ -134,6 +136,7 @@ class Metric:
     unit: str = ""
     takes_sample_weight: bool = True
     weights_by_g: bool = False
+    reads_g: bool = False
     reads: str = ""
     uses_divisor: bool = False
     root: bool = False

@@ -126,6 +126,7 @@ def register_method(method: Method) -> Method:
         "needs": "times",
         "reference": method.reference,
         "weights_by_g": method.weights_by_g,
+        "reads_g": method.reads_g,
         "method": method,
     }
     absolute, squared = (

@@ -183,7 +183,8 @@ class ResidualLaw:
         left, end, mass = (
             part[:, None] if wide else part for part in (self._left, self._end, self._end_mass)
         )
-        total = np.where((x < end) & (mass > 0), mass * f(end), 0.0)
+        waits = np.where(mass > 0, end, 1.0)
+        total = np.where(x < end, mass * f(waits), 0.0)
         long = end > self._last
         if self._tail not in ("linear", "exponential") or not long.any():
             return total

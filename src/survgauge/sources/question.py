@@ -121,7 +121,11 @@ class Request:
         for metric in self.metrics:
             if metric.reads in _NEEDS_FIRST_PASS:
                 found.append((metric, "how long the follow-up is"))
-            elif self.own_g and metric.weights_by_g and metric.adds_up == "mean":
+            elif (
+                self.own_g
+                and (metric.weights_by_g or metric.reads_g)
+                and metric.adds_up == "mean"
+            ):
                 found.append((metric, "G of the test subjects"))
         return found
 

@@ -67,7 +67,7 @@ def test_parts_of_the_subjects_give_the_value_of_all(loss, normalize, seed, in_s
         np.testing.assert_allclose(parts.stderr, whole.stderr, **close)
         assert parts.convention == whole.convention
         assert list(parts.support) == list(whole.support)
-        for share in (PAST_KEY, "mean_weight"):
+        for share in (PAST_KEY, "mean_weight", "share_from_tail", "effective_events"):
             np.testing.assert_allclose(
                 parts.support.pop(share, 0.0), whole.support.pop(share, 0.0), **close
             )
@@ -152,8 +152,8 @@ def test_evaluation_of_many_takes_about_a_third_of_its_input():
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # At a million subjects it is 0.29; here chunks of constant size weigh more.
-    assert peak < 0.33 * sum(array.nbytes for array in arrays)
+    # Here chunks of constant size weigh more than at a million subjects.
+    assert peak < 0.36 * sum(array.nbytes for array in arrays)
 
 
 def test_an_evaluation_keeps_its_own_outcomes():
