@@ -98,7 +98,11 @@ class Scorer:
 
 def _uses_reference(metric: Metric) -> bool:
     """Whether a metric's value depends on a reference set."""
-    return metric.weights_by_g or metric.reads_g or (metric.method is not None and metric.method.looks_up)
+    return (
+        metric.weights_by_g
+        or metric.reads_g
+        or (metric.method is not None and metric.method.looks_up)
+    )
 
 
 def scorer(

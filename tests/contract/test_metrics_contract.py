@@ -77,7 +77,9 @@ def test_integer_weights_equal_replicated_rows(name):
 
 
 # Doubly robust errors take G as given: their coverage is simulated (docs/results/coverage.json).
-LEAVE_ONE_OUT = [n for n in NAMES if REGISTRY[n].inference == "analytic" and not REGISTRY[n].reads_g]
+LEAVE_ONE_OUT = [
+    n for n in NAMES if REGISTRY[n].inference == "analytic" and not REGISTRY[n].reads_g
+]
 
 
 @pytest.mark.parametrize("name", LEAVE_ONE_OUT)

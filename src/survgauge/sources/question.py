@@ -122,9 +122,7 @@ class Request:
             if metric.reads in _NEEDS_FIRST_PASS:
                 found.append((metric, "how long the follow-up is"))
             elif (
-                self.own_g
-                and (metric.weights_by_g or metric.reads_g)
-                and metric.adds_up == "mean"
+                self.own_g and (metric.weights_by_g or metric.reads_g) and metric.adds_up == "mean"
             ):
                 found.append((metric, "G of the test subjects"))
         return found
