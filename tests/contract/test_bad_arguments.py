@@ -99,8 +99,8 @@ BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES}
 CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "censoring": None,
                "sample_weight": ONES}
 ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
-          "area": "step", "tail": "linear", "normalize": "n", "censoring": None, "conditional": None, "floor": 0.1,
-          "sample_weight": ONES, "true_time": TIME}
+          "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
+          "conditional": None, "floor": 0.1, "sample_weight": ONES, "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
 SETTINGS = {"time": 5.0, "tau": 9.0, "convention": None, "censoring": None,
             "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
