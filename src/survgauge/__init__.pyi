@@ -5,6 +5,8 @@ from . import displays as displays
 from . import experiment as experiment
 from . import models as models
 from . import preprocessing as preprocessing
+from .auditing import Audit as Audit
+from .auditing import audit as audit
 from .censoring import SemiSynthetic as SemiSynthetic
 from .censoring import semisynthetic as semisynthetic
 from .data.adapters import as_curves as as_curves

@@ -10,6 +10,7 @@ import numpy as np
 from .._tools.arrays import (
     Bools,
     Floats,
+    Ints,
     numbers,
     positive,
     probability,
@@ -245,16 +246,38 @@ class SurvivalCurves:
         p = 1.0 - probability(q, "q")
         if self.one_curve and len(self) > 1:
             return np.full(len(self), self[:1].quantile(q)[0])
-        return self._by_rows(lambda part, rows: part._quantile(p))
+        return self._by_rows(lambda part, rows: part._quantile(p, np.arange(len(part))))
 
-    def _quantile(self, p: float) -> Floats:
-        k = kernel.first_at_or_below(self.survival, self._level(p))
+    def times_at(self, rows: Ints, level: Floats) -> Floats:
+        """First time at which the curve of each of `rows` is at or below its own `level`.
+
+        With uniform levels these are draws from the predicted laws. A row may come several times.
+        """
+        if self.interpolation == "pchip":
+            return self.joined_by_lines().times_at(rows, level)
+        return self._quantile(level, rows)
+
+    def joined_by_lines(self, pieces: int = 8) -> SurvivalCurves:
+        """Return monotone cubics as lines between points that are `pieces` times as dense."""
+        start = np.zeros((*self.times.shape[:-1], 1))
+        grid = np.concatenate((start, self.times), axis=-1)
+        steps = np.diff(grid, axis=-1)[..., None] * np.arange(1, pieces + 1) / pieces
+        dense = (grid[..., :-1, None] + steps).reshape(*self.times.shape[:-1], -1)
+        dense[..., pieces - 1 :: pieces] = self.times
+        if self.shared_grid:
+            values = self.at(dense)
+        else:
+            values = np.stack([self.at_own(column) for column in dense.T], axis=1)
+        return self._trusted(dense, np.minimum.accumulate(values, axis=1), "linear", self.tail)
+
+    def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
+        k = kernel.first_at_or_below(self.survival, self._level(p), rows)
         m = self.survival.shape[1]
         found = k < m
         if self.interpolation == "pchip":
-            time = self._pchip(lambda block: block.crossing(p))
+            level = float(p)
+            time = self._pchip(lambda block: block.crossing(level))
         else:
-            rows = np.arange(len(self))
             time, s1 = kernel.node(self.times, self.survival, rows, np.minimum(k, m - 1))
             if self.interpolation == "linear":
                 t0, s0 = kernel.node(self.times, self.survival, rows, np.minimum(k, m - 1) - 1)
@@ -263,8 +286,10 @@ class SurvivalCurves:
                 drop = np.where(between, s0 - s1, 1.0)
                 time = np.where(between, t0 + (time - t0) * ((s0 - p) / drop), time)
         if not found.all():
-            ends = self.last_survival[~found]
-            time[~found] = tail_time(p, self.last_time[~found], ends, self.tail)
+            past = rows[~found]
+            ends = self.survival[past, -1].astype(np.float64)
+            left = p if np.ndim(p) == 0 else np.asarray(p)[~found]
+            time[~found] = tail_time(left, self.last_time[past], ends, self.tail)
         return time
 
     def median(self) -> Floats:
@@ -290,6 +315,11 @@ class SurvivalCurves:
             held._median = np.broadcast_to(median, len(self))
         return held
 
+    def with_tail(self, tail: str) -> SurvivalCurves:
+        """Return the same curves, going on otherwise past their last time."""
+        check_tail(tail)
+        return self._trusted(self.times, self.survival, self.interpolation, tail)
+
     def mean(self) -> Floats:
         """Mean survival time: the area under the curve and its tail."""
         return self._area(np.inf)
@@ -302,7 +332,7 @@ class SurvivalCurves:
         """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
         return self.survival[:, -1] <= self._level(1.0 - q)
 
-    def _level(self, p: float) -> float:
+    def _level(self, p: float | Floats) -> float | Floats:
         """Level at or below which a curve has reached p."""
         return kernel.reached_by_steps(p) if self.interpolation == "step" else p
 

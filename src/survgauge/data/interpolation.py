@@ -21,7 +21,7 @@ Curves = NDArray[np.floating[Any]]
 _ROUNDING = 1e-9
 
 
-def reached_by_steps(p: float) -> float:
+def reached_by_steps(p: float | Floats) -> float | Floats:
     """Level at or below which a step curve has reached `p`.
 
     The steps of 24 events are products that end at 0.5000000000000001 where 12/24 is meant, and a
@@ -33,11 +33,13 @@ def reached_by_steps(p: float) -> float:
     return p * (1.0 + _ROUNDING)
 
 
-def first_at_or_below(survival: Curves, p: float) -> Ints:
-    """Per row, the first index whose value is <= p, or m: binary search over all rows at once."""
-    n, m = survival.shape
+def first_at_or_below(survival: Curves, p: float | Floats, rows: Ints) -> Ints:
+    """Per row, the first index whose value is <= p, or m: binary search over all rows at once.
+
+    `p` is one level, or one for each of `rows`.
+    """
+    n, m = rows.size, survival.shape[1]
     low, high = np.zeros(n, dtype=np.intp), np.full(n, m, dtype=np.intp)
-    rows = np.arange(n)
     for _ in range(int(m).bit_length()):
         middle = (low + high) >> 1
         # Rows that are settled look at a column that exists and keep low == high.

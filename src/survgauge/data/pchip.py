@@ -41,7 +41,7 @@ class PchipBlock:
 
     def crossing(self, p: float) -> Floats:
         """First time of each row with S <= p, within the grid."""
-        k = kernel.first_at_or_below(self.s, p)
+        k = kernel.first_at_or_below(self.s, p, np.arange(self.s.shape[0]))
         if self.s.shape[1] == 1:
             return self.t[:, 0].copy()
         t0, gap, *rest = self._interval(np.clip(k - 1, 0, self.s.shape[1] - 2))

@@ -60,7 +60,7 @@ def tail_area(last: Floats, s: Floats, tail: str, stop: float = np.inf) -> Float
     return np.where(s >= 1, width, area)
 
 
-def tail_time(p: float, last: Floats, s: Floats, tail: str) -> Floats:
+def tail_time(p: float | Floats, last: Floats, s: Floats, tail: str) -> Floats:
     """First time at which the tail is at or below `p`, for curves that end above it (`s` > `p`)."""
     if tail == "hold":
         return np.broadcast_to(last, s.shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
@@ -11,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .._tools.arrays import Floats
+from .._tools.plain import as_frame, plain
 from ..data.predictions import Prediction
-from ..errors import MissingExtraError
 from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simultaneous
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
@@ -136,7 +135,7 @@ class Evaluation:
         for row in self.rows():
             convention = row.pop("convention")
             rows.append({**row, **{f"convention_{k}": v for k, v in convention.items()}})
-        return _frame(rows)
+        return as_frame(rows)
 
     def comparisons(self) -> list[dict[str, Any]]:
         """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
@@ -180,7 +179,7 @@ class Evaluation:
             over the `family` of pairs of models within a metric: p_holm (Holm), and
             low_simultaneous and high_simultaneous (Bonferroni), which hold for all pairs together.
         """
-        return _frame(self.comparisons())
+        return as_frame(self.comparisons())
 
     def _compare(self, a: Score, b: Score) -> Comparison:
         # Without a level there are no intervals, and no p-values either.
@@ -230,10 +229,10 @@ class Evaluation:
             "confidence": self.confidence,
             "unit": self.unit,
             "random_state": self.seed,
-            "metrics": [_clean(row) for row in self.rows()],
-            "comparisons": [_clean(row) for row in self.comparisons()],
-            "baseline_comparisons": [_clean(row) for row in self.baseline_comparisons()],
-            "support": _clean(self.support),
+            "metrics": [plain(row) for row in self.rows()],
+            "comparisons": [plain(row) for row in self.comparisons()],
+            "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
+            "support": plain(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
         }
 
@@ -276,26 +275,3 @@ def _adjusted(
             }
         )
     return rows
-
-
-def _clean(value: Any) -> Any:
-    """Plain data for JSON: NumPy scalars unwrapped, NaN and infinities as None or text."""
-    if isinstance(value, Mapping):
-        return {str(k): _clean(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return [_clean(v) for v in value.tolist()]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None if np.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value if value is None or isinstance(value, str | int | float) else str(value)
-
-
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("a table as a pandas frame", "pandas") from error
-    return pd.DataFrame(rows)

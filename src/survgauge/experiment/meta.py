@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats
-from ..errors import InputError
+from ..auditing.agreement import kendall_tau as kendall_tau
+from ..auditing.agreement import same_shape
 from ..inference import critical
 
 #: How many of the best models a metric is asked for.
@@ -27,7 +28,7 @@ def distances(values: Any, truth: Any, *, relative: bool = False) -> Floats:
     array([[0.25],
            [0.6 ]])
     """
-    v, t = _pair(values, truth)
+    v, t = same_shape(values, truth)
     gap = np.abs(v - t)
     if not relative:
         return gap
@@ -50,32 +51,8 @@ def bias(values: Any, truth: Any) -> Floats:
     >>> bias([[3.0], [8.0]], [[4.0], [5.0]])
     array([1.])
     """
-    v, t = _pair(values, truth)
+    v, t = same_shape(values, truth)
     return np.asarray((v - t).mean(axis=-2))
-
-
-def kendall_tau(values: Any, truth: Any) -> Floats:
-    r"""Kendall's tau-b between a metric's and the true order of the models, one number per metric.
-
-    :math:`\tau_b = \sum_{a<b} s_{ab} s'_{ab} / \sqrt{\sum s_{ab}^2 \sum s'^2_{ab}}` with s the
-    signs of the differences; 0 where all models are tied in one of the two.
-
-    References
-    ----------
-    Kendall (1945), The treatment of ties in ranking problems, Biometrika 33.
-
-    Examples
-    --------
-    >>> kendall_tau([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]], [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    array([ 1.        , -0.33333333])
-    """
-    v, t = _pair(values, truth)
-    first, second = np.triu_indices(v.shape[-2], 1)
-    s = np.sign(v[..., first, :] - v[..., second, :])
-    u = np.sign(t[..., first, :] - t[..., second, :])
-    scale = np.sqrt((s * s).sum(axis=-2) * (u * u).sum(axis=-2))
-    with np.errstate(invalid="ignore"):
-        return np.where(scale == 0, 0.0, (s * u).sum(axis=-2) / np.where(scale == 0, 1.0, scale))
 
 
 def ranks(values: Any, lower: Any = True, axis: int = -2) -> Floats:
@@ -115,7 +92,7 @@ def top_overlap(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Flo
     >>> top_overlap([[2.0], [1.0], [9.0], [4.0]], truth)
     array([2.])
     """
-    v, t = _pair(values, truth)
+    v, t = same_shape(values, truth)
     return np.asarray(np.minimum(top_shares(v, lower, k), top_shares(t, lower, k)).sum(axis=-2))
 
 
@@ -126,7 +103,7 @@ def top_order(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Float
     >>> top_order([[2.0], [1.0], [3.0], [4.0]], truth)
     array([1.])
     """
-    v, t = _pair(values, truth)
+    v, t = same_shape(values, truth)
     by_metric, true = ranks(v, lower), ranks(t, lower)
     right = ((true <= k) & (by_metric == true)).sum(axis=-2).astype(np.float64)
     return np.where(np.isnan(v).any(axis=-2) | np.isnan(t).any(axis=-2), np.nan, right)
@@ -145,7 +122,7 @@ def winners(overlap: Any, distance: Any) -> Bools:
     >>> winners([3, 3, 2], [5.0, 4.0, 0.1])
     array([False,  True, False])
     """
-    o, d = _pair(overlap, distance)
+    o, d = same_shape(overlap, distance)
     known = ~(np.isnan(o) | np.isnan(d))
     o = np.where(known, o, -np.inf)
     first = known & (o >= o.max(axis=-1, keepdims=True) - 1e-9)
@@ -199,10 +176,3 @@ def interval(
     centre = np.asarray(estimate, dtype=np.float64)
     half = critical(0.95) * np.std(np.asarray(replicates, dtype=np.float64), axis=0, ddof=1)
     return np.maximum(centre - half, least), np.minimum(centre + half, most)
-
-
-def _pair(values: Any, truth: Any) -> tuple[Floats, Floats]:
-    v, t = np.asarray(values, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    if v.shape != t.shape:
-        raise InputError(f"both arrays must have the same shape; got {v.shape} and {t.shape}")
-    return v, t

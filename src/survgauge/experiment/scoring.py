@@ -44,9 +44,7 @@ class Questions:
 
     def true_problem(self, settings: dict[str, Any]) -> Problem:
         """Ask the same question, same horizon and time of interest, with every event known."""
-        seen = self.problem(settings)
-        known = Outcomes(self.true_time, np.ones(len(self.y), dtype=bool))
-        return replace(seen, y=known, reference=None, censoring="test")
+        return self.problem(settings).with_truth(self.true_time)
 
 
 def score(

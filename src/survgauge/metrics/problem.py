@@ -137,6 +137,15 @@ class Problem:
         horizon, reason = supported_until(weights, min_g, min_at_risk)
         return replace(self, horizon=horizon, horizon_reason=reason)
 
+    def with_truth(self, time: Floats) -> Problem:
+        """Return the same question, same horizon and time of interest, with every event known."""
+        known = Outcomes(time, np.ones(len(self.y), dtype=bool), self._frequency)
+        return replace(self, y=known, reference=None, censoring="test")
+
+    @property
+    def _frequency(self) -> Floats | None:
+        return self.y.weight if self.y.weighted else None
+
     def own(self) -> Problem:
         """Return the same question with outcomes that nobody else can change."""
         known, reference = self.y.own(), self.reference

@@ -214,7 +214,7 @@ def time_terms(
     record, y = METHODS[method], setting.y
     surrogates = setting.surrogates(record)
     average = average_weight(setting)
-    loss, usable = _losses(setting, surrogates, rule, point.times)
+    loss, usable = losses_of(setting, surrogates, rule, point.times)
     weight = surrogates.weight
     if average is not None:
         weight = weight * average
@@ -294,7 +294,7 @@ def _share(
     return np.where(weight > 0, share, 0.0) if normalize == "events" else share
 
 
-def _losses(
+def losses_of(
     setting: Setting, surrogates: Surrogates, rule: Loss, times: Floats
 ) -> tuple[Floats, Bools | None]:
     """Loss of each subject, and which subjects have one (None: all)."""

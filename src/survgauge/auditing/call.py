@@ -1,0 +1,269 @@
+"""One call: worlds, draws, scores, and a recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import one_number, shown, whole_number
+from .._tools.random import check_seed
+from ..censoring.copulas import check_copula
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..data.sampling import sampled
+from ..errors import InputError
+from ..evaluation.call import chosen_metrics
+from ..metrics.problem import Problem
+from ..metrics.record import Metric
+from ..metrics.registry import REGISTRY
+from ..reference.conditional import Conditional
+from ..reference.reference import Reference
+from .recommendation import Recommendation, Results, recommend
+from .result import Audit
+from .scoring import Question, Scorer
+from .tally import Tally
+from .worlds import Subjects, World, worlds
+
+#: Worlds of a kind share its draws, and each gets at least so many.
+_FEWEST = 10
+
+
+def audit(
+    predictions: Mapping[str, Any] | Any,
+    y_test: Any,
+    *,
+    y_train: Any = None,
+    conditional: Conditional | None = None,
+    draws: int = 200,
+    random_state: int | None = 0,
+    metrics: Iterable[str] | str | None = None,
+    tau: float | None = None,
+    time: float | None = None,
+    dependence: Sequence[float] = (0.2, 0.5),
+    copula: str = "clayton",
+    max_bias: float = 0.2,
+    sample_weight: Any = None,
+    unit: str = "",
+    tail: str = "linear",
+    censoring: str | None = None,
+) -> Audit:
+    """Find out which metric can be trusted on these predictions and these data.
+
+    Event and censoring times are drawn for the test subjects in several *worlds*, where the truth
+    is known: with each curve model's own curves as the law of the event times, with Kaplan-Meier of
+    the reference set, and with the law given the features where there is one; censoring follows the
+    test subjects. Every metric is computed on the censored draws and compared with the true value
+    of every model. Nothing is fitted anew.
+
+    Parameters
+    ----------
+    predictions : mapping of name to predictions
+        As for `evaluate`; risk scores alone have no time errors and are refused, unless `metrics`
+        asks for ranks only.
+    y_test : outcomes
+        Test outcomes.
+    y_train : outcomes, optional
+        Reference set; each draw has a reference set of its size. Without it the test outcomes are
+        their own reference.
+    conditional : Conditional, optional
+        Law of event and censoring times given the features, see `Conditional`: one more world.
+    draws : int
+        Draws for each kind of world (models, Kaplan-Meier, law given the features, dependent
+        censoring); the worlds of a kind share them, and each gets at least ten.
+    random_state : int
+        Seed of the draws.
+    metrics : names, optional
+        See `available_metrics`; by default all time errors. Of a metric that is no time error the
+        truth is its own value on the draw without censoring.
+    tau : float, optional
+        Horizon of the time errors. Without it they are audited twice: without a horizon, and within
+        the horizon that the data support.
+    time : float, optional
+        Time of interest of brier and auc, where `metrics` names them.
+    dependence : sequence of float
+        Kendall's tau of event and censoring times in the dependent worlds. These are reported; the
+        recommendation rests on the independent ones.
+    copula : {"clayton", "frank", "gaussian"}
+        How event and censoring times depend on each other there.
+    max_bias : float
+        A metric fails where its bias, as a share of the truth, is larger than this in one of the
+        independent kinds of worlds.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights, as for `evaluate`.
+    unit : str
+        What times are counted in ("days"), for sentences and axes.
+    tail : {"linear", "exponential", "hold", "nan"}
+        How the metrics let Kaplan-Meier go on past its last time, as for `evaluate`.
+    censoring : {"test", "train"}, optional
+        Where the metrics take G from, as for `evaluate`.
+
+    Returns
+    -------
+    Audit
+        `recommended`, `reason`, `horizon`, `table`, `sentence`, `plot()`, `to_dict()`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> risk = rng.normal(size=(2, 60))
+    >>> T, C = rng.exponential(np.exp(risk)), rng.exponential(3.0, (2, 60))
+    >>> y_train, y_test = zip(np.minimum(T, C), T <= C)
+    >>> predictions = {"good": np.exp(risk[1]) * np.log(2), "same": np.ones(60)}
+    >>> a = audit(predictions, y_test, y_train=y_train, draws=20, tau=3.0)
+    >>> a.recommended in a.metrics, a.horizon
+    (True, 3.0)
+    """
+    y = Outcomes.of(y_test, "y_test")
+    parsed = _predictions(predictions, len(y))
+    number = whole_number(draws, "draws", 2)
+    seed = check_seed(random_state)
+    limit = one_number(max_bias)
+    if not limit > 0:
+        raise InputError(f"max_bias must be a share above 0, such as 0.2; got {shown(max_bias)}")
+    if not isinstance(unit, str):
+        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
+    y, mass = sampled(y, sample_weight, "y_test")
+    weight = None if mass is None else mass / np.where(y.weight > 0, y.weight, 1.0)
+    problem = Problem.of(y, y_train, weight, tau=tau, time=time, tail=tail, censoring=censoring)
+    chosen = _metrics(metrics, len(y))
+    _check_offers(chosen, parsed)
+    scorer = Scorer(problem, parsed, _questions(chosen, problem))
+    weighed = y if mass is None else y.reweighted(mass)
+    reference = problem.reference or Reference(weighed)
+    made = worlds(
+        parsed, weighed, reference, _conditional(conditional, len(y)), _taus(dependence, copula),
+        copula,
+    )  # fmt: skip
+    if not made:
+        raise InputError(
+            "predictions: no model has curves and the reference set has no event, so there is no "
+            "law of the event times to draw from; give a model with curves, or y_train with events"
+        )
+    size = None if problem.reference is None else max(1, round(reference.size))
+    subjects = Subjects(y, size, weighed.weight)
+    numbers = _shares(made, number)
+    lower = np.array([question.lower for question in scorer.questions])
+    tallies = [
+        Tally.of(*scorer.scores(world, subjects, numbers[k], seed), lower)
+        for k, world in enumerate(made)
+    ]
+    results = Results(made, tallies)
+    return Audit(
+        models=tuple(parsed),
+        questions=scorer.questions,
+        results=results,
+        recommendations=_recommendations(results, scorer, limit),
+        draws=numbers,
+        seed=seed,
+        supported=_horizon(problem) if tau is None else None,
+        tau=problem.tau,
+        max_bias=limit,
+        subjects=y.count,
+        events=y.event_count,
+        unit=unit,
+        left_out=scorer.left_out,
+    )
+
+
+def _predictions(predictions: Any, n: int) -> dict[str, Prediction]:
+    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+    if not named:
+        raise InputError("predictions must hold at least one model; got an empty mapping")
+    parsed = {str(name): Prediction.of(obj, n, str(name)) for name, obj in named.items()}
+    if len(parsed) < len(named):
+        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+    return parsed
+
+
+def _metrics(metrics: Iterable[str] | str | None, n: int) -> list[Metric]:
+    """Return the metrics by name; by default all time errors."""
+    if metrics is None:
+        return [m for m in REGISTRY.values() if m.method is not None and not m.method.needs_truth]
+    chosen, _ = chosen_metrics(metrics, n)
+    for metric in chosen:
+        if metric.inference == "test":
+            raise InputError(
+                f"metrics: {metric.name} is a p-value, which has no true value to compare with; "
+                "name metrics that measure something"
+            )
+    return chosen
+
+
+def _check_offers(metrics: list[Metric], predictions: Mapping[str, Prediction]) -> None:
+    for name, prediction in predictions.items():
+        for metric in metrics:
+            if not prediction.has(metric.needs):
+                raise InputError(
+                    f"predictions of {name!r} are {_KINDS[prediction.kind]}, and {metric.name} "
+                    f"needs {metric.needs}; leave this model out, or name other `metrics`"
+                )
+
+
+_KINDS = {"risk": "risk scores", "times": "times", "curves": "curves"}
+
+
+def _conditional(given: Any, n: int) -> Conditional | None:
+    if given is None:
+        return None
+    if not isinstance(given, Conditional):
+        raise InputError(
+            "conditional must be a Conditional, such as Conditional(law=curves); got "
+            f"{type(given).__name__}"
+        )
+    if len(given) != n:
+        raise InputError(
+            f"conditional must have one curve per test subject: y_test has {n}, conditional has "
+            f"{len(given)}"
+        )
+    return given
+
+
+def _taus(dependence: Any, copula: str) -> list[float]:
+    """Read the values of Kendall's tau; 0 is the independent world, which is there anyway."""
+    if isinstance(dependence, str) or not isinstance(dependence, Iterable):
+        raise InputError(
+            f"dependence must be a list of values of Kendall's tau; got {shown(dependence)}"
+        )
+    check_copula(copula, 0.0)
+    taus = list(dependence)
+    for tau in taus:
+        try:
+            check_copula(copula, tau)
+        except InputError as error:
+            raise InputError(f"dependence: {error}") from error
+    return [tau for tau in dict.fromkeys(map(float, taus)) if tau != 0]
+
+
+def _horizon(problem: Problem) -> float | None:
+    """Return the horizon that the data support, if there is one."""
+    return float(problem.horizon) if 0 < problem.horizon < np.inf else None
+
+
+def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
+    """Ask every time error with its horizons, and every other metric once."""
+    horizons = [None, _horizon(problem)] if problem.tau is None else [problem.tau]
+    found = []
+    for place, horizon in enumerate(dict.fromkeys(horizons)):
+        for metric in metrics:
+            if metric.method is not None:
+                found.append(Question(metric, horizon))
+            elif place == 0:
+                found.append(Question(metric, None))
+    return found
+
+
+def _shares(made: list[World], draws: int) -> list[int]:
+    """Number of draws of each world: those of a kind are shared among its worlds."""
+    kinds = [world.kind for world in made]
+    return [max(-(-draws // kinds.count(kind)), min(_FEWEST, draws)) for kind in kinds]
+
+
+def _recommendations(results: Results, scorer: Scorer, max_bias: float) -> list[Recommendation]:
+    """Recommend a metric for everything that is asked, in the order of the questions."""
+    groups: dict[tuple[str, float | None], list[int]] = {}
+    for place, question in enumerate(scorer.questions):
+        groups.setdefault((question.asks, question.horizon), []).append(place)
+    return [recommend(results, places, scorer.questions, max_bias) for places in groups.values()]

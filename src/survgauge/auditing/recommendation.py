@@ -1,0 +1,220 @@
+"""Which metric to take: the least expected loss over the worlds, and what else is as good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from .scoring import Question
+from .tally import Tally, standard_error
+from .worlds import World
+
+#: A difference in expected loss of fewer Monte Carlo standard errors is no difference.
+STANDARD_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The metric to take for one question, and by how much it beats the others.
+
+    Attributes
+    ----------
+    metric : str or None
+        Its name; None where every metric fails.
+    asks, horizon
+        What is estimated ("absolute": the mean absolute error), and within which horizon.
+    loss, stderr : float
+        Expected relative loss over the independent worlds with its Monte Carlo standard error.
+    off : float
+        Largest relative bias of the metric over the independent kinds of worlds.
+    runner_up, margin, margin_stderr
+        The next best metric, by how much more is lost with it, and the Monte Carlo standard error.
+    tied : tuple of str
+        Metrics whose expected loss the draws do not tell from that of the least.
+    changes : dict of str to str
+        Worlds in which another metric loses less than this one by more than the Monte Carlo error,
+        with that metric.
+    least_off : tuple of str and float
+        The metric that is least biased, and how far it is off: what a failure is explained with.
+    """
+
+    metric: str | None
+    asks: str
+    horizon: float | None
+    loss: float = float("nan")
+    stderr: float = float("nan")
+    off: float = float("nan")
+    runner_up: str | None = None
+    margin: float = float("nan")
+    margin_stderr: float = float("nan")
+    tied: tuple[str, ...] = ()
+    changes: dict[str, str] = field(default_factory=dict)
+    least_off: tuple[str, float] = ("", float("nan"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "metric": self.metric,
+            "asks": self.asks,
+            "horizon": self.horizon,
+            "loss": self.loss,
+            "stderr": self.stderr,
+            "off": self.off,
+            "runner_up": self.runner_up,
+            "margin": self.margin,
+            "margin_stderr": self.margin_stderr,
+            "tied": list(self.tied),
+            "changes": dict(self.changes),
+            "least_off": {"metric": self.least_off[0], "off": self.least_off[1]},
+        }
+
+
+class Results:
+    """Tallies of all worlds, averaged with equal weight by kind; dependent worlds stay apart."""
+
+    def __init__(self, worlds: Sequence[World], tallies: Sequence[Tally]) -> None:
+        self.worlds, self.tallies = list(worlds), list(tallies)
+        independent = [world.kind for world in worlds if world.independent]
+        self.kinds = list(dict.fromkeys(independent))
+        size = {kind: independent.count(kind) for kind in self.kinds}
+        #: Weight of each world: equal by kind, and equal within a kind; dependent worlds have none.
+        self.weight = np.array(
+            [
+                1.0 / (len(self.kinds) * size[world.kind]) if world.independent else 0.0
+                for world in worlds
+            ]
+        )
+
+    def average(self, name: str) -> Floats:
+        """Mean of a measure over the independent worlds, by kind; worlds without it do not count.
+
+        One number per question.
+        """
+        rows = np.array([getattr(tally, name) for tally in self.tallies])
+        return weighted_mean(rows, self.weight)
+
+    def worst(self, name: str) -> Floats:
+        """Largest mean of a measure over the worlds of a kind, among the independent kinds."""
+        rows = np.array([getattr(tally, name) for tally in self.tallies])
+        found = []
+        for kind in self.kinds:
+            mine = [w.kind == kind and w.independent for w in self.worlds]
+            found.append(weighted_mean(rows, np.array(mine, dtype=float)))
+        kept = np.array(found)
+        return np.where(np.isnan(kept).all(axis=0), np.nan, np.fmax.reduce(kept, axis=0))
+
+    def difference(self, first: int, second: int) -> tuple[float, float]:
+        """By how much more is lost with the first question's metric, and the standard error."""
+        gaps = [tally.losses[:, first] - tally.losses[:, second] for tally in self.tallies]
+        return self._combined(gaps)
+
+    def expected(self, question: int) -> tuple[float, float]:
+        """Expected relative loss of a question's metric, and its standard error."""
+        return self._combined([tally.losses[:, question] for tally in self.tallies])
+
+    def _combined(self, draws: Sequence[Floats]) -> tuple[float, float]:
+        """Mean over the worlds of means over draws, and its Monte Carlo standard error."""
+        means = np.array([[float(_known_mean(d))] for d in draws])
+        weight = np.where(np.isfinite(means[:, 0]), self.weight, 0.0)
+        if not weight.sum() > 0:
+            return float("nan"), float("nan")
+        weight = weight / weight.sum()
+        errors = np.array([standard_error(d[:, None])[0] for d in draws])
+        variance = (np.where(weight > 0, weight * errors, 0.0) ** 2).sum()
+        return float(weighted_mean(means, weight)[0]), float(np.sqrt(variance))
+
+
+def _known_mean(draws: Floats) -> float:
+    known = draws[np.isfinite(draws)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def weighted_mean(rows: Floats, weight: Floats) -> Floats:
+    """Weighted mean of the rows that are known, by columns; NaN where none is.
+
+    >>> weighted_mean(np.array([[1.0, np.nan], [3.0, 5.0]]), np.array([1.0, 1.0]))
+    array([2., 5.])
+    """
+    known = np.isfinite(rows) & (weight[:, None] > 0)
+    whole = np.where(known, weight[:, None], 0.0).sum(axis=0)
+    total = np.where(known, rows * weight[:, None], 0.0).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, total / whole, np.nan)
+
+
+def recommend(
+    results: Results,
+    candidates: Sequence[int],
+    questions: Sequence[Question],
+    max_bias: float,
+) -> Recommendation:
+    """Recommend one of the questions `candidates`, whose metrics estimate the same number.
+
+    Metrics whose bias is larger than `max_bias` (a share of the truth) in one of the independent
+    kinds of worlds fail. Of the others the one with the least expected loss is taken. Those that
+    lose no more than that by the draws' standard error are tied with it, and the one with the least
+    root mean squared error of them is recommended.
+    """
+    names = [question.metric.name for question in questions]
+    asks, horizon = questions[candidates[0]].asks, questions[candidates[0]].horizon
+    off, rmse = results.worst("off"), results.average("relative_rmse")
+    undefined = results.average("undefined")
+    losses = {k: results.expected(k) for k in candidates}
+    usable = [k for k in losses if off[k] <= max_bias and undefined[k] < 0.5]
+    known = [k for k in losses if np.isfinite(off[k])]
+    nearest = min(known, key=lambda k: off[k], default=None)
+    least_off = ("", float("nan")) if nearest is None else (names[nearest], float(off[nearest]))
+    if not usable:
+        return Recommendation(None, asks, horizon, least_off=least_off)
+    ranked = sorted(usable, key=lambda k: (_number(losses[k][0]), rmse[k]))
+    tied = [k for k in ranked if _is_tied(results.difference(k, ranked[0]))]
+    # What agrees to nine digits agrees; then the metric that others take first is taken here too.
+    chosen = min(
+        tied, key=lambda k: (round(float(rmse[k]), 9), not questions[k].metric.headline, k)
+    )
+    others = [k for k in ranked if k != chosen]
+    loss, stderr = losses[chosen]
+    found: dict[str, Any] = {}
+    if others:
+        margin, error = results.difference(others[0], chosen)
+        found = {"runner_up": names[others[0]], "margin": margin, "margin_stderr": error}
+    return Recommendation(
+        names[chosen],
+        asks,
+        horizon,
+        loss,
+        stderr,
+        float(off[chosen]),
+        tied=tuple(names[k] for k in tied if k != chosen),
+        changes=_changes(results, usable, chosen, names),
+        least_off=least_off,
+        **found,
+    )
+
+
+def _number(value: float) -> float:
+    return value if np.isfinite(value) else np.inf
+
+
+def _is_tied(difference: tuple[float, float]) -> bool:
+    gap, stderr = difference
+    return not gap > STANDARD_ERRORS * (stderr if np.isfinite(stderr) else 0.0)
+
+
+def _changes(
+    results: Results, usable: Sequence[int], chosen: int, names: Sequence[str]
+) -> dict[str, str]:
+    """Worlds in which another metric loses less than the chosen one, with the least of them."""
+    found = {}
+    for world, tally in zip(results.worlds, results.tallies, strict=True):
+        means = tally.relative_loss
+        other = min(usable, key=lambda k: (_number(float(means[k])), k != chosen))
+        gap = tally.losses[:, chosen] - tally.losses[:, other]
+        mean, error = _known_mean(gap), float(standard_error(gap[:, None])[0])
+        if other != chosen and mean > STANDARD_ERRORS * (error if np.isfinite(error) else 0.0):
+            found[world.name] = names[other]
+    return found

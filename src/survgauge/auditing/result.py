@@ -1,0 +1,174 @@
+"""What an audit found: the table, the recommendation and its reason, as data and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._tools.plain import as_frame, plain
+from .recommendation import Recommendation, Results
+from .scoring import Question
+from .text import audit_text, reason, sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Result of `audit`.
+
+    Attributes
+    ----------
+    models : tuple of str
+        Whose predictions were audited.
+    recommendations : list of Recommendation
+        One for everything that was asked: what is estimated (the mean absolute error first) with
+        and without a horizon.
+    draws : list of int
+        Number of draws of each world.
+    supported : float or None
+        The horizon that the data support, where no `tau` was given.
+    max_bias : float
+        Bias, as a share of the truth, from which on a metric fails.
+    left_out : dict
+        What could not be asked, by what is estimated and the horizon, and why.
+    """
+
+    models: tuple[str, ...]
+    questions: list[Question]
+    results: Results
+    recommendations: list[Recommendation]
+    draws: list[int]
+    seed: int
+    supported: float | None
+    tau: float | None
+    max_bias: float
+    subjects: int
+    events: int
+    unit: str
+    left_out: dict[tuple[str, float | None], str]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that were audited."""
+        return tuple(dict.fromkeys(question.metric.name for question in self.questions))
+
+    @property
+    def asked(self) -> Recommendation:
+        """The answer to what was asked first: the mean absolute error, unless metrics are named."""
+        return self.recommendations[0]
+
+    @property
+    def within(self) -> Recommendation | None:
+        """The answer to the same question within the horizon that the data support."""
+        for found in self.recommendations:
+            if found.asks == self.asked.asks and found.horizon == self.supported:
+                return found if self.supported is not None else None
+        return None
+
+    @property
+    def recommended(self) -> str | None:
+        """Name of the metric to take, or None where every metric fails; see `reason`."""
+        return self.asked.metric
+
+    @property
+    def horizon(self) -> float | None:
+        """Horizon that goes with the recommendation; None: none is needed.
+
+        Where nothing can be recommended without a horizon, the one that would do.
+        """
+        if self.recommended is not None or self.asked.horizon is not None:
+            return self.asked.horizon
+        return self.within.horizon if self.within is not None and self.within.metric else None
+
+    @property
+    def reason(self) -> str:
+        """Why this metric is recommended, or why none is."""
+        return reason(self)
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for a paper."""
+        return sentence(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table as plain dictionaries, without pandas."""
+        found = []
+        parts = zip(self.results.worlds, self.results.tallies, self.draws, strict=True)
+        for world, tally, number in parts:
+            for place, question in enumerate(self.questions):
+                found.append(
+                    {
+                        "world": world.name,
+                        "kind": world.kind,
+                        "metric": question.metric.name,
+                        "horizon": question.horizon,
+                        **{name: float(getattr(tally, name)[place]) for name in MEASURES},
+                        "draws": number,
+                    }
+                )
+        return found
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Return means over the independent worlds, equally weighted by kind, one row a question.
+
+        `off` is the largest of a kind of world.
+        """
+        means = {name: self.results.average(name) for name in MEASURES}
+        means["off"] = self.results.worst("off")
+        return [
+            {
+                "metric": question.metric.name,
+                "asks": question.asks,
+                "horizon": question.horizon,
+                **{name: float(values[place]) for name, values in means.items()},
+                "stderr": self.results.expected(place)[1],
+            }
+            for place, question in enumerate(self.questions)
+        ]
+
+    @property
+    def table(self) -> Any:
+        """Frame with a row per world and metric, with and without a horizon.
+
+        Columns: world, kind, metric, horizon (None: none), bias, relative_bias, off (mean size of
+        the models' relative biases), rmse, relative_rmse, tau (Kendall's, with the true order of
+        the models), best (how often the truly best model is picked), loss (true error of the picked
+        model minus that of the best), relative_loss, stderr (Monte Carlo, of relative_loss),
+        undefined (share of draws without a value), draws.
+        """
+        return as_frame(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON (NaN becomes None)."""
+        return plain(
+            {
+                "models": list(self.models),
+                "subjects": self.subjects,
+                "events": self.events,
+                "recommended": self.recommended,
+                "horizon": self.horizon,
+                "reason": self.reason,
+                "sentence": self.sentence,
+                "recommendations": [found.to_dict() for found in self.recommendations],
+                "summary": self.summary(),
+                "table": self.rows(),
+                "max_bias": self.max_bias,
+                "unit": self.unit,
+                "random_state": self.seed,
+            }
+        )
+
+    def __str__(self) -> str:
+        return audit_text(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Audit({len(self.models)} models x {len(self.metrics)} metrics x "
+            f"{len(self.draws)} worlds, recommended: {self.recommended})"
+        )
+
+
+#: What the table has of every world and question.
+MEASURES = (
+    "bias", "relative_bias", "off", "rmse", "relative_rmse", "tau", "best", "loss",
+    "relative_loss", "stderr", "undefined",
+)  # fmt: skip

@@ -1,0 +1,180 @@
+"""What every metric says of every model on a draw, and what it should have said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from .._tools.arrays import LARGEST, Floats
+from ..data.predictions import Prediction
+from ..errors import UndefinedMetricError
+from ..metrics.problem import Problem
+from ..metrics.record import Metric
+from ..metrics.time.quick import mean_errors
+from ..metrics.time.terms import predicted_times
+from ..reference.losses import LOSSES, Loss
+from ..reference.surrogates import Method
+from .worlds import Draw, Subjects, World
+
+
+@dataclass(frozen=True)
+class Question:
+    """A metric, asked with or without a horizon."""
+
+    metric: Metric
+    #: Horizon of the time errors; None: none.
+    horizon: float | None
+
+    @property
+    def asks(self) -> str:
+        """What the metric estimates: time errors with the same loss estimate the same number."""
+        if self.metric.method is None:
+            return self.metric.name
+        return f"root {self.metric.loss}" if self.metric.root else self.metric.loss
+
+    @property
+    def lower(self) -> bool:
+        """Whether lower values are better."""
+        return self.metric.direction == "lower"
+
+    @property
+    def by_times(self) -> bool:
+        """Whether it is a time error that is computed for all models at once."""
+        if self.metric.method is None:
+            return False
+        return self.rule.domain is None and not self.rule.normalised
+
+    @property
+    def method(self) -> Method:
+        """What censored subjects count as in a time error."""
+        return cast(Method, self.metric.method)
+
+    @property
+    def rule(self) -> Loss:
+        """Loss of a time error."""
+        return LOSSES[self.metric.loss]
+
+
+class Scorer:
+    """All questions about all models, with what does not change from draw to draw looked up once.
+
+    Parameters
+    ----------
+    problem : Problem
+        The question about the real data, whose settings every draw shares.
+    predictions : mapping of name to Prediction
+        The models.
+    questions : iterable of Question
+        What is asked; a question that some model cannot answer is left out, see `left_out`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        predictions: Mapping[str, Prediction],
+        questions: Iterable[Question],
+    ) -> None:
+        self._problem = replace(problem, contributions=False)
+        self._predictions = list(predictions.values())
+        self._times: dict[tuple[str, float | None], Floats] = {}
+        #: Why questions are not asked, by what they ask and the horizon.
+        self.left_out: dict[tuple[str, float | None], str] = {}
+        self.questions = [question for question in questions if self._usable(question)]
+
+    def _usable(self, question: Question) -> bool:
+        """Read predicted times off once; without a finite one there is no time error."""
+        if question.metric.method is None:
+            return True
+        point, tau = question.rule.point, question.horizon
+        if (point, tau) in self._times:
+            return True
+        try:
+            read = [
+                predicted_times(prediction.times, len(self._problem.y), point, tau)[0]
+                for prediction in self._predictions
+            ]
+        except UndefinedMetricError as error:
+            self.left_out[question.asks, tau] = str(error)
+            return False
+        self._times[point, tau] = np.stack(read)
+        return True
+
+    def scores(
+        self, world: World, subjects: Subjects, number: int, seed: int
+    ) -> tuple[Floats, Floats]:
+        """Return values and truths of `number` draws of a world: (draws, models, questions)."""
+        shape = number, len(self._predictions), len(self.questions)
+        values, truths = np.empty(shape), np.empty(shape)
+        for k, draw in enumerate(subjects.draws(world, number, seed)):
+            values[k], truths[k] = self.score(draw)
+        return values, truths
+
+    def score(self, draw: Draw) -> tuple[Floats, Floats]:
+        """Return values and truths of one draw: (models, questions) each."""
+        shape = len(self._predictions), len(self.questions)
+        values, truths = np.empty(shape), np.empty(shape)
+        asked: dict[float | None, _Asked] = {}
+        for place, question in enumerate(self.questions):
+            tau = question.horizon
+            if tau not in asked:
+                asked[tau] = _Asked(replace(self._problem, tau=tau), draw)
+            if question.by_times:
+                times = self._times[question.rule.point, tau]
+                values[:, place], truths[:, place] = asked[tau].time_errors(question, times)
+            else:
+                for k, prediction in enumerate(self._predictions):
+                    pair = asked[tau].measured(question.metric, prediction)
+                    values[k, place], truths[k, place] = pair
+        return values, truths
+
+
+class _Asked:
+    """A draw, asked with one horizon; square and root share their means."""
+
+    def __init__(self, settings: Problem, draw: Draw) -> None:
+        self.draw, self.tau = draw, settings.tau
+        self.problem = replace(settings, y=draw.y, reference=draw.reference)
+        self._known: dict[Any, Any] = {}
+
+    def time_errors(self, question: Question, times: Floats) -> tuple[Floats, Floats]:
+        """Return the error of each model as estimated, and its true error."""
+        method, rule = question.method, question.rule
+        key = method.name, rule.name
+        if key not in self._known:
+            normalize = self.problem.options["normalize"]
+            self._known[key] = self._mean_errors(method, rule, times, normalize)
+        if rule.name not in self._known:
+            actual = self.draw.time if self.tau is None else np.minimum(self.draw.time, self.tau)
+            self._known[rule.name] = self._mean(rule.of(actual, times))
+        found, true = self._known[key], self._known[rule.name]
+        # A doubly robust mean may be negative; its root is not defined then.
+        with np.errstate(invalid="ignore"):
+            return (np.sqrt(found), np.sqrt(true)) if question.metric.root else (found, true)
+
+    def _mean_errors(self, method: Method, rule: Loss, times: Floats, normalize: str) -> Floats:
+        try:
+            return mean_errors(self.problem.setting, method, rule, times, normalize)
+        except UndefinedMetricError:
+            return np.full(times.shape[0], np.nan)
+
+    def _mean(self, loss: Floats) -> Floats:
+        """Mean over the subjects, by their frequencies and sampling weights."""
+        mass = self.problem.mass
+        return np.einsum("kn,n->k", loss, mass) / mass.sum()
+
+    def measured(self, metric: Metric, prediction: Prediction) -> tuple[float, float]:
+        """Return any other metric of one model, and its value had nobody been censored."""
+        if "known" not in self._known:
+            self._known["known"] = self.problem.with_truth(np.minimum(self.draw.time, LARGEST))
+        known = self._known["known"]
+        return _value(metric, self.problem, prediction), _value(metric, known, prediction)
+
+
+def _value(metric: Metric, problem: Problem, prediction: Prediction) -> float:
+    try:
+        return float(metric.measure(problem, prediction).value)
+    except UndefinedMetricError:
+        return float("nan")

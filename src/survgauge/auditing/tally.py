@@ -1,0 +1,142 @@
+"""How well the metrics tell the truth in one world: small functions on arrays of draws.
+
+Everywhere `values` and `truths` have the shape (draws, models, questions): what each metric says of
+each model, and what it should have said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._tools.arrays import Bools, Floats
+from .agreement import kendall_tau
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How well each question is answered in a world; every array has one number per question.
+
+    Attributes
+    ----------
+    bias, relative_bias : ndarray
+        Mean of value - truth over draws and models, and the mean over models of the bias divided
+        by the mean truth.
+    off : ndarray
+        Mean over models of the size of the relative bias, which biases of both signs add to.
+    rmse, relative_rmse : ndarray
+        Root of the mean squared distance from the truth, and the same divided by the mean truth.
+    tau : ndarray
+        Mean of Kendall's tau with the true order; NaN for a single model.
+    best : ndarray
+        How often the metric picks the truly best model.
+    loss : ndarray
+        Mean of the true error of the picked model minus that of the best.
+    undefined : ndarray
+        Share of the draws on which the metric has no value for some model.
+    losses : ndarray of shape (draws, questions)
+        The loss of each draw, as a share of the best model's true error.
+    """
+
+    bias: Floats
+    relative_bias: Floats
+    off: Floats
+    rmse: Floats
+    relative_rmse: Floats
+    tau: Floats
+    best: Floats
+    loss: Floats
+    undefined: Floats
+    losses: Floats
+
+    @property
+    def relative_loss(self) -> Floats:
+        """Mean of the losses as shares of the best model's true error."""
+        return _mean(self.losses)
+
+    @property
+    def stderr(self) -> Floats:
+        """Monte Carlo standard error of the relative loss."""
+        return standard_error(self.losses)
+
+    @classmethod
+    def of(cls, values: Floats, truths: Floats, lower: Bools) -> Tally:
+        """Compare values with truths; `lower` says of which questions lower values are better.
+
+        Where a metric has no value for one of the models, nothing can be picked by it: it counts as
+        picking at random, with a tau of 0. Draws without a finite truth are left out.
+        """
+        true = all_known(truths)
+        known = all_known(values) & true
+        gap = np.where(known[:, None], values - truths, np.nan)
+        size = _mean(np.where(known[:, None], truths, np.nan))
+        per_model, spread = _mean(gap), np.sqrt(_mean(gap**2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative, width = per_model / np.abs(size), spread / np.abs(size)
+        tau = np.where(known, kendall_tau(values, truths), 0.0)
+        if values.shape[1] < 2:
+            tau[:] = np.nan
+        chance, loss, least = picked(values, truths, lower)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            losses = np.where(loss == 0, 0.0, loss / np.abs(least))
+        return cls(
+            bias=_mean(per_model),
+            relative_bias=_mean(relative),
+            off=_mean(np.abs(relative)),
+            rmse=np.sqrt(_mean(spread**2)),
+            relative_rmse=_mean(width),
+            tau=_mean(np.where(true, tau, np.nan)),
+            best=_mean(chance),
+            loss=_mean(loss),
+            undefined=1.0 - known.mean(axis=0),
+            losses=losses,
+        )
+
+
+def picked(values: Floats, truths: Floats, lower: Bools) -> tuple[Floats, Floats, Floats]:
+    """Return how likely the best is picked, what is lost, and the best truth: (draws, questions).
+
+    Ties are settled at random, and so is a choice by values that do not exist.
+
+    >>> values, truths = np.array([[[1.0], [2.0]]]), np.array([[[5.0], [4.0]]])
+    >>> [part.ravel().tolist() for part in picked(values, truths, np.array([True]))]
+    [[0.0], [1.0], [4.0]]
+    """
+    sign = np.where(lower, 1.0, -1.0)
+    v, t = values * sign, truths * sign
+    undefined = ~all_known(v)
+    chosen = (v == v.min(axis=1, keepdims=True)) | undefined[:, None]
+    least = t.min(axis=1, keepdims=True)
+    number = chosen.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        loss = np.where(chosen, t - least, 0.0).sum(axis=1) / number
+    chance = (chosen & (t == least)).sum(axis=1) / number
+    unknown = ~all_known(t)
+    return (
+        np.where(unknown, np.nan, chance),
+        np.where(unknown, np.nan, loss),
+        least[:, 0] * sign,
+    )
+
+
+def all_known(numbers: Floats) -> Bools:
+    """Whether there is a number for every model: (draws, questions)."""
+    return np.asarray(np.isfinite(numbers).all(axis=1))
+
+
+def standard_error(draws: Floats) -> Floats:
+    """Standard error of the mean of known draws, by columns; NaN for fewer than two."""
+    known = np.isfinite(draws)
+    number = known.sum(axis=0)
+    gap = np.where(known, draws - _mean(draws), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (gap**2).sum(axis=0) / (number - 1) / number
+    return np.sqrt(np.where(number > 1, variance, np.nan))
+
+
+def _mean(draws: Floats) -> Floats:
+    """Mean over the first axis of what is finite; NaN where nothing is."""
+    known = np.isfinite(draws)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, draws, 0.0).sum(axis=0) / known.sum(axis=0)

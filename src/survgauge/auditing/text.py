@@ -1,0 +1,246 @@
+"""An audit in words: the reason, a sentence for a paper, the printed tables."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from .._tools.text_tables import columns, number
+from .worlds import KINDS
+
+if TYPE_CHECKING:
+    from .recommendation import Recommendation
+    from .result import Audit
+
+#: What time errors with the same loss estimate.
+ASKS = {
+    "absolute": "mean absolute error",
+    "squared": "mean squared error",
+    "root squared": "root mean squared error",
+}
+
+
+def share(value: float) -> str:
+    """Percent with two digits, without a sign.
+
+    >>> share(0.1234), share(-0.00231), share(0.0)
+    ('12 %', '0.23 %', '0 %')
+    """
+    if value != value:
+        return "-"
+    size = round(abs(value), 9) * 100  # less than that is rounding
+    text = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}" if size >= 0.995 else f"{size:.2g}"
+    return f"{text} %"
+
+
+def within(horizon: float | None, unit: str) -> str:
+    """Say which horizon; `without a horizon` where there is none."""
+    if horizon is None:
+        return "without a horizon"
+    return f"within {number(horizon)}{' ' + unit if unit else ''}"
+
+
+def asked(found: Recommendation) -> str:
+    """Name what is estimated: a kind of time error, or a metric by its name."""
+    return ASKS.get(found.asks, found.asks)
+
+
+def reason(audit: Audit) -> str:
+    """Say why a metric is recommended, or why none is."""
+    found = audit.asked
+    if found.metric is None:
+        return _refusal(audit, found)
+    return " ".join(_praise(audit, found))
+
+
+def _praise(audit: Audit, found: Recommendation) -> list[str]:
+    """Sentences on what a metric costs, what it is compared with, and where the answer changes."""
+    place = within(found.horizon, audit.unit)
+    words = []
+    if len(audit.models) < 2:
+        words.append(
+            f"There is one model and so no order to get right: {found.metric} ({place}) comes "
+            f"nearest to the true {asked(found)}; it is off by {share(found.off)} at most."
+        )
+        return words
+    words.append(
+        f"Choosing a model by {found.metric} ({place}) costs {share(found.loss)} of the best "
+        f"model's true {asked(found)} on average over the independent worlds; its bias is "
+        f"{share(found.off)} at most."
+    )
+    words += _against(found)
+    if found.changes:
+        named = [f"{metric} ({world})" for world, metric in list(found.changes.items())[:3]]
+        more = len(found.changes) - len(named)
+        rest = f" and {more} more" if more else ""
+        words.append(f"Another metric loses less in some worlds: {', '.join(named)}{rest}.")
+    return words
+
+
+def _against(found: Recommendation) -> list[str]:
+    """Compare with the runner-up."""
+    if found.runner_up is None:
+        return ["No other metric passed."]
+    error = f"Monte Carlo standard error {share(found.margin_stderr)}"
+    if found.runner_up not in found.tied and found.margin > 0:
+        return [
+            f"With {found.runner_up}, the next best, {share(found.margin)} more is lost ({error})."
+        ]
+    others = ", ".join(found.tied) or found.runner_up
+    return [
+        f"The draws do not tell its loss from that of {others} ({error}), of which none comes "
+        "nearer to the truth."
+    ]
+
+
+def _refusal(audit: Audit, found: Recommendation) -> str:
+    """Say that nothing can be recommended, and which horizon would do."""
+    limit, what = share(audit.max_bias), asked(found)
+    name, off = found.least_off
+    how = f"the least, {name}, by {share(off)}" if name else "none has a value"
+    words = (
+        f"Nothing can be recommended {within(found.horizon, audit.unit)}: every metric misses the "
+        f"true {what} by more than {limit} in some kind of world ({how})."
+    )
+    other = audit.within
+    if other is None or other is found:
+        return words
+    place = within(other.horizon, audit.unit)
+    if other.metric is None:
+        return f"{words} Neither can it {place}, the horizon that the data support."
+    why = " ".join(_praise(audit, other))
+    return f"{words} A horizon would do: {place} take {other.metric}. {why}"
+
+
+def sentence(audit: Audit) -> str:
+    """Say in one sentence what was audited, and what it found."""
+    found = audit.asked
+    if found.metric is None and audit.within is not None and audit.within.metric is not None:
+        found = audit.within
+    kinds = ", ".join(KINDS[kind] for kind in audit.results.kinds)
+    number_of = max(audit.draws)
+    start = (
+        f"An audit of {_count(len(audit.metrics), 'metric')} with event and censoring times drawn "
+        f"for the {audit.subjects} test subjects ({kinds}; {_draws(audit)}) "
+    )
+    if found.metric is None or not number_of:
+        return start + (
+            f"found none whose bias stays below {share(audit.max_bias)} "
+            f"{within(found.horizon, audit.unit)}."
+        )
+    place = within(found.horizon, audit.unit)
+    if len(audit.models) < 2:
+        near = f"found {found.metric} ({place}) nearest to the truth"
+        return f"{start}{near} (bias {share(found.off)} at most)."
+    beside = ""
+    if found.runner_up is not None and found.runner_up not in found.tied and found.margin > 0:
+        beside = (
+            f", {share(found.margin)} less than {found.runner_up} (Monte Carlo standard error "
+            f"{share(found.margin_stderr)})"
+        )
+    return start + (
+        f"recommends {found.metric} {place}: the model that it picks has a true error "
+        f"{share(found.loss)} above that of the best on average{beside}, and its bias is at most "
+        f"{share(found.off)}."
+    )
+
+
+def _count(size: int, what: str) -> str:
+    return f"{size} {what}{'s' if size != 1 else ''}"
+
+
+def _draws(audit: Audit) -> str:
+    """Draws of each kind of independent world."""
+    found: dict[str, int] = {}
+    for world, size in zip(audit.results.worlds, audit.draws, strict=True):
+        if world.independent:
+            found[world.kind] = found.get(world.kind, 0) + size
+    return f"{min(found.values(), default=0)} draws each"
+
+
+def audit_text(audit: Audit) -> str:
+    """Render the recommendation, the mean over the worlds, and what the worlds say."""
+    head = (
+        f"Recommended: {audit.recommended or 'nothing'} ({within(audit.asked.horizon, audit.unit)})"
+    )
+    parts = [head + "\n" + textwrap.fill(audit.reason, 96)]
+    for found in audit.recommendations:
+        if found.asks == audit.asked.asks:
+            parts.append(_means(audit, found))
+    parts += [_worlds(audit), *_left_out(audit)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _means(audit: Audit, found: Recommendation) -> str:
+    """Table of the metrics that estimate the same number, best first."""
+    rows = [
+        row
+        for row in audit.summary()
+        if (row["asks"], row["horizon"]) == (found.asks, found.horizon)
+    ]
+    rows.sort(key=lambda row: (row["metric"] != found.metric, _order(row["relative_loss"])))
+    place = within(found.horizon, audit.unit)
+    title = f"{asked(found).capitalize()} {place}, mean over the independent worlds"
+    cells = [
+        [
+            row["metric"],
+            _signed(row["relative_bias"]),
+            share(row["off"]),
+            share(row["relative_rmse"]),
+            number(row["tau"], 2),
+            share(row["best"]),
+            share(row["relative_loss"]),
+        ]
+        for row in rows
+    ]
+    header = ["metric", "bias", "off", "rmse", "tau", "best pick", "loss"]
+    if len(audit.models) < 2:  # no order, nothing to pick
+        header, cells = header[:4], [row[:4] for row in cells]
+    return f"{title}\n{columns(header, cells)}"
+
+
+def _order(value: float) -> float:
+    return value if value == value else float("inf")
+
+
+def _signed(value: float) -> str:
+    """Percent with its sign."""
+    text = share(value)
+    return text if text in ("-", "0 %") else f"{'-' if value < 0 else '+'}{text}"
+
+
+def _worlds(audit: Audit) -> str:
+    """What the recommended metric does in each world."""
+    found = audit.asked
+    if found.metric is None and audit.within is not None:
+        found = audit.within
+    if found.metric is None:
+        return ""
+    rows = [
+        row
+        for row in audit.rows()
+        if row["metric"] == found.metric and row["horizon"] == found.horizon
+    ]
+    cells = [
+        [
+            row["world"],
+            _signed(row["relative_bias"]),
+            number(row["tau"], 2),
+            share(row["best"]),
+            share(row["relative_loss"]),
+            found.changes.get(row["world"], ""),
+        ]
+        for row in rows
+    ]
+    header = ["world", "bias", "tau", "best pick", "loss", "better here"]
+    if len(audit.models) < 2:
+        header, cells = header[:2], [row[:2] for row in cells]
+    title = f"{found.metric} {within(found.horizon, audit.unit)}, world by world"
+    return f"{title}\n{columns(header, cells, left=(0, 5))}"
+
+
+def _left_out(audit: Audit) -> list[str]:
+    return [
+        f"Not asked: {ASKS.get(asks, asks)} {within(horizon, audit.unit)}: {why}"
+        for (asks, horizon), why in audit.left_out.items()
+    ]

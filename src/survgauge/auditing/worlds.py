@@ -1,0 +1,179 @@
+"""Worlds: a law of the event time and of the censoring time for every test subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import LARGEST, Floats, Ints
+from .._tools.random import stream
+from ..censoring.copulas import parameter, second_given_first
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..reference.reference import Reference
+from .laws import CurveLaw, Law, MixtureLaw, NeverLaw, StepLaw
+
+#: Kinds of worlds, and what each takes the event times from.
+KINDS = {
+    "models": "the models' own curves",
+    "kaplan_meier": "Kaplan-Meier of the reference set",
+    "conditional": "the law given the features",
+    "dependent": "censoring that depends on the event time",
+}
+#: Survival at the end of Kaplan-Meier from which it matters how it goes on.
+_OPEN_END = 0.01
+
+
+@dataclass(frozen=True)
+class World:
+    """A law of T and of C for every test subject, and how the two depend on each other."""
+
+    name: str
+    kind: str
+    law: Law
+    censoring: Law
+    copula: str = "clayton"
+    kendall_tau: float = 0.0
+
+    @property
+    def independent(self) -> bool:
+        """Whether event and censoring times are independent given the subject."""
+        return self.kendall_tau == 0
+
+    @cached_property
+    def _theta(self) -> float:
+        return parameter(self.copula, self.kendall_tau)
+
+    def times(self, rows: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw event and censoring times of some of the test subjects."""
+        level, other = 1.0 - rng.random(rows.size), 1.0 - rng.random(rows.size)
+        if not self.independent:
+            other = second_given_first(self.copula, self._theta, level, other)
+        return self.law.times(rows, level, rng), self.censoring.times(rows, other, rng)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Event times of all test subjects, what would be seen of them, and a reference set."""
+
+    time: Floats
+    y: Outcomes
+    reference: Reference | None
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Who is drawn: the test subjects, and a reference set of them."""
+
+    y: Outcomes
+    #: Number of subjects in the reference set; None: the test subjects are their own.
+    reference_size: int | None
+    #: Frequency times sampling weight, by which the reference set is drawn from the test subjects.
+    mass: Floats
+
+    def draws(self, world: World, number: int, seed: int) -> Iterator[Draw]:
+        """Draw a world `number` times; draw k does not depend on how many there are."""
+        everybody = np.arange(len(self.y))
+        weight = self.y.weight if self.y.weighted else None
+        for k in range(number):
+            rng = stream(seed, "audit", world.kind, world.name, k)
+            time, censored = world.times(everybody, rng)
+            y = _observed(time, censored, weight)
+            reference = None
+            if self.reference_size is not None:
+                rows = self._reference_rows(rng)
+                reference = Reference(_observed(*world.times(rows, rng), None))
+            yield Draw(time, y, reference)
+
+    def _reference_rows(self, rng: np.random.Generator) -> Ints:
+        """Draw test subjects with replacement, each as likely as what it stands for."""
+        reached = np.cumsum(self.mass)
+        drawn = rng.random(self.reference_size) * reached[-1]
+        return np.searchsorted(reached, drawn, side="right")
+
+
+def _observed(time: Floats, censored: Floats, weight: Floats | None) -> Outcomes:
+    """What is seen of event and censoring times; events come first at equal times."""
+    seen = np.minimum(np.minimum(time, censored), LARGEST)
+    return Outcomes(seen, time <= censored, weight, copy=False)
+
+
+def worlds(
+    predictions: Mapping[str, Prediction],
+    y: Outcomes,
+    reference: Reference,
+    conditional: Any,
+    dependence: Sequence[float],
+    copula: str,
+) -> list[World]:
+    """Return all worlds of an audit, those of one kind one after the other.
+
+    Parameters
+    ----------
+    predictions : mapping of name to Prediction
+        The models; those with curves give a world each.
+    y : Outcomes
+        Test outcomes, each standing for as many subjects as it was sampled for.
+    reference : Reference
+        Reference set, whose Kaplan-Meier estimate gives a world; two where it ends above zero.
+    conditional : Conditional, optional
+        Law and censoring given the features.
+    dependence : sequence of float
+        Kendall's tau of event and censoring times in the dependent worlds.
+    copula : str
+        How they depend on each other.
+    """
+    censoring = _censoring(y, conditional)
+    found = []
+    for name, prediction in predictions.items():
+        if prediction.curves is not None:
+            found.append(
+                World(f"curves of {name}", "models", CurveLaw.of(prediction.curves), censoring)
+            )
+    base: Law | None = MixtureLaw(tuple(world.law for world in found)) if found else None
+    marginal = _kaplan_meier(reference, censoring)
+    found += marginal
+    if base is None and marginal:
+        base = marginal[0].law
+    if conditional is not None and conditional.law is not None:
+        base = CurveLaw.of(conditional.law)
+        found.append(World("law given the features", "conditional", base, censoring))
+    if base is None or isinstance(censoring, NeverLaw):
+        return found
+    plain = World("", "dependent", base, censoring, copula)
+    return found + [
+        replace(plain, name=f"{copula}, Kendall's tau {tau:g}", kendall_tau=float(tau))
+        for tau in dependence
+    ]
+
+
+def _censoring(y: Outcomes, conditional: Any) -> Law:
+    """Law of the censoring time: given, or reverse Kaplan-Meier of the test subjects.
+
+    Where G does not reach zero, the rest is censored at the last time, so that nobody is followed
+    for longer than the test subjects were. Without a censored subject nobody is censored.
+    """
+    if conditional is not None and conditional.censoring is not None:
+        return CurveLaw.of(conditional.censoring, "hold")
+    if y.present().event.all():
+        return NeverLaw()
+    return StepLaw(Reference(y).censoring, "hold")
+
+
+def _kaplan_meier(reference: Reference, censoring: Law) -> list[World]:
+    """Kaplan-Meier of the reference set; where it ends above zero, with two tails."""
+    left = reference.last_survival
+    if left >= 1:
+        return []  # no event: Kaplan-Meier says nothing about event times
+    if left <= _OPEN_END:
+        law = StepLaw(reference.km, "linear")
+        return [World("Kaplan-Meier", "kaplan_meier", law, censoring)]
+    tails = ("linear", "exponential")
+    return [
+        World(f"Kaplan-Meier, {tail} tail", "kaplan_meier", StepLaw(reference.km, tail), censoring)
+        for tail in tails
+    ]
