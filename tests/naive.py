@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 
 def km_steps(y):
     """[(event time, survival after it)] with events before censorings at ties."""
@@ -175,3 +177,32 @@ def expected_loss(name, c, p, y, tail="linear", scale=1.0, stop=math.inf, pieces
     if total <= 0:
         return loss(name, c, p, scale)
     return sum(m * loss(name, t, p, scale) for t, m in ahead) / total
+
+
+def generator(copula, theta):
+    """Generator of an Archimedean copula, as in a textbook."""
+    return {
+        "clayton": lambda u: (u**-theta - 1) / theta,
+        "frank": lambda u: -np.log(np.expm1(-theta * u) / np.expm1(-theta)),
+        "gumbel": lambda u: (-np.log(u)) ** theta,
+    }[copula]
+
+
+def copula_graphic(time, event, copula, theta):
+    """Survival functions of both times after each distinct time, one subject after the other."""
+    phi, n = generator(copula, theta), len(time)
+    rows = sorted(range(n), key=lambda i: (time[i], not event[i]))
+    risen, found = {True: 0.0, False: 0.0}, {}
+    for left, i in enumerate(rows):
+        before, after = (n - left) / n, (n - left - 1) / n
+        risen[bool(event[i])] += np.inf if after == 0 else phi(after) - phi(before)
+        found[time[i]] = tuple(inverse_generator(phi, risen[kind]) for kind in (True, False))
+    return np.array([found[t] for t in sorted(found)]).T
+
+
+def inverse_generator(phi, x):
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle == 0 or phi(middle) > x else (low, middle)
+    return 0.0 if x == math.inf else (low + high) / 2

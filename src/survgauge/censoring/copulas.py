@@ -3,59 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, wrightomega
 
-from .._tools.arrays import Floats, one_number, shown
-from ..errors import InputError, one_of
+from .._tools.arrays import Floats
+from ..errors import one_of
+from ..reference.copulas import FAMILIES, check_tau
 
-COPULAS = ("clayton", "frank", "gaussian")
+#: Copulas that times can be drawn from; all but the Gaussian have a generator.
+COPULAS = (*FAMILIES, "gaussian")
 _TINY = 2.0**-53
 
 
 def check_copula(copula: str, kendall_tau: float) -> None:
     """Refuse unknown copulas and values of Kendall's tau that they cannot have."""
     one_of("copula", copula, COPULAS)
-    if not -1 < one_number(kendall_tau) < 1:
-        raise InputError(
-            f"kendall_tau must lie strictly between -1 and 1; got {shown(kendall_tau)}"
-        )
-    if copula == "clayton" and kendall_tau < 0:
-        raise InputError(
-            f"copula 'clayton' has positive dependence only; got kendall_tau {kendall_tau}: use "
-            "'gaussian' or 'frank'"
-        )
+    check_tau(copula, kendall_tau, "'gaussian' or 'frank'")
 
 
 def parameter(copula: str, kendall_tau: float) -> float:
-    r"""Copula parameter with the given Kendall's tau.
-
-    Clayton: :math:`2\tau / (1 - \tau)`; Gaussian: :math:`\sin(\pi\tau/2)`; Frank: the root of
-    :math:`\tau = 1 - 4 (1 - D_1(\theta)) / \theta` with Debye's function :math:`D_1`.
+    r"""Copula parameter with the given Kendall's tau; Gaussian: :math:`\sin(\pi\tau/2)`.
 
     >>> parameter("clayton", 0.5)
     2.0
     >>> round(parameter("frank", 0.5), 3)
     5.736
     """
-    if copula == "clayton":
-        return 2 * kendall_tau / (1 - kendall_tau)
     if copula == "gaussian":
         return float(np.sin(np.pi * kendall_tau / 2))
-    if abs(kendall_tau) < 1e-4:
-        return 9 * kendall_tau  # the integral below would lose all its digits
-    from scipy.optimize import brentq
-
-    size = abs(kendall_tau)
-    # tau lies below theta / 9 and above 1 - 4 / theta.
-    root = brentq(lambda theta: _frank_tau(theta) - size, size, 4 / (1 - size) + 1, xtol=1e-12)
-    return float(np.copysign(root, kendall_tau))
-
-
-def _frank_tau(theta: float) -> float:
-    from scipy.integrate import quad
-
-    area = quad(lambda x: x / np.expm1(x) if x else 1.0, 0.0, min(theta, 50.0), epsabs=1e-12)[0]
-    return float(1 - 4 * (1 - area / theta) / theta)
+    return FAMILIES[copula].parameter(kendall_tau)
 
 
 def second_given_first(copula: str, theta: float, first: Floats, uniform: Floats) -> Floats:
@@ -68,7 +43,7 @@ def second_given_first(copula: str, theta: float, first: Floats, uniform: Floats
     """
     w: Floats = np.clip(first, _TINY, 1 - _TINY)
     v: Floats = np.clip(uniform, _TINY, 1 - _TINY)
-    if theta == 0:
+    if theta == (1 if copula == "gumbel" else 0):
         return np.array(np.broadcast_to(v, np.broadcast_shapes(w.shape, v.shape)))
     second: Floats
     if copula == "gaussian":
@@ -77,12 +52,28 @@ def second_given_first(copula: str, theta: float, first: Floats, uniform: Floats
         # ((v^(-theta/(1+theta)) - 1) w^(-theta) + 1)^(-1/theta), in logarithms against overflow.
         inner = np.log(np.expm1(-theta / (1 + theta) * np.log(v))) - theta * np.log(w)
         second = np.exp(-np.logaddexp(inner, 0.0) / theta)
+    elif copula == "gumbel":
+        second = _gumbel(theta, w, v)
     else:
         tilted = np.log1p(-v) - theta * w
         top = np.logaddexp(np.log(v) - theta, tilted)
         second = (np.logaddexp(np.log(v), tilted) - top) / theta
     second = np.clip(second, 0.0, 1 - _TINY)
     return second
+
+
+def _gumbel(theta: float, w: Floats, v: Floats) -> Floats:
+    """Second coordinate under the Gumbel copula, theta > 1.
+
+    The joint probability exp(-y) solves y^(theta - 1) e^y = a^(theta - 1) e^a / v, a = -log w.
+    """
+    a, shape = -np.log(w), theta - 1
+    logarithm = shape * np.log(a) + a - np.log(v)
+    y = np.maximum(shape * wrightomega(logarithm / shape - np.log(shape)), a)
+    # a share that is just 1 was left by rounding: the second time is then at its end
+    with np.errstate(divide="ignore"):
+        rest = -np.expm1(theta * np.log(a / y))
+    return np.exp(-y * rest ** (1 / theta))
 
 
 def survival_ranks(time: Floats, keys: Floats) -> Floats:

@@ -135,8 +135,8 @@ def semisynthetic(
     kendall_tau : float
         Dependence between event and censoring time, 0 for none: the survival probabilities of the
         two times are tied by `copula`. Discrete times have this tau before ties.
-    copula : {"clayton", "frank", "gaussian"}
-        Clayton ties late times most.
+    copula : {"clayton", "frank", "gumbel", "gaussian"}
+        Clayton ties late times most, Gumbel early ones.
     whole_units : bool, optional
         Round censoring times down; by default where all times of `y` are whole numbers.
     fill : mapping, optional

@@ -365,6 +365,9 @@ def test_wrong_answers_of_a_function_are_named(answer, message):
         ("frank", 0.5),
         ("frank", -0.6),
         ("frank", 0.99),
+        ("gumbel", 1e-6),
+        ("gumbel", 0.3),
+        ("gumbel", 0.99),
         ("gaussian", 0.5),
         ("gaussian", -0.3),
     ],
@@ -379,7 +382,7 @@ def test_copulas_have_uniform_margins_and_the_tau_asked_for(copula, tau):
     assert kstest(second, "uniform").pvalue > 0.001
 
 
-@pytest.mark.parametrize("copula", ["clayton", "frank", "gaussian"])
+@pytest.mark.parametrize("copula", ["clayton", "frank", "gumbel", "gaussian"])
 def test_copula_inverts_its_conditional_distribution(copula):
     theta = parameter(copula, 0.4)
 
@@ -388,6 +391,8 @@ def test_copula_inverts_its_conditional_distribution(copula):
             return (u**-theta + v**-theta - 1) ** (-1 / theta)
         if copula == "frank":
             return -np.log1p(np.expm1(-theta * u) * np.expm1(-theta * v) / np.expm1(-theta)) / theta
+        if copula == "gumbel":
+            return np.exp(-(((-np.log(u)) ** theta + (-np.log(v)) ** theta) ** (1 / theta)))
         from scipy.stats import multivariate_normal, norm
 
         return multivariate_normal([0, 0], [[1, theta], [theta, 1]]).cdf([norm.ppf(u), norm.ppf(v)])
@@ -399,7 +404,9 @@ def test_copula_inverts_its_conditional_distribution(copula):
             assert slope == pytest.approx(p, abs=1e-4)
 
 
-@pytest.mark.parametrize(("copula", "tau"), [("clayton", 0.5), ("gaussian", -0.4), ("frank", 0.7)])
+@pytest.mark.parametrize(
+    ("copula", "tau"), [("clayton", 0.5), ("gaussian", -0.4), ("frank", 0.7), ("gumbel", 0.4)]
+)
 @pytest.mark.parametrize("kind", ["uniform", "exponential"])
 def test_dependent_censoring_has_the_tau_asked_for(kind, copula, tau):
     from scipy.stats import kendalltau, kstest
@@ -535,7 +542,7 @@ Y = Outcomes([1, 2, 3], [1, 1, 0])
         (lambda: semisynthetic(None, Y, lambda *_: [1, 1], rate=0.5), "has to see to them"),
         (lambda: semisynthetic(None, Y, kendall_tau=1.0), "kendall_tau must lie"),
         (lambda: semisynthetic(None, Y, kendall_tau=-0.5), "'clayton' has positive"),
-        (lambda: semisynthetic(None, Y, kendall_tau=0.5, copula="gumbel"), "copula must be one of"),
+        (lambda: semisynthetic(None, Y, kendall_tau=0.5, copula="joe"), "copula must be one of"),
         (lambda: semisynthetic(None, ([1.5, 2], [1, 1]), whole_units=True), "some are fractions"),
         (lambda: semisynthetic(None, Y, random_state=-1), "random_state must be"),
     ],
