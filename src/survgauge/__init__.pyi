@@ -7,6 +7,7 @@ from . import models as models
 from . import preprocessing as preprocessing
 from .auditing import Audit as Audit
 from .auditing import audit as audit
+from .blending import conditional as conditional
 from .censoring import SemiSynthetic as SemiSynthetic
 from .censoring import semisynthetic as semisynthetic
 from .data.adapters import as_curves as as_curves

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._tools.arrays import one_number, shown
+from .._tools.arrays import Floats, one_number, shown, vector
 from ..data.curves import SurvivalCurves
 from ..errors import InputError
 
@@ -26,6 +26,9 @@ class Conditional:
         Kaplan-Meier estimate that the metrics use anyway.
     how : dict
         How the curves were made, for the convention of every number that uses them.
+    members : dict
+        Median event times of the test subjects by each learner that the law is made of, by name,
+        so that a model under evaluation can be told from one of them.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class Conditional:
     law: SurvivalCurves | None = None
     censoring: SurvivalCurves | None = None
     how: dict[str, Any] = field(default_factory=dict)
+    members: dict[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, curves in (("law", self.law), ("censoring", self.censoring)):
@@ -49,8 +53,9 @@ class Conditional:
                     f"{name} must be SurvivalCurves with one curve per test subject, or None for "
                     f"Kaplan-Meier; got {type(curves).__name__}"
                 )
-        if not isinstance(self.how, dict):
-            raise InputError(f"how must be a dict of words; got {type(self.how).__name__}")
+        for name, given in (("how", self.how), ("members", self.members)):
+            if not isinstance(given, dict):
+                raise InputError(f"{name} must be a dict; got {type(given).__name__}")
         if self.law is None and self.censoring is None:
             raise InputError("Conditional needs law or censoring: at least one of them as curves")
         sizes = {len(curves) for curves in (self.law, self.censoring) if curves is not None}
@@ -60,6 +65,9 @@ class Conditional:
                 f"{min(sizes)} curves and the other {max(sizes)}"
             )
 
+        for name, medians in self.members.items():
+            vector(medians, f"members[{name!r}]", length=len(self), like="the curves", finite=False)
+
     def __len__(self) -> int:
         curves = self.censoring if self.law is None else self.law
         return 0 if curves is None else len(curves)
@@ -67,7 +75,8 @@ class Conditional:
     def __getitem__(self, rows: Any) -> Conditional:
         law = None if self.law is None else self.law[rows]
         censoring = None if self.censoring is None else self.censoring[rows]
-        return replace(self, law=law, censoring=censoring)
+        members = {name: medians[rows] for name, medians in self.members.items()}
+        return replace(self, law=law, censoring=censoring, members=members)
 
     def __repr__(self) -> str:
         law, censoring = self.sources

@@ -1,0 +1,136 @@
+"""Features of training and test subjects as matrices of numbers with the same columns."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats, numbers, to_numpy
+from .._tools.extras import installed
+from ..errors import InputError, MissingExtraError, name_some
+
+
+def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, Floats, list[str]]:
+    """Encode rows by what `fitted` shows: two matrices, and remarks.
+
+    Parameters
+    ----------
+    fitted, others : array-like or frame
+        Rows whose medians and levels fill gaps and make columns, and rows that follow them.
+    names : tuple of str
+        What the two arguments are called in messages.
+    """
+    frames = _is_frame(fitted), _is_frame(others)
+    if frames[0] != frames[1]:
+        kinds = ["a frame" if frame else "an array" for frame in frames]
+        raise InputError(
+            f"{names[0]} and {names[1]} must be of one kind, so that columns can be matched; "
+            f"got {kinds[0]} and {kinds[1]}"
+        )
+    if frames[0]:
+        return _from_frames(_frame(fitted, names[0]), _frame(others, names[1]), names)
+    first, second = _matrix(fitted, names[0]), _matrix(others, names[1])
+    if first.shape[1] != second.shape[1]:
+        raise InputError(
+            f"{names[1]} must have the columns of {names[0]}: {first.shape[1]}; "
+            f"got {second.shape[1]}"
+        )
+    return (*_varying(first, second), [])
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") or isinstance(X, dict)
+
+
+def _matrix(X: Any, argument: str) -> Floats:
+    """Read an array of numbers without gaps."""
+    values = to_numpy(X, argument)
+    if values.ndim != 2:
+        raise InputError(
+            f"{argument} must have a row per subject and a column per feature; got shape "
+            f"{values.shape}"
+        )
+    if values.dtype.kind in "OUS":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{argument} must hold numbers where it is an array; got text. Give a frame "
+                "(pandas or polars), whose text columns are encoded"
+            ) from None
+    matrix = numbers(values, argument, ndim=2).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=0))
+    if bad.size:
+        raise InputError(
+            f"{argument} must be finite where it is an array; column(s) {name_some(bad)} have NaN "
+            "or infinite values. Fill them, or give a frame, whose gaps are filled"
+        )
+    return matrix
+
+
+def _frame(X: Any, argument: str) -> Any:
+    """Read a frame of pandas, polars or Arrow, or a mapping of columns, as one of pandas."""
+    if not installed("pandas"):
+        raise MissingExtraError(f"{argument} as a frame", "sklearn")
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        return X
+    if isinstance(X, dict):
+        return pd.DataFrame(X)
+    to_pandas = getattr(X, "to_pandas", None)
+    if not callable(to_pandas):
+        raise InputError(
+            f"{argument} must be an array or a frame of pandas or polars; got {type(X).__name__}"
+        )
+    return to_pandas()
+
+
+def _from_frames(
+    first: Any, second: Any, names: tuple[str, str]
+) -> tuple[Floats, Floats, list[str]]:
+    """Encode two frames; columns are matched by name."""
+    missing = [str(c) for c in first.columns if c not in set(second.columns)]
+    extra = [str(c) for c in second.columns if c not in set(first.columns)]
+    if missing or extra:
+        raise InputError(
+            f"{names[1]} must have the columns of {names[0]}; missing {missing[:5]}, not expected "
+            f"{extra[:5]}"
+        )
+    empty = [c for c in first.columns if first[c].isna().all()]
+    if empty:
+        first = first.drop(columns=empty)
+        second = second.drop(columns=empty)
+    remarks = [f"column {c!r} of {names[0]} is empty and was left out" for c in empty]
+    if installed("sklearn"):
+        from ..preprocessing import Preprocessor
+
+        prepare = Preprocessor(standardize=False, drop_constant=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                prepare.fit(first)
+            except InputError as error:
+                raise InputError(f"{names[0]}: {error}") from error
+            try:
+                encoded = prepare.transform(first), prepare.transform(second)
+            except InputError as error:
+                raise InputError(f"{names[1]}: {error}") from error
+        remarks += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+        return (*encoded, remarks)
+    try:
+        plain = [f[list(first.columns)].to_numpy(dtype=np.float64) for f in (first, second)]
+    except (TypeError, ValueError) as error:
+        raise MissingExtraError(f"{names[0]} with text columns", "sklearn") from error
+    if any(np.isnan(values).any() for values in plain):
+        raise MissingExtraError(f"{names[0]} with gaps", "sklearn")
+    checked = [_matrix(values, name) for values, name in zip(plain, names, strict=True)]
+    return (*_varying(*checked), remarks)
+
+
+def _varying(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Leave out columns that are constant in the rows that learners are fitted on."""
+    varies = (first != first[:1]).any(axis=0)
+    return first[:, varies], second[:, varies]
