@@ -193,12 +193,13 @@ def _joined(
 
 
 def _curves(parts: list[tuple[Grid, Floats]], order: Ints, tail: str) -> SurvivalCurves:
-    """Step curves of several grids, in the order of the subjects."""
-    if len(parts) == 1:
-        grid, survival = parts[0]
-        return SurvivalCurves(grid.jumps, survival, "step", tail)
-    size = max(grid.jumps.size for grid, _ in parts)
-    stretched = [grid.stretched(survival, size) for grid, survival in parts]
-    times = [np.broadcast_to(times, values.shape) for times, values in stretched]
-    survival = np.concatenate([values for _, values in stretched])
-    return SurvivalCurves(np.concatenate(times)[order], survival[order], "step", tail)
+    """Step curves of several folds on the times of all of them, in the order of the subjects.
+
+    Where the follow-up of a fold ends before that of another, its curves go on by their tail: past
+    the last of all times that is the same line, or the same hazard, as from their own last one.
+    """
+    grid = np.unique(np.concatenate([grid.jumps for grid, _ in parts]))
+    rule = "hold" if tail == "nan" else tail
+    curves = [SurvivalCurves(grid.jumps, survival, "step", rule) for grid, survival in parts]
+    survival = np.concatenate([part.at(grid) for part in curves])
+    return SurvivalCurves(grid, survival[order], "step", tail)

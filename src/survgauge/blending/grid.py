@@ -72,15 +72,3 @@ class Grid:
         nearest = self.edges[between.searchsorted(y.time)]
         time = np.where(y.event, self.edges[self.span_of(y)], nearest)
         return Outcomes(time, y.event, y.weight if y.weighted else None)
-
-    def stretched(self, survival: Floats, size: int) -> tuple[Floats, Floats]:
-        """Jumps and survival with points added until there are `size`; the curves stay the same.
-
-        Points go into the widest gaps, where a step curve holds its value.
-        """
-        times, values = np.concatenate(([0.0], self.jumps)), np.insert(survival, 0, 1.0, axis=1)
-        while times.size <= size:
-            widest = int(np.diff(times).argmax())
-            times = np.insert(times, widest + 1, (times[widest] + times[widest + 1]) / 2)
-            values = np.insert(values, widest + 1, values[:, widest], axis=1)
-        return times[1:], values[:, 1:]
