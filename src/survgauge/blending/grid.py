@@ -50,7 +50,7 @@ class Grid:
         edges = np.unique(times)
         if edges.size > most:
             levels = np.arange(1, most + 1) / most
-            edges = np.unique(np.quantile(times, levels, method="higher"))
+            edges = np.unique(np.quantile(times, levels, method="inverted_cdf"))
         span = edges.searchsorted(times)
         jumps = np.bincount(span, clock[y.event], edges.size) / np.bincount(span)
         if not edges.size or y.time.max() > edges[-1]:

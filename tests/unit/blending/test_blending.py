@@ -39,7 +39,7 @@ def test_spans_hold_equally_many_events_and_keep_the_mean():
     events = np.sort(y.time[y.event])
     assert grid.edges.size in (100, 101)
     inside = np.bincount(grid.edges.searchsorted(events))
-    assert np.ptp(inside[:100]) <= 2
+    assert np.ptp(inside[:100]) <= 1
     assert np.average(grid.jumps[: inside.size], weights=inside) == pytest.approx(events.mean())
     assert (np.diff(grid.jumps) > 0).all()
 
