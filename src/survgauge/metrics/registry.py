@@ -22,6 +22,7 @@ from .calibration.smooth_calibration import integrated_calibration_index
 from .details import Details
 from .grids import equal_steps
 from .probability.densities import crps_details, log_likelihood_details
+from .probability.doubly_robust import brier_terms, integrated_terms
 from .probability.probability import brier_at, integrated_scores
 from .problem import Problem
 from .ranking.discrimination import concordance_index_details, concordance_td_details
@@ -230,6 +231,21 @@ def _brier(problem: Problem, prediction: Prediction) -> Details:
     )
 
 
+def _brier_dr(problem: Problem, prediction: Prediction) -> Terms:
+    return brier_terms(problem, prediction, supported_time(problem))
+
+
+def _ibs_dr(problem: Problem, prediction: Prediction) -> Terms:
+    _check_horizon(problem)
+    return integrated_terms(problem, prediction, problem.horizon, mean=True)
+
+
+def _crps_dr(problem: Problem, prediction: Prediction) -> Terms:
+    """Return the doubly robust CRPS up to tau, or to the last time of the reference set."""
+    end = problem.setting.reference.last_time if problem.tau is None else problem.tau
+    return integrated_terms(problem, prediction, end, mean=False)
+
+
 #: Integrated scores by name, and the loss that each integrates.
 _INTEGRATED = {"ibs": "squared", "ibll": "log"}
 
@@ -299,6 +315,10 @@ _RANKING: dict[str, Any] = {
     "family": "ranking", "direction": "higher", "range": UNIT, "proper": "no",
 }  # fmt: skip
 _PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
+_ROBUST: dict[str, Any] = {
+    "range": POSITIVE, "interval": "normal", "reads_g": True, "default": False,
+    "proper": "if the law or G is right", "reference": "this package", **_PROBABILITY,
+}  # fmt: skip
 _CALIBRATION: dict[str, Any] = {
     "family": "calibration", "needs": "curves", "range": UNIT, "proper": "no",
     "takes_sample_weight": False,
@@ -390,6 +410,28 @@ for _metric in (
         proper="without censoring",
         reference="Avati et al. (2020), UAI",
         **_PROBABILITY,
+    ),
+    Metric(
+        name="brier_dr",
+        title="Brier score at the time of interest, doubly robust",
+        terms=_brier_dr,
+        reads="time",
+        **_ROBUST,
+    ),
+    Metric(
+        name="ibs_dr",
+        title="Integrated Brier score up to the horizon, doubly robust",
+        terms=_ibs_dr,
+        reads="horizon",
+        **_ROBUST,
+    ),
+    Metric(
+        name="crps_dr",
+        title="CRPS up to tau or the last reference time, doubly robust",
+        terms=_crps_dr,
+        reads="follow_up",
+        unit="time",
+        **_ROBUST,
     ),
     Metric(
         name="log_likelihood",

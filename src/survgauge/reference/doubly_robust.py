@@ -12,6 +12,7 @@ that the sum over v needs no more than partial sums of S and of the integrals of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -238,7 +239,17 @@ class DoublyRobust:
             part[rows] += self.weight[rows] * late.expected(rule, c, p[rows], late.places(c))
         return part
 
-    def event_free(self, t: Floats) -> Floats:
+    def part(self, rows: slice) -> DoublyRobust:
+        """Return the same for some of the subjects, where law and G are those of all."""
+        return DoublyRobust(self.y[rows], self.g, self.walk, self.until[rows], self.weight[rows])
+
+    def event_free(self, t: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of subjects with `event_free_at` of them."""
+        size = max(1, _BLOCK_VALUES // t.size)
+        for rows in chunks(len(self.y), size=size):
+            yield rows, self.part(rows).event_free_at(t)
+
+    def event_free_at(self, t: Floats) -> Floats:
         """Return the doubly robust indicators of being event-free at times t: (n, k).
 
         They are phi of the loss 1(T > t); the loss of any forecast of this status is linear in it.
@@ -292,9 +303,10 @@ class DoublyRobustByBlock:
         """Return what of the losses comes from times past the last atom of the law."""
         return np.concatenate([self._block(rows).from_tail(rule, p[rows]) for rows in self._rows()])
 
-    def event_free(self, t: Floats) -> Floats:
-        """Return the doubly robust indicators of being event-free at times t: (n, k)."""
-        return np.concatenate([self._block(rows).event_free(t) for rows in self._rows()])
+    def event_free(self, t: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of subjects with the indicators of being event-free at times t: (n, k)."""
+        for rows in self._rows():
+            yield rows, self._block(rows).event_free_at(t)
 
     def _rows(self) -> list[slice]:
         size = max(1, _BLOCK_VALUES // self.law.survival.shape[1])

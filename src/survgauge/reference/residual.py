@@ -166,9 +166,9 @@ class ResidualLaw:
             return total
         if total.ndim == 1:
             return total + self._tail_above(name, x)
-        # Before the tail begins all of it lies ahead.
-        total += self._tail_above(name, self._last)[:, None]
-        late = x > self._last
+        # Before the tail begins all of it lies ahead, also what waits where it begins.
+        total += self._tail_above(name, np.float64(-1.0))[:, None]
+        late = x >= self._last
         if late.any():
             whole = self._atoms_above(name)[..., -1:]
             total[:, late] = whole + self._tail_above(name, x[late], wide=True)

@@ -24,6 +24,12 @@ from .kaplan_meier import AREAS, KaplanMeier
 from .reference import Reference
 from .residual import ResidualLaw
 
+_G_SOURCES = {
+    "test": "reverse Kaplan-Meier of the test outcomes, events first",
+    "train": "reverse Kaplan-Meier of the training outcomes, events first",
+    "given": "given by the caller",
+}
+
 
 @dataclass(frozen=True)
 class Surrogates:
@@ -209,6 +215,30 @@ class Setting:
             "a doubly robust error needs G at all times, and censoring is a function of one time "
             "per subject; give conditional=Conditional(censoring=curves) instead"
         )
+
+    @property
+    def g_words(self) -> str:
+        """Where G comes from, for conventions."""
+        return _G_SOURCES[self.g_from]
+
+    def law_convention(self, method: Method) -> dict[str, Any]:
+        """Say where the law of the event time and G come from, for a method that takes a law."""
+        given = self.conditional
+        law, censoring = ("", "") if given is None else given.sources
+        if self.law_curves is None:
+            law = "Kaplan-Meier of the reference"
+        if given is None or given.censoring is None:
+            censoring = self.g_words
+        if not method.reads_g:
+            return {} if self.law_curves is None else {"law": law}
+        return {
+            "law": law,
+            "censoring": censoring,
+            "floor": self.floor,
+            "assumes": "censoring is independent of the event"
+            + ("" if given is None else " given the features"),
+            "stderr": "law and G fixed",
+        }
 
     @cached_property
     def everybody(self) -> Bools:

@@ -14,16 +14,11 @@ from ...errors import InputError, UndefinedMetricError, name_some
 from ...reference.doubly_robust import DoublyRobust, DoublyRobustByBlock
 from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
-from ...reference.surrogates import METHODS, Method, Setting, Surrogates
+from ...reference.surrogates import METHODS, Setting, Surrogates
 from ..details import standard_error
 from ..support import Support
 from ..terms import Terms
 
-_G_SOURCES = {
-    "test": "reverse Kaplan-Meier of the test outcomes, events first",
-    "train": "reverse Kaplan-Meier of the training outcomes, events first",
-    "given": "given by the caller",
-}
 #: Key of the support, where there are such subjects.
 PAST_KEY = "share of the result from subjects censored past the reference"
 
@@ -319,7 +314,7 @@ def convention(
     setting: Setting, method: str, rule: Loss, predicted: Any, normalize: str
 ) -> dict[str, Any]:
     """Say which definitions the number follows."""
-    censoring = f"{_G_SOURCES[setting.g_from]}, G(t-)"
+    censoring = f"{setting.g_words}, G(t-)"
     curves = isinstance(predicted, SurvivalCurves)
     convention: dict[str, Any] = {
         "method": method,
@@ -339,28 +334,7 @@ def convention(
         convention |= {"normalize": normalize, "censoring": censoring}
         convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
     if METHODS[method].takes_law:
-        convention |= _law(setting, METHODS[method])
+        convention |= setting.law_convention(METHODS[method])
     if curves:
         convention |= {"interpolation": predicted.interpolation, "curve_tail": predicted.tail}
     return convention
-
-
-def _law(setting: Setting, method: Method) -> dict[str, Any]:
-    """Say where the law of the event time and G come from."""
-    law, censoring = "Kaplan-Meier of the reference", f"{_G_SOURCES[setting.g_from]}"
-    if setting.conditional is not None:
-        law, censoring = setting.conditional.sources
-        if setting.conditional.law is None:
-            law = "Kaplan-Meier of the reference"
-        if setting.conditional.censoring is None:
-            censoring = _G_SOURCES[setting.g_from]
-    if not method.reads_g:
-        return {"law": law} if setting.law_curves is not None else {}
-    given = " given the features" if setting.conditional is not None else ""
-    return {
-        "law": law,
-        "censoring": censoring,
-        "floor": setting.floor,
-        "assumes": f"censoring is independent of the event{given}",
-        "stderr": "law and G fixed",
-    }
