@@ -60,8 +60,10 @@ def interval_of(metric: dict[str, Any]) -> str:
 
 
 def page_of(name: str) -> str:
-    """Squared errors of all methods share the page of the losses."""
-    return "losses" if name.startswith(("mse_", "rmse_")) else name
+    """Squared errors of all methods share a page, and so do doubly robust scores."""
+    if name.startswith(("mse_", "rmse_")):
+        return "losses"
+    return "robust_scores" if name in ("brier_dr", "ibs_dr", "crps_dr") else name
 
 
 def facts(metric: dict[str, Any]) -> str:

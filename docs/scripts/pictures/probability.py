@@ -165,4 +165,32 @@ def skill() -> Any:
     return figure
 
 
-ALL = (brier, ibs, ibll, crps, log_likelihood, skill)
+def robust_scores() -> Any:
+    """Brier scores where censoring depends on what predicts the event, and the truth."""
+    figure, ax = panels(height=3.0)
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=6000)
+    event, lost = rng.exponential(8 * np.exp(-x)), rng.exponential(10 * np.exp(-1.2 * x))
+    y = sg.Outcomes(np.minimum(event, lost), event <= lost)
+    grid = np.linspace(0.1, 20, 120)
+    law = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(x)[:, None] / 8))
+    curves = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(0.4 * x)[:, None] / 8))
+    times = np.linspace(0.5, 12, 24)
+    truth = [float(np.mean(((event > t) - curves.at(t)) ** 2)) for t in times]
+    usual = sg.brier_score(y, curves, times).values
+    robust = [
+        sg.evaluate(
+            curves, y, metrics="brier_dr", time=t, confidence=None,
+            conditional=sg.Conditional(law),
+        ).scores[0].value
+        for t in times
+    ]  # fmt: skip
+    ax.plot(times, truth, color=INK, lw=4, alpha=0.35, label="truth, without censoring")
+    ax.plot(times, usual, color=RED, lw=1.8, ls="--", label="weighted by 1/G (brier)")
+    ax.plot(times, robust, color=BLUE, lw=2, label="doubly robust, law given x (brier_dr)")
+    ax.set(xlim=(0, 12), ylim=(0, 0.3), xlabel="time (days)", ylabel="Brier score")
+    ax.legend(loc="lower right")
+    return figure
+
+
+ALL = (brier, ibs, ibll, crps, log_likelihood, skill, robust_scores)

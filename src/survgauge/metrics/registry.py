@@ -241,8 +241,9 @@ def _ibs_dr(problem: Problem, prediction: Prediction) -> Terms:
 
 
 def _crps_dr(problem: Problem, prediction: Prediction) -> Terms:
-    """Return the doubly robust CRPS up to tau, or to the last time of the reference set."""
-    end = problem.setting.reference.last_time if problem.tau is None else problem.tau
+    """Return the doubly robust CRPS up to tau, or else up to the horizon."""
+    _check_horizon(problem)
+    end = problem.horizon if problem.tau is None else min(problem.tau, problem.horizon)
     return integrated_terms(problem, prediction, end, mean=False)
 
 
@@ -427,9 +428,9 @@ for _metric in (
     ),
     Metric(
         name="crps_dr",
-        title="CRPS up to tau or the last reference time, doubly robust",
+        title="CRPS up to tau or the horizon, doubly robust",
         terms=_crps_dr,
-        reads="follow_up",
+        reads="horizon",
         unit="time",
         **_ROBUST,
     ),
