@@ -2,7 +2,7 @@
 
 >>> from survgauge import experiment
 >>> experiment.shipped_plans()
-['demo', 'paper', 'wide']
+['demo', 'paper', 'truth', 'wide']
 
 `run` runs a plan into a store and returns `Results`.
 """
@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from .comparisons import CriticalDifference
-from .plan import Cell, Plan, shipped_plans
+from .grid import Cell
+from .plan import Plan, shipped_plans
 from .published import read_published, side_by_side
 from .results import Results
 from .runner import run

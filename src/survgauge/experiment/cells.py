@@ -24,8 +24,9 @@ from ..errors import InputError
 from ..metrics.registry import Metric
 from ..reference.reference import Reference
 from ..scorers import SurvivalKFold, predict
+from .grid import Cell, LawCell, Place
+from .laws import pack_law
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
-from .plan import Cell
 from .scoring import Questions, finite, score
 from .specs import DatasetSpec
 
@@ -102,7 +103,7 @@ MEMORY = Memory()
 
 @dataclass(frozen=True)
 class Task:
-    """A cell with what a worker has to know besides.
+    """A cell, or a law of a fold, with what a worker has to know besides.
 
     Attributes
     ----------
@@ -111,10 +112,10 @@ class Task:
     metrics : tuple of Metric
         Metrics that the user registered: a process that is handed them knows them.
     fit : bool
-        False: measure stored predictions only.
+        False: measure stored predictions only; laws that are not stored are fitted all the same.
     """
 
-    cell: Cell
+    cell: Cell | LawCell
     checksums: Mapping[str, str] = field(default_factory=dict)
     keep_predictions: bool = False
     timeout: float | None = None
@@ -125,28 +126,38 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a cell: status is ok, failed or missing (nothing to measure)."""
+    """What became of a cell: status is ok, failed or missing (nothing to measure).
+
+    `predictions` are those to keep of a model, or the curves of a law.
+    """
 
     status: str
     record: dict[str, Any]
     predictions: bytes | None = None
 
 
-def execute(task: Task, stored: bytes | None = None) -> Outcome:
+def execute(
+    task: Task, stored: bytes | None = None, laws: Mapping[str, bytes] | None = None
+) -> Outcome:
     """Run a cell; whatever goes wrong becomes a record with its traceback.
 
     Parameters
     ----------
     stored : bytes, optional
         Predictions of an earlier run, see `pack`; then nothing is fitted.
+    laws : mapping, optional
+        Fitted laws of the fold by name, see `laws.pack_law`.
     """
-    if stored is None and not task.fit:
+    if stored is None and not task.fit and isinstance(task.cell, Cell):
         return Outcome("missing", _heading(task.cell))
     start = time.perf_counter()
     with one_cell(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            record, predictions = _run(task, stored)
+            if isinstance(task.cell, LawCell):
+                record, predictions = _run_law(task, task.cell)
+            else:
+                record, predictions = _run(task, task.cell, stored, laws or {})
         except (Exception, CellTimeoutError) as error:
             trace = "".join(traceback.format_exception(error))
             seconds = time.perf_counter() - start
@@ -157,10 +168,24 @@ def execute(task: Task, stored: bytes | None = None) -> Outcome:
     return Outcome("ok", record, predictions)
 
 
-def _run(task: Task, stored: bytes | None) -> tuple[dict[str, Any], bytes | None]:
-    cell, clock = task.cell, _Clock()
+def _run_law(task: Task, cell: LawCell) -> tuple[dict[str, Any], bytes | None]:
+    clock = _Clock()
     limit_threads(task.threads)
     fold = fold_of(cell, task.checksums)
+    clock.lap("prepare")
+    with time_limit(task.timeout):
+        fitted = cell.model.fit(fold.X_train, fold.y_train, fold.X_test, cell.model_seed)
+    clock.lap("fit")
+    return {**_heading(cell), "seconds": clock.laps}, pack_law(fitted, clock.laps["fit"])
+
+
+def _run(
+    task: Task, cell: Cell, stored: bytes | None, laws: Mapping[str, bytes]
+) -> tuple[dict[str, Any], bytes | None]:
+    clock = _Clock()
+    limit_threads(task.threads)
+    fold = fold_of(cell, task.checksums)
+    fold.questions.take_laws(laws)
     clock.lap("prepare")
     model = None
     if stored is None:
@@ -202,15 +227,15 @@ def loaded(spec: DatasetSpec) -> Loaded:
     return MEMORY.datasets.get((spec.label, spec.path, str(spec.settings)), build)
 
 
-def fold_of(cell: Cell, checksums: Mapping[str, str] | None = None) -> Fold:
-    """Training and test part of a cell; the same for all models."""
+def fold_of(cell: Place, checksums: Mapping[str, str] | None = None) -> Fold:
+    """Training and test part of a cell; the same for all models and laws."""
     known = checksums or {}
     # A worker may outlive a run, and a file change between two of them.
     content = tuple(known.get(spec.label) for spec in (cell.dataset, cell.external) if spec)
     return MEMORY.folds.get((cell.fold_key, content), lambda: _fold(cell, known, content))
 
 
-def _fold(cell: Cell, checksums: Mapping[str, str], content: tuple[str | None, ...]) -> Fold:
+def _fold(cell: Place, checksums: Mapping[str, str], content: tuple[str | None, ...]) -> Fold:
     key = (cell.data_key, cell.common.folds, content)
     drawn: Drawn = MEMORY.drawn.get(key, lambda: _draw(cell, checksums))
     ss = drawn.data
@@ -233,7 +258,7 @@ def _fold(cell: Cell, checksums: Mapping[str, str], content: tuple[str | None, .
     return Fold(X_train, y_train, X_test, questions, facts)
 
 
-def _draw(cell: Cell, checksums: Mapping[str, str]) -> Drawn:
+def _draw(cell: Place, checksums: Mapping[str, str]) -> Drawn:
     external = None
     if cell.external is not None:
         other = cell.external
@@ -328,11 +353,11 @@ class _Clock:
         self.laps[name], self._last = now - self._last, now
 
 
-def _heading(cell: Cell) -> dict[str, Any]:
+def _heading(cell: Place) -> dict[str, Any]:
     return {"cell": cell.names(), "digest": cell.digest}
 
 
-def failure(cell: Cell, error: str, message: str, trace: str, seconds: float = 0.0) -> Outcome:
+def failure(cell: Place, error: str, message: str, trace: str, seconds: float = 0.0) -> Outcome:
     """Record of a cell that failed: type and message of the error, and its traceback."""
     record = {
         **_heading(cell),

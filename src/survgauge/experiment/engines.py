@@ -15,12 +15,12 @@ from .._tools.extras import need
 from ..errors import InputError
 from .cells import Outcome, Task, execute, failure
 from .environment import package_versions
+from .grid import Place
 from .limits import restore_threads
-from .plan import Cell
 from .store import Store
 
 #: Told about every cell: cell, status, seconds, message.
-Report = Callable[[Cell, str, float, str], None]
+Report = Callable[[Place, str, float, str], None]
 _RUNNING = "running"
 
 
@@ -66,7 +66,7 @@ def run_local(store: Store, tasks: list[Task], jobs: int, report: Report) -> Non
 def _run_here(store: Store, tasks: Iterable[Task], report: Report) -> None:
     try:
         for task in tasks:
-            outcome = execute(task, store.predictions(task.cell))
+            outcome = execute(task, *store.inputs(task.cell))
             store.put(task.cell, outcome)
             report(task.cell, *summary(outcome))
     finally:
@@ -133,7 +133,7 @@ def _work(root: str, task: Task, parent: int) -> tuple[str, str, float, str]:
     store, marker = Store(root), Path(root, _RUNNING, str(os.getpid()))
     with suppress(OSError):
         marker.write_text(task.cell.path)
-    outcome = execute(task, store.predictions(task.cell))
+    outcome = execute(task, *store.inputs(task.cell))
     store.put(task.cell, outcome)
     with suppress(OSError):
         marker.unlink()
@@ -184,8 +184,7 @@ def run_dask(store: Store, tasks: list[Task], client: Any, report: Report) -> No
     def submit(task: Task) -> Any:
         key = f"survgauge-{task.cell.path}-{time.time_ns()}"
         under_way[key] = task
-        stored = store.predictions(task.cell)
-        return client.submit(execute, task, stored, key=key, pure=False)
+        return client.submit(execute, task, *store.inputs(task.cell), key=key, pure=False)
 
     with client.as_current():
         futures = as_completed([submit(task) for task in islice(waiting, max(32, 4 * threads))])

@@ -2,141 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from .._tools.arrays import positive, whole_number
 from .._tools.extras import need
-from .._tools.random import check_seed, stream
+from .._tools.random import check_seed
 from ..errors import InputError
+from .grid import Cell, Common
 from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
 
-#: Goes up when the harness itself comes to different numbers, so that old cells are not reused.
-NUMBERS_VERSION = 1
 _SHIPPED = Path(__file__).with_name("plans")
 #: What a store adds to the plan that it keeps.
 _CHECKSUM = "checksum"
-#: File systems take names of 255 bytes; the digest tells cells apart.
-_LONGEST_SLUG = 100
 _AXES = ("dataset", "censoring", "model")
-
-
-@dataclass(frozen=True)
-class Common:
-    """What all cells of a plan share."""
-
-    metrics: tuple[MetricSpec, ...]
-    folds: int
-    seed: int
-    external: DatasetSpec | None = None
-
-    @cached_property
-    def metrics_digest(self) -> str:
-        """What the choice of metrics adds to the identity of a result."""
-        return _digest([metric.identity() for metric in self.metrics])
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One model on one fold of one semi-synthetic data set: the unit of work.
-
-    A cell holds all that it needs, and its seeds come from the plan's seed and the names on its
-    path: it gives the same numbers alone or in another order, draws the same on another machine
-    (fitted models can differ there in last bits), and the models of a fold share the censoring draw
-    and the split.
-    """
-
-    dataset: DatasetSpec
-    censoring: CensoringSpec
-    repeat: int
-    fold: int
-    model: ModelSpec
-    common: Common
-
-    def _seed(self, purpose: str, *names: str | int) -> int:
-        path = (self.dataset.label, self.censoring.label, self.repeat, *names)
-        return int(stream(self.common.seed, "experiment", purpose, *path).integers(2**63 - 1))
-
-    @property
-    def censoring_seed(self) -> int:
-        """Of the censoring draw."""
-        return self._seed("censoring")
-
-    @property
-    def split_seed(self) -> int:
-        """Of the folds."""
-        return self._seed("folds")
-
-    @property
-    def model_seed(self) -> int:
-        """Of the model; below 2^31, which every library takes."""
-        return self._seed("model", self.fold, self.model.label) % (2**31 - 1)
-
-    @property
-    def external(self) -> DatasetSpec | None:
-        """Data set whose censoring is drawn from, for the kind ``external``."""
-        return self.common.external if self.censoring.kind == "external" else None
-
-    @cached_property
-    def data_key(self) -> str:
-        """What the censored data set depends on."""
-        external = None if self.external is None else self.external.identity()
-        parts = [self.dataset.identity(), self.censoring.identity(), self.repeat, external]
-        return _digest([NUMBERS_VERSION, self.common.seed, *parts])
-
-    @cached_property
-    def fold_key(self) -> str:
-        """What the training and test rows depend on."""
-        return _digest([self.data_key, self.common.folds, self.fold])
-
-    @cached_property
-    def fit_digest(self) -> str:
-        """What the predictions depend on."""
-        return _digest([self.fold_key, self.model.identity()])
-
-    @cached_property
-    def digest(self) -> str:
-        """What the result depends on."""
-        return _digest([self.fit_digest, self.common.metrics_digest])
-
-    @cached_property
-    def path(self) -> str:
-        """Name of the cell's file inside a store, without its ending."""
-        return f"{self._stem}-{self.digest}"
-
-    @property
-    def prediction_path(self) -> str:
-        """Name of the file with its predictions: metrics do not change it."""
-        return f"{self._stem}-{self.fit_digest}"
-
-    @property
-    def _stem(self) -> str:
-        folder = f"{slug(self.dataset.label)}/{slug(self.censoring.label)}"
-        return f"{folder}/r{self.repeat}-f{self.fold}-{slug(self.model.label)}"
-
-    def names(self) -> dict[str, Any]:
-        """Axes of the plan on which the cell lies."""
-        return {
-            "dataset": self.dataset.label,
-            "censoring": self.censoring.label,
-            "repeat": self.repeat,
-            "fold": self.fold,
-            "model": self.model.label,
-        }
-
-    def __str__(self) -> str:
-        n = self.names()
-        where = f"{n['dataset']} / {n['censoring']} / repeat {self.repeat} / fold {self.fold}"
-        return f"{where} / {n['model']}"
 
 
 @dataclass(frozen=True)
@@ -221,7 +105,7 @@ class Plan:
         common = Common(self.metrics, self.folds, self.seed, self.external)
         runs = product(self.datasets, self.censoring, range(self.repeats), range(self.folds))
         return [
-            Cell(dataset, kind, repeat, fold, model, common)
+            Cell(dataset, kind, repeat, fold, common, model)
             for dataset, kind, repeat, fold in runs
             for model in self.models
             if not self._skipped(dataset, kind, model)
@@ -346,17 +230,3 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     return table
-
-
-def _digest(parts: Any) -> str:
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()[:16]
-
-
-def slug(label: str) -> str:
-    """Spell a label as a name for files: no folders, nothing hidden, not too long.
-
-    >>> slug("x/../../escaped"), slug("..")
-    ('x_.._.._escaped', 'x')
-    """
-    return re.sub(r"[^A-Za-z0-9_.=+-]+", "_", label).strip("_.")[:_LONGEST_SLUG] or "x"

@@ -9,21 +9,21 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from .._tools.terminal import visible
-from .plan import Cell
+from .grid import Place
 
 
 class TimeLeft:
     """Time left, from how long finished cells of the same data set and model took."""
 
-    def __init__(self, cells: Iterable[Cell], jobs: int) -> None:
-        self.left = Counter((cell.dataset.label, cell.model.label) for cell in cells)
+    def __init__(self, cells: Iterable[Place], jobs: int) -> None:
+        self.left = Counter((cell.dataset.label, cell.fitted.label) for cell in cells)
         self.jobs = max(jobs, 1)
         self._spent: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._count: Counter[tuple[str, str]] = Counter()
 
-    def done(self, cell: Cell, seconds: float) -> None:
+    def done(self, cell: Place, seconds: float) -> None:
         """Count a cell."""
-        key = (cell.dataset.label, cell.model.label)
+        key = (cell.dataset.label, cell.fitted.label)
         self.left[key] -= 1
         self._spent[key] += seconds
         self._count[key] += 1
@@ -62,7 +62,7 @@ def clock(seconds: float | None) -> str:
 class RunProgress:
     """Counts of finished cells; subclasses show them, this one is silent."""
 
-    def __init__(self, cells: list[Cell], jobs: int) -> None:
+    def __init__(self, cells: list[Place], jobs: int) -> None:
         self.total, self.finished, self.failed, self.missing = len(cells), 0, 0, 0
         self.estimate = TimeLeft(cells, jobs)
         self.start = time.monotonic()
@@ -76,7 +76,7 @@ class RunProgress:
     def say(self, text: str) -> None:
         """Tell something besides the counts."""
 
-    def done(self, cell: Cell, status: str, seconds: float, message: str = "") -> None:
+    def done(self, cell: Place, status: str, seconds: float, message: str = "") -> None:
         """Count a cell and show it."""
         self.finished += status == "ok"
         self.failed += status == "failed"
@@ -84,7 +84,7 @@ class RunProgress:
         self.estimate.done(cell, seconds)
         self.show(cell, status, message)
 
-    def show(self, cell: Cell, status: str, message: str) -> None:
+    def show(self, cell: Place, status: str, message: str) -> None:
         """Show that a cell is done."""
 
     @property
@@ -107,7 +107,7 @@ class ProgressLines(RunProgress):
 
     every = 10.0
 
-    def __init__(self, cells: list[Cell], jobs: int, stream: TextIO | None = None) -> None:
+    def __init__(self, cells: list[Place], jobs: int, stream: TextIO | None = None) -> None:
         super().__init__(cells, jobs)
         self.stream = stream or sys.stderr
         self._last = self.start
@@ -116,7 +116,7 @@ class ProgressLines(RunProgress):
         """Print a line."""
         print(visible(text), file=self.stream, flush=True)
 
-    def show(self, cell: Cell, status: str, message: str) -> None:
+    def show(self, cell: Place, status: str, message: str) -> None:
         """Print at the end, after failures, and now and then."""
         if status == "failed":
             self.say(f"failed: {cell}: {message}")
@@ -129,7 +129,7 @@ class ProgressLines(RunProgress):
 class ProgressBar(RunProgress):
     """A bar that moves (rich)."""
 
-    def __init__(self, cells: list[Cell], jobs: int, console: Any = None) -> None:
+    def __init__(self, cells: list[Place], jobs: int, console: Any = None) -> None:
         super().__init__(cells, jobs)
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
@@ -156,14 +156,14 @@ class ProgressBar(RunProgress):
         """Print a line above the bar."""
         self.console.print(visible(text), markup=False, highlight=False)
 
-    def show(self, cell: Cell, status: str, message: str) -> None:
+    def show(self, cell: Place, status: str, message: str) -> None:
         """Move the bar."""
         if status == "failed":
             self.say(f"failed: {cell}: {message}")
         self.bars.update(self.task, completed=self.counted, line=self.line())
 
 
-def progress_for(cells: list[Cell], jobs: int, shown: bool | None) -> RunProgress:
+def progress_for(cells: list[Place], jobs: int, shown: bool | None) -> RunProgress:
     """Choose by where standard error goes; `shown` False is silent."""
     if shown is False:
         return RunProgress(cells, jobs)

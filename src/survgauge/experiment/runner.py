@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .._tools.arrays import whole_number
 from ..errors import InputError, one_of
@@ -14,13 +14,15 @@ from ..metrics.registry import REGISTRY
 from .cells import MEMORY, Task, loaded
 from .engines import connect, run_dask, run_local, stop_pool, workers_of
 from .environment import package_versions
-from .plan import Cell, Plan, slug
+from .grid import Cell, LawCell, laws_of, slug
+from .plan import Plan
 from .progress import RunProgress, progress_for
 from .results import Results
 from .store import Store
 from .tables import consolidate
 
 ENGINES = ("local", "dask")
+_Unit = TypeVar("_Unit", Cell, LawCell)
 
 
 def run(
@@ -54,7 +56,8 @@ def run(
     retry_failed : bool
         Run failed cells again, too; implies `resume`.
     metrics_only : bool
-        Fit nothing: compute the plan's metrics from stored predictions; implies `resume`.
+        Fit no model: compute the plan's metrics from stored predictions; laws that the store lacks
+        are fitted. Implies `resume`.
     progress : bool, optional
         False is silent. By default a live display in a terminal, plain lines elsewhere.
 
@@ -70,10 +73,12 @@ def run(
     with place.locked():
         place.check(resume=again)
         damaged = place.damaged(whole.cells())
-        cells = missing_cells(whole, place, retry_failed, damaged)
+        cells = missing_cells(whole.cells(), place, retry_failed, damaged)
+        scored = [c for c in cells if not metrics_only or place.has_predictions(c)]
+        laws = missing_cells(laws_of(scored), place, retry_failed, damaged)
         processes = jobs or os.cpu_count() or 1
         with (
-            progress_for(cells, processes, progress) as shown,
+            progress_for([*laws, *cells], processes, progress) as shown,
             _client_of(cluster if cells else None, scheduler) as client,
         ):
             if absent:
@@ -90,21 +95,23 @@ def run(
             place.begin(whole, resume=again, without=damaged)
             if cells:
                 place.note_environment(data, cells=len(cells), **where)
-                tasks = _tasks(whole, cells, data, fit=not metrics_only)
-                _run(place, tasks, client, processes, shown)
+                # Laws first: the cells of a fold run in several processes, and share them.
+                for part in (laws, cells):
+                    tasks = _tasks(whole, part, data, fit=not metrics_only)
+                    _run(place, tasks, client, processes, shown)
         consolidate(place, whole)
     return Results.load(place.root)
 
 
 def missing_cells(
-    plan: Plan, store: Store, retry_failed: bool = False, damaged: Iterable[Path] = ()
-) -> list[Cell]:
-    """Cells of the plan that have no result yet, or a damaged one."""
+    cells: Iterable[_Unit], store: Store, retry_failed: bool = False, damaged: Iterable[Path] = ()
+) -> list[_Unit]:
+    """Cells or laws that have no result yet, or a damaged one."""
     there = store.finished()
     if not retry_failed:
         there |= store.failed()
     there -= store.cells_of(damaged)
-    return [cell for cell in plan.cells() if cell.path not in there]
+    return [cell for cell in cells if cell.path not in there]
 
 
 def _check_engine(engine: Any, scheduler: str | None, jobs: int | None) -> Any:
@@ -146,7 +153,9 @@ def _needed(cells: list[Cell], metrics_only: bool) -> dict[str, dict[str, Any]]:
     return describe_data(cells)
 
 
-def _tasks(plan: Plan, cells: list[Cell], data: Mapping[str, Any], fit: bool) -> list[Task]:
+def _tasks(
+    plan: Plan, cells: Sequence[Cell | LawCell], data: Mapping[str, Any], fit: bool
+) -> list[Task]:
     checksums = {name: facts["checksum"] for name, facts in data.items()}
     keep, timeout, threads = plan.keep_predictions, plan.timeout, plan.threads
     own = tuple(REGISTRY[spec.name] for spec in plan.metrics if spec.is_registered_by_user)
@@ -154,6 +163,8 @@ def _tasks(plan: Plan, cells: list[Cell], data: Mapping[str, Any], fit: bool) ->
 
 
 def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: RunProgress) -> None:
+    if not tasks:
+        return
     if client is not None:
         run_dask(store, tasks, client, shown.done)
         return

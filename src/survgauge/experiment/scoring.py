@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,36 +12,64 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..errors import UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY
+from ..reference.conditional import Conditional
 from ..reference.reference import Reference
-from .specs import HORIZON, PLAIN_ERRORS, MetricSpec, imported
+from .imports import imported
+from .laws import KM, MODEL, chosen, unpack_law
+from .specs import HORIZON, PLAIN_ERRORS, MetricSpec
 
 
 @dataclass
 class Questions:
     """What all models of a fold are asked: test and training outcomes, and the hidden truth.
 
-    Horizons and Kaplan-Meier estimates are made once for all models.
+    Horizons, Kaplan-Meier estimates and laws given features are made once for all models.
     """
 
     y: Outcomes
     reference: Reference
     true_time: Floats
     _problems: dict[str, Problem] = field(default_factory=dict)
+    _laws: dict[str, Conditional] = field(default_factory=dict)
+
+    def take_laws(self, packed: Mapping[str, bytes]) -> None:
+        """Take fitted laws by their names, see `laws.pack_law`."""
+        for name, content in packed.items():
+            if name not in self._laws:
+                self._laws[name] = unpack_law(content)
 
     def problem(self, settings: dict[str, Any]) -> Problem:
         """Test outcomes against the training outcomes; no model and no metric sees the truth."""
         key = json.dumps(settings, sort_keys=True)
         if key not in self._problems:
             given = {k: v for k, v in settings.items() if not (k == "tau" and v == HORIZON)}
+            given |= self._law(given.pop("law", KM), given.get("censoring"))
             # G of the training set, as in the paper and in what was published of it.
             problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
             if settings.get("tau") == HORIZON:
-                problem = replace(problem, tau=problem.horizon)
+                problem = replace(problem, tau=self._horizon(settings))
             self._problems[key] = problem
         return self._problems[key]
+
+    def _horizon(self, settings: dict[str, Any]) -> float:
+        """Largest time that the fold supports: one for all metrics, whatever G they use."""
+        limits = {k: v for k, v in settings.items() if k in ("min_g", "min_at_risk")}
+        return self.problem(limits).horizon
+
+    def _law(self, name: str, censoring: str | None) -> dict[str, Any]:
+        """Arguments of a `Problem` that a law stands for."""
+        if name == KM:
+            return {}
+        if name not in self._laws:
+            raise InputError(
+                f"the law {name!r} of this fold could not be fitted; see the failures of the run"
+            )
+        found = chosen(self._laws[name], censoring)
+        source = {"censoring": "test"} if censoring == MODEL else {}
+        return {**source, "conditional": found} if found is not None else source
 
     def true_problem(self, settings: dict[str, Any]) -> Problem:
         """Ask the same question, same horizon and time of interest, with every event known."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from .plan import Cell
+from .grid import Place
 
 KEY = "checksum"
 _MARK = b"survgauge sha256 "
@@ -94,7 +94,7 @@ def _archive_checksum(content: bytes, name: str) -> bytes:
 # -- shapes: files of earlier versions have no checksum, and a checksum fits any JSON -------------
 
 
-def check_result(record: Mapping[str, Any], cell: Cell) -> None:
+def check_result(record: Mapping[str, Any], cell: Place) -> None:
     """Refuse what is not the result of this cell."""
     _check_heading(record, cell, _RESULT)
     data, rows = record.get("data"), record.get("metrics")
@@ -107,14 +107,14 @@ def check_result(record: Mapping[str, Any], cell: Cell) -> None:
         raise DamagedError("it has a metric twice")
 
 
-def check_failure(record: Mapping[str, Any], cell: Cell) -> None:
+def check_failure(record: Mapping[str, Any], cell: Place) -> None:
     """Refuse what is not the record of this cell's failure."""
     _check_heading(record, cell, _FAILURE)
     if not all(isinstance(record.get(k), str) for k in ("error", "message", "traceback")):
         raise DamagedError("it does not say what failed")
 
 
-def _check_heading(record: Mapping[str, Any], cell: Cell, keys: set[str]) -> None:
+def _check_heading(record: Mapping[str, Any], cell: Place, keys: set[str]) -> None:
     strange = sorted(set(record) - keys)
     if strange:
         raise DamagedError(f"it has an entry {strange[0]!r} that no record has")

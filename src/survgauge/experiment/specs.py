@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,10 @@ from ..datasets import available
 from ..errors import InputError, one_of
 from ..metrics.registry import REGISTRY
 from ..models import FACTS
+from ..reference.g_source import G_SETS
 from ..reference.kaplan_meier import AREAS
+from .imports import imported
+from .laws import KM, MODEL, LawSpec
 
 #: Plain errors in the real times by their short names (mae, mse, rmse): what metrics compute them
 #: where nobody is censored.
@@ -29,7 +31,9 @@ PLAIN_ERRORS = {
 }
 #: Stands for the largest time that a fold's data support, see `survgauge.evaluate`.
 HORIZON = "horizon"
-_SHARED = ("time", "tau", "convention", "min_g", "min_at_risk", "on_unsupported")
+_SHARED = ("time", "tau", "convention", "min_g", "min_at_risk", "on_unsupported", "censoring")
+#: Of metrics that take the law of the event times given features.
+_LAW_ONLY = ("law", "floor")
 _TIME_ERROR_ONLY = {
     "weighted": (True, False),
     "area": AREAS,
@@ -70,21 +74,6 @@ def _label(table: dict[str, Any], name: str, settings: Mapping[str, Any], what: 
 
 def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def imported(path: str, what: str) -> Any:
-    """Import ``module:name``.
-
-    >>> imported("math:floor", "it")(2.5)
-    2
-    """
-    module, separator, name = path.partition(":")
-    if not separator:
-        raise InputError(f"{what} must be 'module:name'; got {path!r}")
-    try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{what} {path!r} cannot be imported: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -282,9 +271,18 @@ class MetricSpec:
         return not home.startswith(f"{__name__.partition('.')[0]}.")
 
     @property
+    def law(self) -> LawSpec | None:
+        """The law that has to be fitted for it; None: Kaplan-Meier, or no law at all."""
+        name = self.settings.get("law", KM)
+        return None if name == KM else LawSpec(name)
+
+    @property
     def truth_settings(self) -> dict[str, Any]:
         """Settings that change what is true, not only how it is estimated."""
-        shared = ("tau",) if self.truth in PLAIN_ERRORS else ("tau", "time", "min_g", "min_at_risk")
+        shared: tuple[str, ...] = ("tau", "time", "min_g", "min_at_risk")
+        if self.truth in PLAIN_ERRORS:
+            # The two that say where the horizon lies.
+            shared = shared[:1] + shared[2:] * (self.settings.get("tau") == HORIZON)
         return {key: self.settings[key] for key in shared if key in self.settings}
 
     @property
@@ -296,7 +294,7 @@ class MetricSpec:
 def _check_settings(name: str, settings: dict[str, Any]) -> None:
     metric = REGISTRY.get(name)
     time_error = metric is None or metric.method is not None
-    allowed = (*_SHARED, *_TIME_ERROR_ONLY) if time_error else _SHARED
+    allowed = (*_SHARED, *_LAW_ONLY, *(_TIME_ERROR_ONLY if time_error else ()))
     _refuse_unknown(settings, allowed, f"metric {name!r}")
     for key, choices in _TIME_ERROR_ONLY.items():
         if key in settings and settings[key] not in choices:
@@ -309,6 +307,26 @@ def _check_settings(name: str, settings: dict[str, Any]) -> None:
         raise InputError(
             f"metric {name!r}: tau must be a positive number or {HORIZON!r}; got {tau!r}"
         )
+    _check_law(name, settings)
+
+
+def _check_law(name: str, settings: dict[str, Any]) -> None:
+    law, source = settings.get("law", KM), settings.get("censoring")
+    if law != KM:
+        try:
+            LawSpec(law)
+        except InputError as error:
+            raise InputError(f"metric {name!r}: {error}") from error
+    if source is not None:
+        one_of(f"metric {name!r}: censoring", source, (*G_SETS, MODEL))
+    if source == MODEL and law == KM:
+        raise InputError(
+            f"metric {name!r}: censoring = 'model' takes the censoring model of a fitted law, but "
+            "law is 'km'; say law = 'blend', or censoring = 'test' or 'train'"
+        )
+    floor = settings.get("floor", 0.1)
+    if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor < 1:
+        raise InputError(f"metric {name!r}: floor must be a probability below 1; got {floor!r}")
 
 
 def _truth_of(name: str, given: Any, function: str | None) -> str:

@@ -20,8 +20,9 @@ from .._tools.writing import write_atomically
 from ..errors import InputError
 from .cells import Outcome
 from .environment import is_environment, machine
+from .grid import Cell, LawCell, Place, laws_of
 from .locking import locked_file
-from .plan import Cell, Plan
+from .plan import Plan
 from .sealed import (
     DamagedError,
     check_archive,
@@ -32,14 +33,14 @@ from .sealed import (
     unseal,
 )
 
-_CELLS, _FAILURES, _PREDICTIONS = "cells", "failures", "predictions"
+_CELLS, _FAILURES = "cells", "failures"
+#: Archives of arrays: what models predicted, and the curves of laws.
+_PREDICTIONS, _LAWS = "predictions", "laws"
+_KINDS = (_CELLS, _FAILURES, _PREDICTIONS, _LAWS)
 _PLAN, _ENVIRONMENT, _RUNNING = "plan.json", "environment.json", "running"
 _RESULTS, _RESULTS_CHECKSUM = "results.parquet", "results.parquet.sha256"
 _LOCK, _HALF_WRITTEN = ".lock", ".survgauge-"
-_OURS = {
-    _CELLS, _FAILURES, _PREDICTIONS, _PLAN, _ENVIRONMENT, _RUNNING, _RESULTS, _RESULTS_CHECKSUM,
-    _LOCK,
-}  # fmt: skip
+_OURS = {*_KINDS, _PLAN, _ENVIRONMENT, _RUNNING, _RESULTS, _RESULTS_CHECKSUM, _LOCK}
 #: Of stores whose files all carry checksums; earlier ones have none.
 _FORMAT = 2
 
@@ -55,9 +56,9 @@ class Store:
     Notes
     -----
     ``plan.json``, ``environment.json`` (versions, machine, checksums of the data),
-    ``cells/DATASET/CENSORING/rR-fF-MODEL-DIGEST.json``, ``failures/`` and ``predictions/`` alike,
-    ``results.parquet``. The digest covers all that a result depends on, so that changed parameters
-    make new files and never pass for the old ones.
+    ``cells/DATASET/CENSORING/rR-fF-MODEL-DIGEST.json``, ``failures/``, ``predictions/`` and
+    ``laws/`` alike, ``results.parquet``. The digest covers all that a result depends on, so that
+    changed parameters make new files and never pass for the old ones.
 
     Every file carries a checksum of its content. Reading a damaged one is an error that names it;
     a run that is resumed computes its cell again. Stores that were begun before there were
@@ -112,8 +113,7 @@ class Store:
 
     def has_results(self) -> bool:
         """Whether a run came as far as its first cell."""
-        kinds = (_CELLS, _FAILURES, _PREDICTIONS)
-        found = (p for kind in kinds for p in (self.root / kind).glob("*/*/[!.]*"))
+        found = (p for kind in _KINDS for p in (self.root / kind).glob("*/*/[!.]*"))
         return (self.root / _RESULTS).is_file() or next(found, None) is not None
 
     @contextmanager
@@ -186,33 +186,39 @@ class Store:
 
     # -- cells -------------------------------------------------------------------------------
 
-    def put(self, cell: Cell, outcome: Outcome) -> None:
-        """Keep what became of a cell."""
+    def put(self, cell: Place, outcome: Outcome) -> None:
+        """Keep what became of a cell; of a law, its curves are the result."""
+        is_law = isinstance(cell, LawCell)
         if outcome.predictions is not None:
             content = seal_archive(outcome.predictions, cell.prediction_path)
-            self._write(_file(_PREDICTIONS, cell), content)
+            self._write(_file(_LAWS if is_law else _PREDICTIONS, cell), content)
         content = json.dumps(seal(outcome.record), allow_nan=False).encode()
         if outcome.status == "ok":
-            self._write(_file(_CELLS, cell), content)
+            if not is_law:
+                self._write(_file(_CELLS, cell), content)
             (self.root / _file(_FAILURES, cell)).unlink(missing_ok=True)
         elif outcome.status == "failed":
             self._write(_file(_FAILURES, cell), content)
 
     def finished(self) -> set[str]:
-        """Paths of the finished cells, see `Cell.path`; no file is opened."""
-        return self._listed(_CELLS)
+        """Paths of the finished cells and laws, see `Place.path`; no file is opened."""
+        return self._listed(_CELLS) | self._listed(_LAWS)
 
     def failed(self) -> set[str]:
-        """Paths of the cells that failed."""
+        """Paths of the cells and laws that failed."""
         return self._listed(_FAILURES)
 
     def damaged(self, cells: Iterable[Cell]) -> dict[Path, str]:
         """Files of some cells that do not say what was written into them, with the reason."""
         finished, failed = self.finished(), self.failed()
         found = {}
-        for cell in cells:
-            # Predictions are read only where metrics are still to be computed from them.
+        known = list(cells)
+        # Predictions and laws are read only where metrics are still to be computed from them.
+        open_ = [cell for cell in known if cell.path not in finished]
+        for cell in [*known, *laws_of(open_)]:
             kinds = [_CELLS if cell.path in finished else _PREDICTIONS]
+            if isinstance(cell, LawCell):
+                kinds = [_LAWS]
             kinds += [_FAILURES] * (cell.path in failed)
             for kind in kinds:
                 try:
@@ -222,28 +228,40 @@ class Store:
         return found
 
     def cells_of(self, files: Iterable[Path]) -> set[str]:
-        """Paths of the cells whose results or failures these files are, see `Cell.path`."""
-        parts = [file.relative_to(self.root).parts for file in files]
-        return {"/".join(p[1:]).removesuffix(".json") for p in parts if p[0] != _PREDICTIONS}
+        """Paths of the cells whose results or failures these files are, see `Place.path`."""
+        places = [file.relative_to(self.root).with_suffix("").parts for file in files]
+        return {"/".join(parts[1:]) for parts in places if parts[0] != _PREDICTIONS}
 
     def predictions(self, cell: Cell) -> bytes | None:
         """Predictions of a cell, if they were kept."""
         content: bytes | None = self._undamaged(_PREDICTIONS, cell)
         return content
 
+    def has_predictions(self, cell: Cell) -> bool:
+        """Whether predictions of a cell were kept; the file is not opened."""
+        return (self.root / _file(_PREDICTIONS, cell)).is_file()
+
+    def inputs(self, cell: Place) -> tuple[bytes | None, dict[str, bytes]]:
+        """What is known before a cell is run: its predictions, and the laws of its fold by name."""
+        if not isinstance(cell, Cell):
+            return None, {}
+        laws = {law.model.name: self._undamaged(_LAWS, law) for law in cell.laws()}
+        return self.predictions(cell), {k: v for k, v in laws.items() if v is not None}
+
     def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Finished cells of a plan, in its order."""
-        return self._each(_CELLS, plan)
+        return self._each(_CELLS, plan.cells())
 
     def failures(self, plan: Plan) -> list[dict[str, Any]]:
-        """Records of the failed cells, with error, message and traceback."""
-        return list(self._each(_FAILURES, plan))
+        """Records of the failed cells and laws, with error, message and traceback."""
+        cells = plan.cells()
+        return list(self._each(_FAILURES, [*laws_of(cells), *cells]))
 
-    def _each(self, kind: str, plan: Plan) -> Iterator[dict[str, Any]]:
+    def _each(self, kind: str, cells: Iterable[Place]) -> Iterator[dict[str, Any]]:
         here = self._listed(kind)
-        return (self._undamaged(kind, cell) for cell in plan.cells() if cell.path in here)
+        return (self._undamaged(kind, cell) for cell in cells if cell.path in here)
 
-    def _undamaged(self, kind: str, cell: Cell) -> Any:
+    def _undamaged(self, kind: str, cell: Place) -> Any:
         try:
             return self._read_cell(kind, cell)
         except DamagedError as error:
@@ -252,9 +270,9 @@ class Store:
                 "--resume, which computes this cell again and keeps the others"
             ) from error
 
-    def _read_cell(self, kind: str, cell: Cell) -> Any:
-        """Record of a cell, or its predictions as bytes (None if they were not kept)."""
-        if kind == _PREDICTIONS:
+    def _read_cell(self, kind: str, cell: Place) -> Any:
+        """Record of a cell, or its predictions or curves as bytes (None if there are none)."""
+        if kind in (_PREDICTIONS, _LAWS):
             try:
                 content = (self.root / _file(kind, cell)).read_bytes()
             except FileNotFoundError:
@@ -276,7 +294,7 @@ class Store:
 
     def consolidated(self) -> bytes | None:
         """Consolidated results of a store that was handed on without its cells, else None."""
-        if self.finished() or self.failed() or not (self.root / _RESULTS).is_file():
+        if self._listed(_CELLS) or self.failed() or not (self.root / _RESULTS).is_file():
             return None
         content, told = (self.root / _RESULTS).read_bytes(), self.root / _RESULTS_CHECKSUM
         if told.is_file() and sha256(content).hexdigest().encode() not in told.read_bytes():
@@ -311,20 +329,21 @@ class Store:
 
     def _listed(self, kind: str) -> set[str]:
         """Paths of the cells that have a file of a kind; hidden files are half-written ones."""
-        names = glob("*/*/*.json", root_dir=self.root / kind)
-        return {Path(name).as_posix().removesuffix(".json") for name in names}
+        ending = ".npz" if kind == _LAWS else ".json"
+        names = glob(f"*/*/*{ending}", root_dir=self.root / kind)
+        return {Path(name).as_posix().removesuffix(ending) for name in names}
 
     def _clean(self) -> None:
         """Remove what a killed process left half-written."""
         places = list(self.root.glob(f"{_HALF_WRITTEN}*"))
-        for kind in (_CELLS, _FAILURES, _PREDICTIONS):
+        for kind in _KINDS:
             places += (self.root / kind).glob("*/*/.*")
         for place in places:
             place.unlink(missing_ok=True)
 
 
-def _file(kind: str, cell: Cell) -> str:
+def _file(kind: str, cell: Place) -> str:
     """Name of a cell's file inside the store."""
-    if kind == _PREDICTIONS:
+    if kind in (_PREDICTIONS, _LAWS):
         return f"{kind}/{cell.prediction_path}.npz"
     return f"{kind}/{cell.path}.json"

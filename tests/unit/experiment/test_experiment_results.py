@@ -263,10 +263,10 @@ def test_write_all(results, tmp_path):
 
 class FakeCell:
     def __init__(self, dataset, model):
-        self.dataset, self.model = (type("Spec", (), {"label": x})() for x in (dataset, model))
+        self.dataset, self.fitted = (type("Spec", (), {"label": x})() for x in (dataset, model))
 
     def __str__(self):
-        return f"{self.dataset.label}/{self.model.label}"
+        return f"{self.dataset.label}/{self.fitted.label}"
 
 
 def test_time_left_knows_models_and_data_sets():

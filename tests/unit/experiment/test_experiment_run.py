@@ -175,7 +175,7 @@ def test_new_metrics_from_stored_predictions(tmp_path):
     # Cells without predictions are not fitted, but said to be missing.
     other = {**more, "models": [shifted, "coxph", "km"]}
     assert set(go(other, store, metrics_only=True).metrics["model"]) == {"s", "coxph"}
-    assert len(missing_cells(Plan.of(other), Store(store))) == 6
+    assert len(missing_cells(Plan.of(other).cells(), Store(store))) == 6
 
 
 # -- things that go wrong --------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def test_failures_are_recorded_and_stop_nothing(tmp_path, jobs):
     assert set(results.metrics["model"]) == {"km", "first"}
     # A model without all of its folds cannot be compared.
     assert set(results.left_out["model"]) == {"first"} or len(results.panels) == 0
-    assert missing_cells(Plan.of(plan), Store(store)) == []
-    assert len(missing_cells(Plan.of(plan), Store(store), retry_failed=True)) == 7
+    assert missing_cells(Plan.of(plan).cells(), Store(store)) == []
+    assert len(missing_cells(Plan.of(plan).cells(), Store(store), retry_failed=True)) == 7
     quick = {**plan, "models": [models[0], models[1], models[3]]}
     again = go(quick, store, retry_failed=True, jobs=1)
     assert {f["cell"]["model"] for f in again.failures} == {"bad"}
