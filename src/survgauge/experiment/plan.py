@@ -151,7 +151,7 @@ def shipped_plans() -> list[str]:
     """Names of the plans that come with the package.
 
     >>> shipped_plans()
-    ['demo', 'paper', 'wide']
+    ['demo', 'paper', 'truth', 'wide']
     """
     return sorted(file.stem for file in _SHIPPED.glob("*.toml"))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pd = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 
+import pandas as pd
 from scipy import stats
 
 from survgauge.errors import InputError
