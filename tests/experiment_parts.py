@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from survgauge import Conditional, SurvivalCurves
 from survgauge.metrics.details import Details
 from survgauge.metrics.time.time_errors import time_error_details
 
@@ -64,3 +65,21 @@ def truth_plus_one(problem: Any, prediction: Any) -> Details:
     """A metric of one's own: the uncensored error plus one."""
     details = time_error_details(problem.y, prediction.times, method="uncensored")
     return Details(details.value + 1.0, psi=details.psi)
+
+
+def halving_law(X_train: Any, y_train: Any, X_test: Any, random_state: int = 0) -> Conditional:
+    """A law of one's own: event times that halve or double with the first feature."""
+    if os.environ.get("LAW_LOG"):
+        Path(os.environ["LAW_LOG"], f"{time.time_ns()}-{os.getpid()}").touch()
+    if os.environ.get("LAW_TROUBLE"):
+        raise ArithmeticError("a law on purpose")
+    grid = np.linspace(0, float(y_train.time.max()), 40)[1:]
+    scale = 20.0 * 2.0 ** np.asarray(X_test)[:, :1]
+    curves = SurvivalCurves(grid, np.exp(-grid / scale), "step")
+    later = SurvivalCurves(grid, np.exp(-0.5 * grid / scale), "step")
+    return Conditional(curves, later, {"law": "halving"})
+
+
+def no_law(X_train: Any, y_train: Any, X_test: Any, random_state: int = 0) -> Any:
+    """Something that is not a law."""
+    return {"law": X_test}

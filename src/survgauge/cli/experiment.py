@@ -32,7 +32,7 @@ def add_commands(subparsers: Any) -> None:
         "--retry-failed", action="store_true", help="resume, and run failed cells again"
     )
     command.add_argument(
-        "--metrics-only", action="store_true", help="fit nothing: measure stored predictions"
+        "--metrics-only", action="store_true", help="fit no model: measure stored predictions"
     )
     command.add_argument(
         "--keep-predictions", action="store_true", help="store predictions for later metrics"

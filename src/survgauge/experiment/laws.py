@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,15 +66,19 @@ class LawSpec:
         return found
 
 
-def chosen(fitted: Conditional, censoring: str | None) -> Conditional | None:
+def chosen(fitted: Conditional, settings: Mapping[str, Any]) -> Conditional | None:
     """Return the part of a fitted law that a metric asks for; None: there is no such part.
 
     Without ``censoring = "model"`` a metric takes the law of event times alone, and G from a set of
-    subjects.
+    subjects. A setting ``tail`` takes the place of the law's own.
     """
-    if censoring == MODEL:
-        return fitted
-    return None if fitted.law is None else Conditional(law=fitted.law, how=fitted.how)
+    law = fitted.law
+    if law is not None and "tail" in settings:
+        law = SurvivalCurves(law.times, law.survival, law.interpolation, settings["tail"])
+    censoring = fitted.censoring if settings.get("censoring") == MODEL else None
+    if law is None and censoring is None:
+        return None
+    return Conditional(law, censoring, fitted.how)
 
 
 def pack_law(fitted: Conditional, seconds: float) -> bytes:

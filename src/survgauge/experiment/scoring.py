@@ -46,7 +46,8 @@ class Questions:
         key = json.dumps(settings, sort_keys=True)
         if key not in self._problems:
             given = {k: v for k, v in settings.items() if not (k == "tau" and v == HORIZON)}
-            given |= self._law(given.pop("law", KM), given.get("censoring"))
+            given |= self._law(settings)
+            given.pop("law", None)
             # G of the training set, as in the paper and in what was published of it.
             problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
             if settings.get("tau") == HORIZON:
@@ -59,17 +60,18 @@ class Questions:
         limits = {k: v for k, v in settings.items() if k in ("min_g", "min_at_risk")}
         return self.problem(limits).horizon
 
-    def _law(self, name: str, censoring: str | None) -> dict[str, Any]:
-        """Arguments of a `Problem` that a law stands for."""
+    def _law(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of a `Problem` that the law of some settings stands for."""
+        name = settings.get("law", KM)
         if name == KM:
             return {}
         if name not in self._laws:
             raise InputError(
                 f"the law {name!r} of this fold could not be fitted; see the failures of the run"
             )
-        found = chosen(self._laws[name], censoring)
-        source = {"censoring": "test"} if censoring == MODEL else {}
-        return {**source, "conditional": found} if found is not None else source
+        # Where the law has no model of censoring, because Kaplan-Meier predicts it as well.
+        source = {"censoring": "test"} if settings.get("censoring") == MODEL else {}
+        return {**source, "conditional": chosen(self._laws[name], settings)}
 
     def true_problem(self, settings: dict[str, Any]) -> Problem:
         """Ask the same question, same horizon and time of interest, with every event known."""

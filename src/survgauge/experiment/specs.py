@@ -312,6 +312,10 @@ def _check_settings(name: str, settings: dict[str, Any]) -> None:
 
 def _check_law(name: str, settings: dict[str, Any]) -> None:
     law, source = settings.get("law", KM), settings.get("censoring")
+    method = REGISTRY[name].method if name in REGISTRY else None
+    if method is not None and not method.takes_law and "law" in settings:
+        able = [m.name for m in REGISTRY.values() if m.method is not None and m.method.takes_law]
+        raise InputError(f"metric {name!r} takes no law; {', '.join(able)} do")
     if law != KM:
         try:
             LawSpec(law)

@@ -1,0 +1,222 @@
+"""Laws of a fold in experiments: fitted once, kept, sealed, and used by the metrics that ask."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("sklearn")
+pytest.importorskip("joblib")
+
+from experiment_plans import toy_plan
+
+from survgauge import Conditional, SurvivalCurves, mae
+from survgauge.errors import InputError
+from survgauge.experiment import Plan, Results, Store, run
+from survgauge.experiment.cells import MEMORY, Task, execute, fold_of
+from survgauge.experiment.grid import laws_of
+from survgauge.experiment.laws import LawSpec, chosen, pack_law, unpack_law
+from survgauge.experiment.limits import restore_threads
+from survgauge.experiment.specs import MetricSpec
+from survgauge.metrics.problem import Problem
+
+LAW = "experiment_parts:halving_law"
+ASKED = ["mae_po", {"name": "mae_dr", "law": LAW, "label": "dr"}]
+
+
+@pytest.fixture(autouse=True)
+def _clean():
+    MEMORY.folds.items.clear()
+    yield
+    restore_threads()
+
+
+@pytest.fixture
+def fits(tmp_path, monkeypatch):
+    """Count the fits of the law over all processes."""
+    log = tmp_path / "log"
+    log.mkdir()
+    monkeypatch.setenv("LAW_LOG", str(log))
+    return lambda: len(list(log.iterdir()))
+
+
+def plan_of(tmp_path, **changes):
+    given = {"metrics": ASKED, "models": ["km", "lr"], "censoring": ["uniform"], "folds": 2}
+    return toy_plan(tmp_path, **{**given, "keep_predictions": True, **changes})
+
+
+def test_what_a_metric_with_a_law_computes(tmp_path):
+    metrics = [
+        {"name": "mae_dr", "law": LAW, "label": "train"},
+        {"name": "mae_dr", "law": LAW, "censoring": "test", "label": "test"},
+        {"name": "mae_dr", "law": LAW, "censoring": "model", "floor": 0.2, "label": "model"},
+        {"name": "mae_expected", "law": LAW, "label": "expected"},
+        {"name": "mae_dr", "law": LAW, "tail": "hold", "label": "hold"},
+        {"name": "mae_dr", "censoring": "test", "tau": "horizon", "label": "km"},
+    ]
+    cell = Plan.of(plan_of(tmp_path, metrics=metrics)).cells()[0]
+    (law_cell,) = cell.laws()
+    packed = execute(Task(law_cell)).predictions
+    outcome = execute(Task(cell), None, {LAW: packed})
+    assert outcome.status == "ok", outcome.record.get("traceback")
+    found = {row["metric"]: row for row in outcome.record["metrics"]}
+    fold, law = fold_of(cell), unpack_law(packed)
+    curves = cell.model.build(0).fit(fold.X_train, fold.y_train).predict_curves(fold.X_test)
+    only = Conditional(law.law)
+    held = Conditional(SurvivalCurves(law.law.times, law.law.survival, "step", "hold"))
+    horizon = Problem.of(fold.questions.y, fold.y_train, convention="paper").horizon
+    for label, method, options in (
+        ("train", "dr", {"conditional": only, "censoring": "train"}),
+        ("test", "dr", {"conditional": only, "censoring": "test"}),
+        ("model", "dr", {"conditional": law, "floor": 0.2}),
+        ("expected", "expected", {"conditional": only}),
+        ("hold", "dr", {"conditional": held, "censoring": "train"}),
+        ("km", "dr", {"tau": horizon}),
+    ):
+        given = {"y_train": fold.y_train, "method": method, **options}
+        assert found[label]["value"] == pytest.approx(mae(fold.questions.y, curves, **given)), label
+    # Where G comes from changes neither the horizon nor the truth.
+    assert found["km"]["truth"] == "mae(tau=horizon)"
+    true = np.minimum(fold.questions.true_time, horizon)
+    expected = np.mean(np.abs(np.minimum(curves.median(), horizon) - true))
+    assert found["km"]["true_value"] == pytest.approx(expected)
+    assert len({found[name]["value"] for name in ("train", "test", "model", "hold")}) == 4
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_law_is_fitted_once_a_fold_and_kept(tmp_path, fits, jobs):
+    plan = plan_of(tmp_path)
+    options = {"jobs": jobs, "progress": False}
+    first = run(plan, tmp_path / "store", **options)
+    assert not first.failures
+    assert fits() == 2  # two folds, whatever the number of models and processes
+    assert first.metrics["value"].notna().all()
+    assert set(first.metrics["model"]) == {"km", "lr"}
+    more = {**plan, "metrics": [*ASKED, {"name": "mae_expected", "law": LAW}]}
+    again = run(more, tmp_path / "store", metrics_only=True, **options)
+    assert fits() == 2
+    label = f"mae_expected(law={LAW})"
+    assert len(again.metrics[again.metrics["metric"] == label]) == 4
+    columns = ["model", "fold", "metric", "value"]
+    old = again.metrics[again.metrics["metric"] != label][columns].reset_index(drop=True)
+    assert old.equals(first.metrics[columns])
+
+
+def test_metrics_only_fits_laws_that_the_store_lacks(tmp_path, fits):
+    plan = plan_of(tmp_path, metrics=["mae_po"])
+    run(plan, tmp_path / "store", jobs=1, progress=False)
+    assert fits() == 0
+    assert not (tmp_path / "store" / "laws").exists()
+    other = {**plan, "metrics": ASKED, "models": ["km", "lr", "aft"], "censoring": ["uniform"]}
+    found = run(other, tmp_path / "store", jobs=1, progress=False, metrics_only=True)
+    assert fits() == 2
+    assert set(found.metrics["model"]) == {"km", "lr"}  # aft has no predictions
+    whole = {**other, "models": ["aft"], "censoring": ["exponential"]}
+    with pytest.raises(InputError, match="no cell"):
+        run(whole, tmp_path / "store", jobs=1, progress=False, metrics_only=True)
+    assert fits() == 2  # nothing to measure, so no law either
+
+
+def test_a_law_that_fails_is_told_and_can_be_tried_again(tmp_path, fits, monkeypatch):
+    plan, store = plan_of(tmp_path), tmp_path / "store"
+    monkeypatch.setenv("LAW_TROUBLE", "1")
+    with pytest.raises(InputError, match="a law on purpose"):
+        run(plan, store, jobs=1, progress=False)
+    failures = Store(store).failures(Plan.of(plan))
+    assert len(failures) == 2 + 4
+    assert [f["cell"]["model"] for f in failures[:2]] == [f"law {LAW}"] * 2
+    assert all("could not be fitted" in f["message"] for f in failures[2:])
+    monkeypatch.delenv("LAW_TROUBLE")
+    found = run(plan, store, jobs=1, progress=False, retry_failed=True)
+    assert not found.failures
+    assert fits() == 4
+
+
+def test_a_damaged_law_is_found_and_fitted_again(tmp_path, fits):
+    plan, store = plan_of(tmp_path), tmp_path / "store"
+    before = run(plan, store, jobs=1, progress=False).metrics["value"]
+    file = next((store / "laws").glob("*/*/*.npz"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
+    # All cells have their results: nobody needs the law.
+    run(plan, store, jobs=1, progress=False, resume=True)
+    assert fits() == 2
+    more = {**plan, "metrics": [*ASKED, {"name": "mae_expected", "law": LAW}]}
+    after = run(more, store, jobs=1, progress=False, metrics_only=True)
+    assert fits() == 3
+    same = after.metrics[after.metrics["metric"].isin(["mae_po", "dr"])]["value"]
+    assert same.tolist() == before.tolist()
+
+
+def test_another_law_or_setting_is_another_result(tmp_path):
+    def digest(**settings):
+        plan = plan_of(tmp_path, metrics=[{"name": "mae_dr", "label": "x", **settings}])
+        return Plan.of(plan).cells()[0].digest
+
+    settings = [{}, {"law": LAW}, {"law": "blend"}, {"law": LAW, "floor": 0.2},
+                {"law": LAW, "censoring": "test"}, {"law": LAW, "censoring": "model"}]  # fmt: skip
+    assert len({digest(**s) for s in settings}) == len(settings)
+    plain = Plan.of(plan_of(tmp_path, metrics=["mae_po"]))
+    cells = Plan.of(plan_of(tmp_path)).cells()
+    assert cells[0].fit_digest == plain.cells()[0].fit_digest
+    assert len(laws_of(cells)) == 2
+    assert laws_of(plain.cells()) == []
+
+
+def test_laws_of_another_version_are_not_taken(tmp_path, monkeypatch):
+    cell = Plan.of(plan_of(tmp_path)).cells()[0]
+    before = cell.digest, cell.laws()[0].path
+    monkeypatch.setattr("survgauge.experiment.laws.LAWS_VERSION", 99)
+    again = Plan.of(plan_of(tmp_path)).cells()[0]
+    assert again.digest != before[0]
+    assert again.laws()[0].path != before[1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "part"),
+    [
+        ({"name": "mae_po", "law": "blend"}, "takes no law; .*mae_dr"),
+        ({"name": "mae_dr", "law": "wrong"}, "law must be one of 'km', 'blend'"),
+        ({"name": "mae_dr", "law": 3}, "law must be"),
+        ({"name": "mae_dr", "censoring": "model"}, "law is 'km'"),
+        ({"name": "mae_dr", "censoring": "other"}, "censoring"),
+        ({"name": "mae_dr", "floor": 1.0}, "floor"),
+        ({"name": "mae_dr", "floor": True}, "floor"),
+    ],
+)
+def test_bad_settings_are_refused_when_the_plan_is_read(entry, part):
+    with pytest.raises(InputError, match=part):
+        MetricSpec.of(entry)
+
+
+def test_what_is_packed_comes_back():
+    law = SurvivalCurves([1.0, 2.0], [[0.5, 0.25], [0.9, 0.1]], "step", "hold")
+    g = SurvivalCurves([1.0, 4.0], [[0.8, 0.5], [0.7, 0.2]], "step", "linear")
+    for given in (
+        Conditional(law, g, {"law": "x", "n": 3}),
+        Conditional(law),
+        Conditional(None, g),
+    ):
+        found = unpack_law(pack_law(given, 1.5))
+        assert found.how == given.how
+        for mine, theirs in ((found.law, given.law), (found.censoring, given.censoring)):
+            assert (mine is None) == (theirs is None)
+            if mine is not None:
+                assert np.array_equal(mine.times, theirs.times)
+                assert np.array_equal(mine.survival, theirs.survival)
+                assert (mine.interpolation, mine.tail) == (theirs.interpolation, theirs.tail)
+    assert chosen(Conditional(None, g), {}) is None
+    assert chosen(Conditional(law, g), {}).censoring is None
+    assert chosen(Conditional(law, g), {"censoring": "model"}).censoring is g
+
+
+def test_a_law_must_be_about_the_test_subjects():
+    with pytest.raises(InputError, match="each of 3 test subjects"):
+        LawSpec("experiment_parts:no_law").fit([], [], [1, 2, 3], 0)
+
+
+def test_results_load_with_laws(tmp_path):
+    run(plan_of(tmp_path), tmp_path / "store", jobs=1, progress=False)
+    assert len(Results.load(tmp_path / "store").metrics) == 8
