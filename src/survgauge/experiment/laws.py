@@ -103,10 +103,10 @@ def unpack_law(content: bytes) -> Conditional:
     """
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         about = json.loads(str(arrays["about"]))
-        parts = {}
+        parts: dict[str, SurvivalCurves | None] = {"law": None, "censoring": None}
         for part in ("law", "censoring"):
             if f"{part}_survival" in arrays:
                 interpolation, tail = (str(word) for word in arrays[f"{part}_shape"])
                 given = arrays[f"{part}_times"], arrays[f"{part}_survival"]
                 parts[part] = SurvivalCurves(*given, interpolation, tail)
-    return Conditional(**parts, how=about["how"])
+    return Conditional(parts["law"], parts["censoring"], about["how"])
