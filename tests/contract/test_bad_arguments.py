@@ -110,7 +110,7 @@ SETTINGS = {"time": 5.0, "tau": 9.0, "convention": None, "censoring": None,
 STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics": ["mae_po"],
           "confidence": 0.95, "random_state": 0, "n_boot": 2, "bootstrap": False,
           "baseline": True, "time_column": "time", "event_column": "event",
-          "weight_column": "weight", "by": "g", "apart": None, "unit": "",
+          "weight_column": "weight", "by": "g", "apart": None, "unit": "", "conditional": None,
           **SETTINGS}
 SKILL = {"metric": "mae", "y_true": Y, "predicted": TIMES, "y_train": TRAIN, "baseline": None}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -96,6 +96,12 @@ class SurvivalCurves:
         curves.times, curves.survival = times, survival
         curves.interpolation, curves.tail = interpolation, tail
         return curves
+
+    @classmethod
+    def joined(cls, parts: Sequence[SurvivalCurves]) -> SurvivalCurves:
+        """Return curves on one shared grid, one part of the subjects after the other."""
+        like, values = parts[0], np.concatenate([part.survival for part in parts])
+        return cls._trusted(like.times, values, like.interpolation, like.tail)
 
     def __len__(self) -> int:
         return int(self.survival.shape[0])

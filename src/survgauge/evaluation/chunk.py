@@ -14,6 +14,7 @@ from ..data.predictions import Prediction
 from ..errors import InputError
 from ..inference import bootstrap_counts
 from ..metrics.problem import Problem
+from ..reference.conditional import Conditional
 
 #: Subjects that are scored together: their numbers fit the cache.
 CHUNK_ROWS = 65_536
@@ -109,8 +110,10 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
         return first
     rows = np.concatenate([c.problem.numbers(np.arange(len(c))) for c in chunks])
     drawn = [c.counts for c in chunks if c.counts is not None]
+    conditional = [c.problem.conditional for c in chunks if c.problem.conditional is not None]
+    laws = Conditional.joined(conditional) if conditional else None
     return Chunk(
-        replace(first.problem, y=joined(c.y for c in chunks), rows=rows),
+        replace(first.problem, y=joined(c.y for c in chunks), rows=rows, conditional=laws),
         {
             name: _joined_predictions([c.predictions[name] for c in chunks])
             for name in first.predictions
@@ -121,9 +124,7 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
 
 
 def _joined_predictions(parts: list[Prediction]) -> Prediction:
-    like = parts[0].curves
-    if like is not None:
-        values = np.concatenate([p.curves.survival for p in parts if p.curves is not None])
-        curves = SurvivalCurves._trusted(like.times, values, like.interpolation, like.tail)
+    if parts[0].curves is not None:
+        curves = SurvivalCurves.joined([p.curves for p in parts if p.curves is not None])
         return Prediction(curves, None, None)
     return parts[0].joined(parts[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,6 +82,17 @@ class Conditional:
     def __repr__(self) -> str:
         law, censoring = self.sources
         return f"Conditional({len(self)} subjects, law: {law}, censoring: {censoring})"
+
+    @classmethod
+    def joined(cls, parts: Sequence[Conditional]) -> Conditional:
+        """Return the laws of one part of the subjects after the other."""
+        laws = [part.law for part in parts if part.law is not None]
+        censoring = [part.censoring for part in parts if part.censoring is not None]
+        return replace(
+            parts[0],
+            law=SurvivalCurves.joined(laws) if laws else None,
+            censoring=SurvivalCurves.joined(censoring) if censoring else None,
+        )
 
     @property
     def sources(self) -> tuple[str, str]:

@@ -73,7 +73,8 @@ class Accumulator:
         data = batch if isinstance(batch, Batch) else Batch(batch, label)
         begin = (self.seen[-1][1] if self.seen else 0) if start is None else start
         layout = self.scoring.layout
-        widths = (len(getattr(s, "times", None) or ()) for s in layout.predictions.values())
+        specs = (*layout.predictions.values(), *layout.laws.values())
+        widths = (len(getattr(s, "times", None) or ()) for s in specs)
         size = chunk_rows(widths, self.scoring.batch_rows)
         for first in range(0, len(data), size):
             part, at = data, begin + first
@@ -81,7 +82,8 @@ class Accumulator:
                 part = data.rows(first, min(first + size, len(data)))
                 part.label = f"{data.label}, from row {at} on"
             y, predictions = layout.read(part)
-            problem = replace(self.scoring.problem, y=y, start=at)
+            laws = layout.conditional(part)
+            problem = replace(self.scoring.problem, y=y, start=at, conditional=laws)
             try:
                 self._add(Chunk(problem, predictions, part.label), layout.labels(part, at))
             except InputError as error:
@@ -169,4 +171,10 @@ class Accumulator:
 
 def _about(question: Problem, subjects: Problem) -> Problem:
     """Return a question about the subjects of another."""
-    return replace(question, y=subjects.y, rows=subjects.rows, start=subjects.start)
+    return replace(
+        question,
+        y=subjects.y,
+        rows=subjects.rows,
+        start=subjects.start,
+        conditional=subjects.conditional,
+    )

@@ -41,6 +41,7 @@ def evaluate_stream(
     by: str | None = None,
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
+    conditional: Mapping[str, Any] | None = None,
     workers: int | None = None,
     batch_rows: int | None = None,
     progress: Progress | None = None,
@@ -96,6 +97,9 @@ def evaluate_stream(
         columns are called ``name/column`` in `predictions`.
     unit : str
         What times are counted in ("days").
+    conditional : mapping of {"law", "censoring"} to column, optional
+        Columns of curves (their names, or `CurveColumns`) that hold the law of the event time and
+        G of each subject, for the doubly robust metrics; by default Kaplan-Meier.
     workers : int, optional
         Threads; by default one a core. The numbers do not depend on it.
     batch_rows : int, optional
@@ -164,7 +168,7 @@ def evaluate_stream(
     threads = thread_count() if workers is None else whole_number(workers, "workers", 1)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function; got {type(progress).__name__}")
-    layout = Layout.of(predictions, time_column, event_column, weight_column, by)
+    layout = Layout.of(predictions, time_column, event_column, weight_column, by, conditional)
     reference = reference_of(y_train, time_column, event_column, weight_column)
     source = as_source(batches, apart=apart, batch_rows=batch_rows)
     layout = layout.resolved(source.first())

@@ -41,6 +41,7 @@ def evaluate_dask(
     by: str | None = None,
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
+    conditional: Mapping[str, Any] | None = None,
     client: Any = None,
     time: float | None = None,
     tau: float | None = None,
@@ -69,7 +70,7 @@ def evaluate_dask(
         all workers must see the files.
     y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline
         As for `evaluate_stream`.
-    time_column, event_column, weight_column, by, apart, unit
+    time_column, event_column, weight_column, by, apart, unit, conditional
         As for `evaluate_stream`.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
@@ -98,7 +99,7 @@ def evaluate_dask(
         unit=unit,
         settings=settings,
     )
-    layout = Layout.of(predictions, time_column, event_column, weight_column, by)
+    layout = Layout.of(predictions, time_column, event_column, weight_column, by, conditional)
     reference = reference_of(y_train, time_column, event_column, weight_column)
     cluster = Cluster(client)
     pieces: FramePieces | FilePieces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
 from ..data.tails import check_tail
 from ..errors import InputError, SurvgaugeError, UndefinedMetricError, as_names, one_of
+from ..reference.conditional import Conditional
 from .batches import Batch
 from .labels import LabelColumn, Labels
 
@@ -201,6 +202,8 @@ class Layout:
     event: str = "event"
     weight: str | None = None
     by: LabelColumn | None = None
+    #: Columns of the laws per subject, by `law` and `censoring`.
+    laws: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -210,6 +213,7 @@ class Layout:
         event: str = "event",
         weight: str | None = None,
         by: Any = None,
+        conditional: Any = None,
     ) -> Layout:
         """Check what the caller says about columns; a single name is called "model"."""
         for argument, column in (("time", time), ("event", event), ("weight", weight)):
@@ -231,7 +235,7 @@ class Layout:
             specs[str(name)] = spec
         if len(specs) < len(predictions):
             raise InputError(f"predictions must have distinct names; got {list(predictions)}")
-        return cls(specs, time, event, weight, LabelColumn.of(by))
+        return cls(specs, time, event, weight, LabelColumn.of(by), _laws(conditional))
 
     @property
     def outcome_columns(self) -> list[str]:
@@ -241,7 +245,8 @@ class Layout:
 
     def columns(self) -> list[str]:
         """All columns to read (after `resolved`)."""
-        read = [name for spec in self.predictions.values() for name in spec.reads]
+        specs = [*self.predictions.values(), *self.laws.values()]
+        read = [name for spec in specs for name in spec.reads]
         return list(dict.fromkeys([*self.outcome_columns, *read]))
 
     def resolved(self, batch: Batch) -> Layout:
@@ -254,11 +259,12 @@ class Layout:
                 else:
                     spec = TimeColumn(spec)
             specs[name] = spec.resolved(batch)
-        return replace(self, predictions=specs)
+        laws = {name: spec.resolved(batch) for name, spec in self.laws.items()}
+        return replace(self, predictions=specs, laws=laws)
 
     def refuse_more(self, names: list[str], label: str) -> None:
         """Refuse a file with wide columns that the first one did not have."""
-        for spec in self.predictions.values():
+        for spec in (*self.predictions.values(), *self.laws.values()):
             if isinstance(spec, CurveColumns):
                 spec.refuse_more(names, label)
 
@@ -289,6 +295,39 @@ class Layout:
             except InputError as error:
                 raise located(error, batch.label) from error
         return y, found
+
+    def conditional(self, batch: Batch) -> Conditional | None:
+        """Read the laws of the subjects of a batch; None where there are none."""
+        if not self.laws:
+            return None
+        try:
+            curves = {name: spec.of(batch) for name, spec in self.laws.items()}
+            columns = {name: f"given in {spec.columns!r}" for name, spec in self.laws.items()}
+            return Conditional(**curves, how=columns)
+        except InputError as error:
+            raise located(error, batch.label) from error
+
+
+def _laws(given: Any) -> dict[str, CurveColumns]:
+    """Check which columns hold laws per subject; a column's name is one of curves."""
+    if given is None:
+        return {}
+    known = ("law", "censoring")
+    if not isinstance(given, Mapping) or not given or any(key not in known for key in given):
+        raise InputError(
+            "conditional must say in a stream which columns hold curves per subject: "
+            f"{{'law': column}}, {{'censoring': column}} or both; got {shown(given)}"
+        )
+    found = {}
+    for key, spec in given.items():
+        spec = CurveColumns(spec) if isinstance(spec, str) else spec
+        if not isinstance(spec, CurveColumns):
+            raise InputError(
+                f"conditional[{key!r}] must be the name of a column of curves or CurveColumns; got "
+                f"{type(spec).__name__}"
+            )
+        found[str(key)] = spec
+    return found
 
 
 def located(error: SurvgaugeError, label: str) -> SurvgaugeError:
