@@ -97,12 +97,13 @@ FRAME = pd.DataFrame({"age": TIMES})
 IPCW = {"y_train": TRAIN, "method": "ipcw", "convention": None, "censoring": None,
         "sample_weight": ONES}
 SCORES = {**IPCW, "censoring_times": None, "on_unsupported": "truncate"}
-BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES}
+BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES, "dependence": 0.3}
 CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "censoring": None,
                "sample_weight": ONES}
 ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
           "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
-          "conditional": None, "floor": 0.1, "sample_weight": ONES, "true_time": TIME}
+          "conditional": None, "floor": 0.1, "dependence": None, "sample_weight": ONES,
+          "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
 SETTINGS = {"time": 5.0, "tau": 9.0, "convention": None, "censoring": None,
             "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
@@ -143,13 +144,14 @@ CALLS = {
     "binomial_log_likelihood": {**BRIER, "clip": None},
     "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **SCORES},
     "brier_score": BRIER,
-    "brier_skill": {**BRIER},
+    "brier_skill": {**ON_CURVES, "times": [4.0, 6.0], **SCORES},
     "calibration_slope": {**ON_CURVES, "time": 9.0, "ties": "efron", "probability": "survival"},
     "censoring_test": {"X": FRAME, "y": Y, "features": ["age"]},
     "comparable_pairs": {"y": Y},
     "compare_folds": {"scores_a": [1.0, 2.0, 4.0], "scores_b": [2.0, 2.0, 3.0], "n_train": 8,
                       "n_test": 4, "confidence": 0.9},
-    "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE},
+    "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE,
+                          "dependence": 0.3},
     "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None},
     "coverage": {**ON_CURVES, "level": 0.9},
     "conditional": {"X_train": FRAME, "y_train": Y, "X_test": FRAME, "y_test": Y, "fit_on": None,
@@ -168,7 +170,7 @@ CALLS = {
                  "confidence": 0.95, "random_state": 0, "by": None, "n_boot": 2,
                  "reference": "fixed", "unit": "", "sample_weight": ONES,
                  "cluster": np.arange(N) % 4, "X_test": None, "conditional": None,
-                 **SETTINGS},
+                 "dependence": None, **SETTINGS},
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None},
     "holm": {"p_values": [0.2, 0.01]},

@@ -58,6 +58,7 @@ def evaluate(
     tail: str = "linear",
     normalize: str = "n",
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
 
@@ -113,6 +114,12 @@ def evaluate(
         Definitions of another package or of the paper; see `Convention`.
     censoring : {"test", "train"}, KaplanMeier or callable, optional
         Where G comes from: the test subjects (default), `y_train`, or the caller's own G.
+    dependence : float or Dependence, optional
+        Dependence of event and censoring time to assume: Kendall's tau, or `Dependence` with a
+        copula. Metrics that know independent censoring only are left out of the default ones then,
+        and refused where they are named. The horizon stays that of independent censoring, so that
+        numbers under several dependences are about the same times; standard errors take the
+        copula-graphic estimates as given.
     on_unsupported : {"truncate", "raise", "nan"}
         What metrics do at times past the horizon of the 1/G metrics.
     min_g, min_at_risk : float
@@ -170,13 +177,16 @@ def evaluate(
     y, _ = sampled(y, weight, "y_test")
     problem = Problem.of(
         y, y_train, weight, time=time, tau=tau, convention=convention, censoring=censoring,
-        conditional=conditional,
+        conditional=conditional, dependence=dependence,
         on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
         weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
     )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
     seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, y.count)
+    if problem.dependence is not None:
+        chosen, left_out = under_dependence(chosen, named=metrics is not None)
+        warnings = [*warnings, *left_out]
     names = tuple(metric.name for metric in chosen)
     # Remarks and support look at the spread of few subjects also where no interval is asked for.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
@@ -220,6 +230,7 @@ def _sizes(y: Outcomes, groups: list[tuple[Any, Any]]) -> dict[str, dict[str, in
 def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:
     """Remark on a training set that was followed otherwise; `problem` ends with this call."""
     ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
+    ours = ours and problem.dependence is None
     g = problem.weights.km if ours else None
     return check_follow_up(problem.y, problem, metrics, g)
 
@@ -240,6 +251,26 @@ def chosen_metrics(
     if not names:
         raise InputError("metrics must name at least one metric; got an empty list")
     return [REGISTRY[name] for name in dict.fromkeys(names)], []
+
+
+def under_dependence(
+    chosen: list[Metric], named: bool
+) -> tuple[list[Metric], list[EvaluationWarning]]:
+    """Return the metrics that heed an assumed dependence; refuse others that were named."""
+    kept = [metric for metric in chosen if metric.takes_dependence]
+    others = [metric.name for metric in chosen if not metric.takes_dependence]
+    if others and named:
+        raise InputError(
+            f"metrics: {', '.join(others)} know independent censoring only; leave them out, or "
+            "leave out dependence"
+        )
+    if not others:
+        return kept, []
+    message = (
+        f"{len(others)} of the default metrics know independent censoring only and are left out "
+        f"under the assumed dependence: {', '.join(others)}"
+    )
+    return kept, [EvaluationWarning("metric-skipped", message)]
 
 
 def _skipped(metric: Metric, n: int) -> EvaluationWarning:

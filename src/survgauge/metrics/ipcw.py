@@ -9,7 +9,9 @@ import numpy as np
 
 from .._tools.arrays import Floats, dot
 from ..data.outcomes import Outcomes
-from ..errors import one_of
+from ..errors import InputError, one_of
+from ..reference.dependence import dependence_of
+from ..reference.dependent_g import DependentG, assumed_g
 from ..reference.estimated_g import EstimatedG
 from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
@@ -28,6 +30,17 @@ G_SOURCES = {
 def check_policy(on_unsupported: object) -> None:
     """Refuse an unknown policy for times that the data do not support."""
     one_of("on_unsupported", on_unsupported, POLICIES)
+
+
+def check_convention(convention: Convention) -> None:
+    """Refuse limits of G that mean nothing where censoring depends on the event."""
+    ours = Convention("")
+    for name in ("g_ties", "g_floor", "event_limit", "survivor_limit"):
+        if getattr(convention, name) != getattr(ours, name):
+            raise InputError(
+                f"dependence goes with our own limits of G; convention {convention.name!r} has "
+                f"{name}={getattr(convention, name)!r}: leave convention or dependence out"
+            )
 
 
 class CensoringWeights:
@@ -51,6 +64,8 @@ class CensoringWeights:
     mass : ndarray of shape (n,), optional
         Frequency times sampling weight, by which G of the test subjects is estimated; None: no
         sampling weights.
+    dependence : float or Dependence, optional
+        Dependence of event and censoring time that is assumed; None: none.
     """
 
     def __init__(
@@ -62,10 +77,17 @@ class CensoringWeights:
         follow_up: float | None = None,
         contributions: bool = True,
         mass: Floats | None = None,
+        dependence: Any = None,
     ) -> None:
+        self.y, self.convention, self._mass = y, convention, mass
+        assumed = dependence_of(dependence)
+        if assumed is not None:
+            check_convention(convention)
+            known = None if y_train is None else Reference.of(y_train)
+            given = assumed, censoring, self._weighed, known, convention.g_source
+            censoring, y_train = assumed_g(*given), known
         #: "test", "train" or "given".
         self.source = g_source(censoring, y_train is not None, convention.g_source)
-        self.y, self.convention = y, convention
         self.reference = Reference(y) if y_train is None else Reference.of(y_train)
         self.in_sample = y_train is None or self.reference.in_sample
         self._whole = None
@@ -73,7 +95,7 @@ class CensoringWeights:
             self._whole = censoring.flipped or censoring.km
         self._given: Any = censoring if self.source == "given" else None
         self._follow_up = follow_up
-        self.contributions, self._mass = contributions, mass
+        self.contributions = contributions
 
     @classmethod
     def of(
@@ -84,11 +106,12 @@ class CensoringWeights:
         convention: Convention,
         follow_up: float | None = None,
         mass: Floats | None = None,
+        dependence: Any = None,
     ) -> CensoringWeights:
         """Build them, or take ready ones of the same subjects that came as `y_train`."""
         if isinstance(y_train, CensoringWeights) and y_train.y is y:
             return y_train
-        return cls(y, y_train, censoring, convention, follow_up, mass=mass)
+        return cls(y, y_train, censoring, convention, follow_up, mass=mass, dependence=dependence)
 
     @cached_property
     def km(self) -> KaplanMeier | None:
@@ -153,6 +176,11 @@ class CensoringWeights:
         own[~self.y.event | (own <= 0)] = np.inf
         return np.divide(1.0, own, out=own)
 
+    @property
+    def by_difference(self) -> bool:
+        """Whether those event-free are known by difference, as censoring depends on the event."""
+        return isinstance(self.km, DependentG)
+
     @cached_property
     def lost_events(self) -> int:
         """Events that carry no weight because G = 0 there."""
@@ -212,7 +240,12 @@ class CensoringWeights:
 
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""
-        return {**self.convention.as_dict(), "censoring": G_SOURCES[self.source]}
+        described = {**self.convention.as_dict(), "censoring": G_SOURCES[self.source]}
+        if isinstance(self.km, DependentG):
+            described["censoring"] = G_SOURCES[self.km.source]
+            described["dependence"] = str(self.km.dependence)
+            described["event_free"] = "everybody less the weighted events"
+        return described
 
 
 def identified_until(km: KaplanMeier | None, convention: Convention, follow_up: float) -> float:

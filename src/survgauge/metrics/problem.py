@@ -16,6 +16,8 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
 from ..reference.conditional import Conditional, check_conditional
+from ..reference.dependence import Dependence, dependence_of, refuse_features
+from ..reference.dependent_g import assumed_g
 from ..reference.estimated_g import EstimatedG
 from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
@@ -24,7 +26,7 @@ from ..reference.surrogates import Setting, make_setting
 from .conventions import Convention, convention_of
 from .details import Clusters
 from .grids import equal_steps, snapped
-from .ipcw import CensoringWeights, below_floor, check_policy
+from .ipcw import CensoringWeights, below_floor, check_convention, check_policy
 
 #: Settings that only the time errors take.
 _TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize", "floor")
@@ -66,6 +68,8 @@ class Problem:
     tested: Any = None
     #: Laws of event and censoring time of each subject; None: Kaplan-Meier.
     conditional: Conditional | None = None
+    #: Assumed dependence of event and censoring time; None: independent.
+    dependence: Dependence | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -99,12 +103,16 @@ class Problem:
         on_unsupported: str = "truncate",
         censoring: Any = None,
         conditional: Any = None,
+        dependence: Any = None,
         **options: Any,
     ) -> Problem:
         """Resolve all but the horizon, which only the whole test set tells."""
         check_policy(on_unsupported)
         check_options(options)
         preset = convention_of(convention)
+        if dependence_of(dependence) is not None:
+            check_convention(preset)
+            refuse_features(conditional)
         reference = None if y_train is None else Reference.of(y_train)
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
@@ -127,6 +135,7 @@ class Problem:
             {"normalize": "n", **options},
             sample_weight=sample_weight,
             conditional=check_conditional(conditional, len(y)),
+            dependence=dependence_of(dependence),
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:
@@ -140,7 +149,7 @@ class Problem:
     def with_truth(self, time: Floats) -> Problem:
         """Return the same question, same horizon and time of interest, with every event known."""
         known = Outcomes(time, np.ones(len(self.y), dtype=bool), self._frequency)
-        return replace(self, y=known, reference=None, censoring="test")
+        return replace(self, y=known, reference=None, censoring="test", dependence=None)
 
     @property
     def _frequency(self) -> Floats | None:
@@ -240,7 +249,9 @@ class Problem:
         reference, censoring = self.reference, self.censoring
         if reference is None:
             reference = Reference(self.y, in_sample=True)
-        if censoring == "test":
+        if self.dependence is not None:
+            censoring = self.assumed_g
+        elif censoring == "test":
             ours = self.convention.g_ties == "events_first"
             km = self.weights.km
             usual = km if ours and km is not None else Reference(self._weighed).censoring
@@ -256,7 +267,7 @@ class Problem:
 
     def estimated_g(self, by_convention: bool) -> EstimatedG | None:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
-        if self.censoring != "test":
+        if self.censoring != "test" or self.dependence is not None:
             return None
         if by_convention:
             return self.weights.estimated
@@ -270,11 +281,19 @@ class Problem:
         return self.y if self.sample_weight is None else self.y.reweighted(self.mass)
 
     @property
+    def assumed_g(self) -> Any:
+        """G of the weights, or what stands for it under the assumed dependence."""
+        given = self.dependence, self.censoring
+        build = partial(assumed_g, *given, self._weighed, self.reference, self.convention.g_source)
+        return self.censoring if self.dependence is None else self.cached("assumed_g", build)
+
+    @property
     def setting(self) -> Setting:
         """What the surrogates of all time errors look at."""
         options = {k: v for k, v in self.options.items() if k != "normalize"}
         build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
-        build = partial(build, censoring=self.censoring, sample_weight=self.sample_weight)
+        build = partial(build, censoring=self.assumed_g, sample_weight=self.sample_weight)
+        build = partial(build, dependence=self.dependence)
         build = partial(build, start=self.start, conditional=self.conditional)
         setting: Setting = self.cached("setting", build)
         return setting
@@ -282,7 +301,7 @@ class Problem:
     @property
     def weights(self) -> CensoringWeights:
         """1/G of the subjects."""
-        given = self.y, self.reference, self.censoring, self.convention, self.follow_up
+        given = self.y, self.reference, self.assumed_g, self.convention, self.follow_up
         mass = self.mass if self.sample_weight is not None else None
         build = partial(CensoringWeights, *given, contributions=self.contributions, mass=mass)
         weights: CensoringWeights = self.cached("weights", build)
@@ -306,7 +325,7 @@ class Problem:
         return {
             "y_train": self.weights,
             "convention": self.convention,
-            "censoring": self.censoring,
+            "censoring": self.assumed_g,
             "sample_weight": self.sample_weight,
         }
 

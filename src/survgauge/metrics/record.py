@@ -103,6 +103,9 @@ class Metric:
         Whether subjects are weighted by 1/G.
     reads_g : bool
         Whether G is looked at in another way, and taken as given by standard errors.
+    takes_dependence : bool
+        Whether an assumed dependence of event and censoring time is heeded; otherwise the metric is
+        undefined where there is one.
     reads : {"time", "horizon", "follow_up", "own", "event", ""}
         Up to where curves are read: see `past_curve`.
     uses_divisor : bool
@@ -137,6 +140,7 @@ class Metric:
     takes_sample_weight: bool = True
     weights_by_g: bool = False
     reads_g: bool = False
+    takes_dependence: bool = False
     reads: str = ""
     uses_divisor: bool = False
     root: bool = False
@@ -241,15 +245,23 @@ class Metric:
         """Return the terms of the subjects at hand, whose G is known."""
         if self.terms is None:
             raise InputError(f"{self.name} is no mean over subjects")
+        self._check_dependence(problem)
         what = f"metric {self.name!r}: terms"
         return Terms.of(called(self.terms, what, problem, prediction), problem.mass, what)
 
     def measure(self, problem: Problem, prediction: Prediction) -> Measured:
         """Return the metric of all subjects of a problem."""
         if self.compute is not None:
+            self._check_dependence(problem)
             found = called(self.compute, f"metric {self.name!r}: compute", problem, prediction)
             return found if is_own(self.compute) else self._checked(found, len(problem.y))
         return self.mean_of(self.terms_of(problem.with_g(), prediction), problem)
+
+    def _check_dependence(self, problem: Problem) -> None:
+        if problem.dependence is not None and not self.takes_dependence:
+            raise UndefinedMetricError(
+                "knows independent censoring only, so it has no value under an assumed dependence"
+            )
 
     def _checked(self, found: Any, n: int) -> Measured:
         """Return what a user's function computed, if it is a value with its support."""

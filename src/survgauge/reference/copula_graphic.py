@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, Ints
 from ..data.outcomes import Outcomes
 from .dependence import Dependence, dependence_of
 from .kaplan_meier import KaplanMeier, RiskTable
@@ -61,10 +61,10 @@ class CopulaGraphic:
         self._after = np.append(self._before[1:], 0.0)
         self._log_s = _sums(copula.log_rise(self._before, self._between))
         self._log_g = _sums(copula.log_rise(self._between, self._after))
-        law = _monotone(copula.inverse(self._log_s))
-        g = _monotone(copula.inverse(self._log_g))
-        self.law = KaplanMeier(self.times, law, table.jumps(censoring=False))
-        self.censoring = KaplanMeier(self.times, g, table.jumps(censoring=True))
+        self._s = _monotone(copula.inverse(self._log_s))
+        self._g = _monotone(copula.inverse(self._log_g))
+        self.law = KaplanMeier(self.times, self._s, table.jumps(censoring=False))
+        self.censoring = KaplanMeier(self.times, self._g, table.jumps(censoring=True))
 
     @classmethod
     def fit(cls, y: Any, dependence: Any) -> CopulaGraphic:
@@ -79,6 +79,52 @@ class CopulaGraphic:
             negative); or a `Dependence` with another copula.
         """
         return cls(RiskTable.of(Outcomes.of(y)), dependence_of(dependence))
+
+    def observed(self) -> tuple[Floats, Floats]:
+        """Probabilities of being observed by the number of observed times that have passed, 0..m.
+
+        Of an event at the next event time, and of somebody event-free by now; see
+        `survgauge.reference.dependent_g`.
+        """
+        s, alive = self._s, np.concatenate(([1.0], self._after))
+        following = self._next_events()
+        # Where no event follows, all that is left lies ahead.
+        log_next = np.where(following < s.size, self._log_s[following % s.size], np.inf)
+        s_next = np.where(following < s.size, s[following % s.size], 0.0)
+        beyond = self._copula.inverse(np.logaddexp(log_next, self._log_g))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            event, free = (alive - beyond) / (s - s_next), alive / s
+        over = s <= s_next  # nothing of the law is left
+        event[over] = event[~over][-1]
+        free[s <= 0] = event[s <= 0]
+        return np.clip(event, 0.0, 1.0), np.clip(free, 0.0, 1.0)
+
+    def _next_events(self) -> Ints:
+        """Place in the law (0: before all) of the first event time not before each of the times.
+
+        One past the end where there is none.
+        """
+        size = self.times.size
+        places = np.where(self._table.jumps(censoring=False), np.arange(size), size)
+        following = np.minimum.accumulate(places[::-1])[::-1]
+        return np.append(following, size) + 1
+
+    def given_censored(self, start: Ints, end: Ints) -> Floats:
+        """Survival of the event time given that censoring came after `start` times until `end`.
+
+        P(T > t | G falls from G(start) to G(end)) = [H(S(t), G(start)) - H(S(t), G(end))] /
+        [G(start) - G(end)] after no event time, and after each: (groups, K + 1). An `end` past the
+        last time stands for infinity.
+        """
+        rows = np.flatnonzero(np.append(True, self._table.jumps(censoring=False)))
+        log_s, g = self._log_s[rows], self._g
+        last = end >= g.size
+        end = np.minimum(end, g.size - 1)
+        found = self._copula.inverse(np.logaddexp(log_s, self._log_g[start][:, None]))
+        later = self._copula.inverse(np.logaddexp(log_s, self._log_g[end][:, None]))
+        found -= np.where(last[:, None], 0.0, later)
+        found /= (g[start] - np.where(last, 0.0, g[end]))[:, None]
+        return np.clip(np.minimum.accumulate(found, axis=1), 0.0, 1.0)
 
 
 def _sums(log_steps: Floats) -> Floats:

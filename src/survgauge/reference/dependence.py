@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from .._tools.arrays import one_number, shown
 from ..errors import InputError, one_of
 from .copulas import FAMILIES, Archimedean, check_tau
@@ -58,10 +56,19 @@ def dependence_of(given: Any) -> Dependence | None:
     if given is None:
         return None
     if not isinstance(given, Dependence):
-        if np.isnan(one_number(given)):
+        if not -1 < one_number(given) < 1:
             raise InputError(
                 "dependence must be Kendall's tau of event and censoring time, a number strictly "
                 f"between -1 and 1, or a Dependence(kendall_tau, copula); got {shown(given)}"
             )
         given = Dependence(given, "frank" if one_number(given) < 0 else "clayton")
     return None if given.kendall_tau == 0 else given
+
+
+def refuse_features(conditional: Any) -> None:
+    """Refuse laws given features beside an assumed dependence."""
+    if conditional is not None:
+        raise InputError(
+            "dependence cannot be given together with conditional: it is assumed between the times "
+            "of all subjects, whatever their features; leave one of the two out"
+        )

@@ -18,6 +18,9 @@ from ..data.tails import check_tail, tail_survival
 from ..errors import InputError, UndefinedMetricError, one_of
 from .baseline import reference_curves
 from .conditional import Conditional, check_conditional, check_floor
+from .dependence import Dependence, dependence_of, refuse_features
+from .dependent_g import DependentG, LateByDifference, assumed_g
+from .dependent_law import DependentLaw
 from .doubly_robust import DoublyRobust, DoublyRobustByBlock, FlooredG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
@@ -51,9 +54,9 @@ class Surrogates:
     #: Subjects whose time is only a lower bound: predictions past it are not wrong.
     lower_bound: Bools | None = None
     #: Censored subjects count as this law, not as a single time.
-    law: ResidualLaw | None = None
+    law: ResidualLaw | DependentLaw | None = None
     #: The loss of every subject comes from here, given the loss and the predicted times.
-    robust: DoublyRobust | DoublyRobustByBlock | None = None
+    robust: DoublyRobust | DoublyRobustByBlock | LateByDifference | None = None
     #: Why subjects were left out or changed, with counts.
     notes: dict[str, int] = field(default_factory=dict)
     #: What the law has looked up of these subjects, for the next loss or model.
@@ -96,6 +99,8 @@ class Setting:
     conditional: Conditional | None = None
     #: Least G of the doubly robust errors; below it they rest on the law alone.
     floor: float = 0.1
+    #: Assumed dependence of event and censoring time; None: independent.
+    dependence: Dependence | None = None
     _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -178,12 +183,19 @@ class Setting:
         return values[self.y.event]
 
     @cached_property
-    def residual(self) -> ResidualLaw:
+    def residual(self) -> ResidualLaw | DependentLaw:
         """Law of the event time of the censored subjects, given that it is later than c."""
+        if self.dependence is not None:
+            return DependentLaw.of_reference(self.reference, self.dependence, self.tail)
         if self.law_curves is not None:
             return ResidualLaw.of_curves(self.law_curves[self.censored], self.tau)
         ref, tail = self.reference, self.tail
         return ref.cached(("law", tail), lambda: ResidualLaw.of_reference(ref, tail))
+
+    @property
+    def own_laws(self) -> bool:
+        """Whether censored subjects have laws of their own, not one of the reference set."""
+        return self.law_curves is not None or self.dependence is not None
 
     @property
     def law_curves(self) -> SurvivalCurves | None:
@@ -219,6 +231,8 @@ class Setting:
     @property
     def g_words(self) -> str:
         """Where G comes from, for conventions."""
+        if isinstance(self.censoring, DependentG):
+            return f"copula-graphic estimate of the {self.censoring.source} outcomes"
         return _G_SOURCES[self.g_from]
 
     def law_convention(self, method: Method) -> dict[str, Any]:
@@ -329,6 +343,8 @@ class Method:
         Whether it looks at G in another way.
     takes_law : bool
         Whether it takes a law per subject (`conditional`) where one is given.
+    takes_dependence : bool
+        Whether it takes an assumed dependence of event and censoring time (`dependence`).
     counts_censored : bool
         Whether censored subjects have a loss of their own.
     needs_truth : bool
@@ -351,6 +367,7 @@ class Method:
     weights_by_g: bool = False
     reads_g: bool = False
     takes_law: bool = False
+    takes_dependence: bool = False
     counts_censored: bool = True
     needs_truth: bool = False
     extrapolates: bool = False
@@ -398,6 +415,7 @@ def make_setting(
     start: int = 0,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> Setting:
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
@@ -405,6 +423,12 @@ def make_setting(
     tau = None if tau is None else positive(tau, "tau")
     y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
     reference = Reference(y) if y_train is None else Reference.of(y_train)
+    assumed = dependence_of(dependence)
+    if assumed is not None:
+        refuse_features(conditional)
+    weighed = y if mass is None else y.reweighted(mass)
+    known = None if y_train is None else reference
+    censoring = assumed_g(assumed, censoring, weighed, known)
     source = g_source(censoring, y_train is not None)
     truth = None
     if true_time is not None:
@@ -425,4 +449,5 @@ def make_setting(
         start=start,
         conditional=check_conditional(conditional, len(y)),
         floor=check_floor(floor),
+        dependence=assumed,
     )

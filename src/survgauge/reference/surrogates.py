@@ -9,6 +9,7 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
 from ..errors import InputError, one_of
+from .dependent_g import LateByDifference
 from .setting import Method, Setting, Surrogates, make_setting
 
 __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrogate_times"]
@@ -28,7 +29,7 @@ def hinge(s: Setting) -> Surrogates:
 def margin(s: Setting) -> Surrogates:
     """c + (integral of S from c on) / S(c): the mean of T given T > c."""
     ref = s.reference
-    if s.law_curves is not None:
+    if s.own_laws:
         law, j = s.residual, s.residual.places(s.c)
         confidence = 1.0 - law.above("1", s.c, j) if s.weighted else np.ones(s.c.size)
         guess = law.mean(s.c, j)
@@ -67,6 +68,9 @@ def ipcw_d(s: Setting) -> Surrogates:
     defined[rows[~seen]] = False
     lost = int((~seen & (s.y.weight[rows] > 0)).sum())
     notes = {"excluded: events with G(t-) = 0": lost} if lost else {}
+    if s.dependence is not None and s.tau is not None:
+        late = LateByDifference(s.y.time, np.where(s.y.time < s.tau, weight, 0.0), s.tau)
+        return Surrogates(s.y.time, s.ones, s.everybody, notes=notes, robust=late)
     return Surrogates(s.y.time, weight, defined, notes=notes)
 
 
@@ -95,7 +99,7 @@ def pop_po(s: Setting) -> Surrogates:
 def expected(s: Setting) -> Surrogates:
     """The whole law of T given T > c, not one time; `time` holds its mean."""
     law = s.residual
-    mean = law.mean(s.c, law.places(s.c) if s.law_curves is not None else s.j)
+    mean = law.mean(s.c, law.places(s.c) if s.own_laws else s.j)
     notes = s.lost(mean, "excluded: the tail 'nan' gives no mean")
     return s.fill(mean, alike=True, law=law, notes=notes)
 
@@ -136,6 +140,7 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             takes_law=True,
+            takes_dependence=True,
         ),
         Method(
             "ipcw_d",
@@ -145,6 +150,7 @@ METHODS: dict[str, Method] = {
             weights_by_g=True,
             counts_censored=False,
             misses_late=True,
+            takes_dependence=True,
         ),
         Method(
             "ipcw_t",
@@ -181,6 +187,7 @@ METHODS: dict[str, Method] = {
             reference="this package",
             looks_up=True,
             takes_law=True,
+            takes_dependence=True,
         ),
         Method(
             "dr",

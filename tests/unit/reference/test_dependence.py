@@ -26,8 +26,10 @@ def test_other_things_are_refused(given):
 
 @pytest.mark.parametrize("given", [1, -1, 2.5, np.inf])
 def test_values_out_of_range_are_refused(given):
-    with pytest.raises(sg.InputError, match="kendall_tau must lie strictly between -1 and 1"):
+    with pytest.raises(sg.InputError, match=r"dependence must be .* strictly between -1 and 1"):
         dependence_of(given)
+    with pytest.raises(sg.InputError, match="kendall_tau must lie strictly between -1 and 1"):
+        sg.Dependence(given, "frank")
 
 
 def test_unknown_copulas_and_values_that_a_copula_does_not_have_are_refused():

@@ -51,6 +51,8 @@ class Scheme:
     by_weight: bool
     #: Instead of b, where that depends on the subject: (n,) at times[k]. Columns only.
     own_survivor_weight: Callable[[int], Floats] | None = None
+    #: Whether those event-free are everybody less the weighted events. Columns only.
+    by_difference: bool = False
 
     def weights(self, rows: slice, scratch: Scratch | None = None) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
@@ -284,8 +286,25 @@ def by_columns(
             survival[:, rows] = read(rows, scratch).T
         for k in picked:
             alive, weight = scheme.column(int(k))
-            loss = rule(survival[k - start], alive, weight)
+            if scheme.by_difference:
+                loss = _by_difference(scheme, rule, survival[k - start], alive, weight)
+            else:
+                loss = rule(survival[k - start], alive, weight)
             yield _column(scheme, int(k), alive, weight, loss, g)
+
+
+def _by_difference(
+    scheme: Scheme, rule: Rule, survival: Floats, alive: Bools, weight: Floats
+) -> Floats:
+    """W l where everybody counts as event-free, and W events as the difference to that."""
+    everybody = np.ones(alive.size, dtype=np.bool_)
+    weight[alive] = 0.0
+    free = rule(survival, everybody, (scheme.mass > 0).astype(np.float64))
+    with np.errstate(invalid="ignore"):  # a predicted probability of zero, and its logarithm
+        loss = free - rule(survival, everybody, weight) + rule(survival, ~everybody, weight)
+    loss[np.isnan(loss)] = np.inf
+    weight[...] = 1.0  # what a subject counts in the divisor
+    return loss
 
 
 def _column(

@@ -13,6 +13,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, name_some, one_of
+from ...reference.dependence import dependence_of
 from ..checks import check_curves, check_times
 from ..conventions import Convention, convention_of
 from ..grids import STEPS, equal_steps, grid_weights, snapped
@@ -52,7 +53,8 @@ class Status:
     @property
     def common_g(self) -> bool:
         """Whether one G serves all subjects."""
-        return not self.ipcw or self.weights.km is not None
+        one = self.weights.km is not None and not self.weights.by_difference
+        return not self.ipcw or one
 
     @property
     def undefined(self) -> bool:
@@ -82,7 +84,9 @@ class Status:
             by_weight = self.method != "unweighted" or self.convention.unweighted_divisor == "known"
         common = self._inverse if self.common_g else np.empty(0)
         own = None if self.common_g else self._own_inverse
-        return Scheme(times, change, leave, event_weight, common, self.mass, by_weight, own)
+        difference = self.ipcw and self.weights.by_difference
+        given = times, change, leave, event_weight, common, self.mass, by_weight, own
+        return Scheme(*given, by_difference=difference)
 
     @cached_property
     def _common(self) -> Floats:
@@ -179,6 +183,7 @@ def make_status(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
     follow_up: float | None = None,
     snap: bool = False,
 ) -> tuple[Status, SurvivalCurves]:
@@ -194,7 +199,11 @@ def make_status(
     mass = y.weight if sampling is None else sampling
     if follow_up is not None and not 0 <= one_number(follow_up) <= LARGEST:
         raise InputError(f"follow_up must be one time, not negative; got {shown(follow_up)}")
-    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up, sampling)
+    if method != "ipcw" and dependence_of(dependence) is not None:
+        raise InputError(
+            f"dependence goes with method='ipcw', which weights by 1/G; got {method!r}"
+        )
+    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up, sampling, dependence)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
     horizon = _identified_until(y, mass, method, weights, limit, follow_up)
     horizon = min(horizon, _curves_until(checked))

@@ -31,6 +31,7 @@ def brier_score(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
 ) -> CurveResult:
     """Brier score at given times: squared error of the predicted probability of being event-free.
 
@@ -71,6 +72,11 @@ def brier_score(
     sample_weight : array-like of shape (n,), optional
         Weights of the average, and of the test subjects' G; multiplied with the outcomes'
         frequencies. 0 means absent.
+    dependence : float or Dependence, optional
+        Dependence of event and censoring time to assume: Kendall's tau, or `Dependence` with a
+        copula. An event at t then weighs 1/P(C >= t | T = t) by copula-graphic estimates, and
+        who is event-free is known by difference: everybody less the weighted events. By default
+        none.
 
     Returns
     -------
@@ -100,6 +106,7 @@ def brier_score(
         censoring_times=censoring_times,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        dependence=dependence,
     )
     return _curve(status, checked, Squared(), "squared")
 
@@ -116,6 +123,7 @@ def binomial_log_likelihood(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
     clip: float | None = None,
 ) -> CurveResult:
     """Logarithmic counterpart of `brier_score`, a loss: -log of the probability of what happened.
@@ -128,6 +136,8 @@ def binomial_log_likelihood(
     y_true, curves, times
         As for `brier_score`.
     y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
+    dependence
         As for `brier_score`.
     clip : float, optional
         Keep probabilities within [clip, 1 - clip]; what was changed is counted in the support.
@@ -154,6 +164,7 @@ def binomial_log_likelihood(
         censoring_times=censoring_times,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        dependence=dependence,
     )
     return _curve(status, checked, _logarithmic(status, clip), "log")
 
@@ -170,6 +181,7 @@ def integrated_brier_score(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
 ) -> float:
     """Integrated Brier score: the trapezoid of `brier_score` over `times`, divided by its length.
 
@@ -181,6 +193,8 @@ def integrated_brier_score(
         At least two times. None: 100 equal steps from 0 to the last time at which the score is
         identified.
     y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
+    dependence
         As for `brier_score`.
 
     Returns
@@ -205,6 +219,7 @@ def integrated_brier_score(
         censoring_times=censoring_times,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        dependence=dependence,
     )
     return _integral(status, checked, Squared())
 
@@ -221,6 +236,7 @@ def integrated_brier_score_details(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
 ) -> Details:
     """`integrated_brier_score` with what lies behind it.
 
@@ -228,7 +244,7 @@ def integrated_brier_score_details(
     ----------
     y_true, curves, times, y_train, method, convention, censoring, censoring_times
         As for `integrated_brier_score`.
-    on_unsupported, sample_weight
+    on_unsupported, sample_weight, dependence
         As for `integrated_brier_score`.
 
     Examples
@@ -242,6 +258,7 @@ def integrated_brier_score_details(
         y_true, curves, times, y_train=y_train, method=method, convention=convention,
         censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        dependence=dependence,
     )  # fmt: skip
     return _integral_details(status, checked, Squared(), "squared")
 
@@ -258,6 +275,7 @@ def integrated_binomial_log_likelihood(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
     clip: float | None = None,
 ) -> float:
     """Integral of `binomial_log_likelihood` over `times`, divided by its length: a loss.
@@ -267,6 +285,8 @@ def integrated_binomial_log_likelihood(
     y_true, curves, times
         As for `integrated_brier_score`.
     y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+        As for `brier_score`.
+    dependence
         As for `brier_score`.
     clip
         As for `binomial_log_likelihood`.
@@ -289,6 +309,7 @@ def integrated_binomial_log_likelihood(
         censoring_times=censoring_times,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        dependence=dependence,
     )
     return _integral(status, checked, _logarithmic(status, clip))
 
@@ -305,6 +326,7 @@ def integrated_binomial_log_likelihood_details(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    dependence: Any = None,
     clip: float | None = None,
 ) -> Details:
     """`integrated_binomial_log_likelihood` with what lies behind it.
@@ -313,7 +335,7 @@ def integrated_binomial_log_likelihood_details(
     ----------
     y_true, curves, times, y_train, method, convention, censoring, censoring_times
         As for `integrated_binomial_log_likelihood`.
-    on_unsupported, sample_weight, clip
+    on_unsupported, sample_weight, dependence, clip
         As for `integrated_binomial_log_likelihood`.
 
     Examples
@@ -327,6 +349,7 @@ def integrated_binomial_log_likelihood_details(
         y_true, curves, times, y_train=y_train, method=method, convention=convention,
         censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        dependence=dependence,
     )  # fmt: skip
     return _integral_details(status, checked, _logarithmic(status, clip), "log")
 

@@ -12,10 +12,12 @@ from ..._tools.arrays import Bools, Floats, positive
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, one_of
+from ...reference.dependence import dependence_of
 from ...reference.estimated_g import Pulls
 from ..conventions import Convention, convention_of
 from ..details import Details, standard_error
 from ..ipcw import CensoringWeights
+from ._by_difference import tally_by_difference
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
 from ._subject_pairs import subject_pair_counts
@@ -90,6 +92,11 @@ class Question:
         given = self.weights.event_weight, self.weights.partner_weight, self.mass
         return subject_pair_counts(self.y.time, self.anchor, risk, *given, tolerance)
 
+    def difference(self, risk: Floats, details: bool) -> Tally:
+        """Sum up the pairs where censoring depends on the event."""
+        given = self.y.time, self.anchor, risk, self.weights.event_weight, self.mass
+        return tally_by_difference(*given, details)
+
     @property
     def own_g(self) -> bool:
         """Whether anchors weigh by a G that was estimated from these very subjects."""
@@ -135,6 +142,8 @@ class Question:
             described["anchors"] = "t <= tau" if self.convention.anchors_at_tau else "t < tau"
         if self.weighted:
             how = "1/(G_i G_j)" if self.subject_g else "1/G^2"
+            if self.weights.by_difference:
+                how = "1/P(C >= t | T = t)"
             described |= {"anchor_weight": how, **self.weights.describe()}
             described["stderr"] = "G estimated in sample" if self.own_g else "G fixed"
         else:
@@ -194,6 +203,7 @@ def make_question(
     convention: str | Convention | None = None,
     censoring: Any = None,
     sample_weight: Any = None,
+    dependence: Any = None,
 ) -> Question:
     """Check all arguments but the prediction."""
     preset = convention_of(convention)
@@ -206,7 +216,14 @@ def make_question(
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
         raise InputError("ties='adjusted' knows neither sample_weight nor method='margin'")
     mass = y.weight if sampling is None and y.weighted else sampling
-    weights = CensoringWeights.of(y, y_train, censoring, preset, mass=sampling)
+    if dependence_of(dependence) is not None and (method != "uno" or rule != "risk"):
+        raise InputError(
+            "dependence goes with method='uno' and ties='risk', which weight pairs by 1/G; got "
+            f"method {method!r} and ties {rule!r}"
+        )
+    weights = CensoringWeights.of(
+        y, y_train, censoring, preset, mass=sampling, dependence=dependence
+    )
     question = Question(y, mass, method, rule, tau, preset, weights)
     if rule == "adjusted" and question.subject_g:
         raise InputError(

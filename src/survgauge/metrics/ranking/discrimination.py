@@ -47,6 +47,8 @@ def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) ->
     values = as_close_as(question.convention.risk_tolerance, _risk(risk, len(question.y)))
     if method == "margin":
         return _margin(question, values, partners)
+    if question.weights.by_difference:
+        return question.details(question.difference(values, details=partners))
     if question.subject_g:
         counts = question.subject_counts(values)
     else:
@@ -124,6 +126,7 @@ def concordance_index_details(
     convention: str | Convention | None = None,
     censoring: Any = None,
     sample_weight: Any = None,
+    dependence: Any = None,
 ) -> Details:
     """`concordance_index` with its convention, support and standard error.
 
@@ -134,6 +137,8 @@ def concordance_index_details(
     ----------
     y_true, risk, method, y_train, tau, ties, convention, censoring, sample_weight
         As for `concordance_index`.
+    dependence
+        As for `concordance_index`.
 
     Examples
     --------
@@ -143,7 +148,7 @@ def concordance_index_details(
     """
     options = {
         "y_train": y_train, "tau": tau, "ties": ties, "convention": convention,
-        "censoring": censoring, "sample_weight": sample_weight,
+        "censoring": censoring, "sample_weight": sample_weight, "dependence": dependence,
     }  # fmt: skip
     return _index(y_true, risk, method, True, options)
 
@@ -159,6 +164,7 @@ def concordance_index(
     convention: str | Convention | None = None,
     censoring: Any = None,
     sample_weight: Any = None,
+    dependence: Any = None,
 ) -> float:
     r"""Share of the comparable pairs that a risk puts in the right order.
 
@@ -201,6 +207,11 @@ def concordance_index(
     sample_weight : array-like of shape (n,), optional
         A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
         the test subjects is estimated with them. 0 means absent.
+    dependence : float or Dependence, optional
+        Dependence of event and censoring time to assume for ``uno``: Kendall's tau, or `Dependence`
+        with a copula. An event then weighs 1/P(C >= t | T = t) by copula-graphic estimates, and
+        who outlives it is known by difference: everybody less the weighted events until then.
+        By default none.
 
     Returns
     -------
@@ -234,5 +245,6 @@ def concordance_index(
         "convention": convention,
         "censoring": censoring,
         "sample_weight": sample_weight,
+        "dependence": dependence,
     }
     return _index(y_true, risk, method, False, options).value

@@ -25,6 +25,7 @@ def mae(
     true_time: Any = None,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> float:
     """Mean absolute error under censoring: `time_error` with the absolute loss.
 
@@ -34,7 +35,7 @@ def mae(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
-    conditional, floor
+    conditional, floor, dependence
         As for `time_error`.
 
     Examples
@@ -46,6 +47,7 @@ def mae(
         y_true, predicted, y_train=y_train, method=method, loss="absolute", weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
+        dependence=dependence,
     )  # fmt: skip
 
 
@@ -65,6 +67,7 @@ def mse(
     true_time: Any = None,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> float:
     """Mean squared error under censoring: `time_error` with the squared loss.
 
@@ -76,7 +79,7 @@ def mse(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
-    conditional, floor
+    conditional, floor, dependence
         As for `time_error`.
 
     Examples
@@ -88,6 +91,7 @@ def mse(
         y_true, predicted, y_train=y_train, method=method, loss="squared", weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
+        dependence=dependence,
     )  # fmt: skip
 
 
@@ -107,6 +111,7 @@ def rmse(
     true_time: Any = None,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> float:
     """Root of the mean squared error under censoring, in the unit of time.
 
@@ -118,7 +123,7 @@ def rmse(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
-    conditional, floor
+    conditional, floor, dependence
         As for `time_error`.
 
     Examples
@@ -130,5 +135,6 @@ def rmse(
         y_true, predicted, y_train=y_train, method=method, weighted=weighted, tau=tau, area=area,
         tail=tail, normalize=normalize, censoring=censoring, sample_weight=sample_weight,
         true_time=true_time, conditional=conditional, floor=floor,
+        dependence=dependence,
     )  # fmt: skip
     return float(np.sqrt(mean))

@@ -11,6 +11,7 @@ from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, name_some
+from ...reference.dependent_g import LateByDifference
 from ...reference.doubly_robust import DoublyRobust, DoublyRobustByBlock
 from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
@@ -229,7 +230,9 @@ def time_terms(
         share = _share(weight, average, lost, normalize)
         support.shares["mean_weight"] = float(weight.sum()), _total(average, weight.size)
     support.largest["largest_weight"] = surrogates.largest_weight(y)
-    if surrogates.robust is not None and support.counts:
+    if isinstance(surrogates.robust, LateByDifference):
+        support.largest["largest_weight"] = float(surrogates.robust.weight.max(initial=0.0))
+    elif surrogates.robust is not None and support.counts:
         mass = np.ones(loss.size) if average is None else average
         known = np.where(surrogates.defined, mass, 0.0)
         _describe_robust(support, surrogates.robust, rule, point.times, loss, known)
@@ -302,7 +305,7 @@ def losses_of(
         loss = rule.of(target, times) if robust is None else robust.phi(rule, times)
         if law is not None:
             rows = setting.censored
-            places = setting.j if setting.law_curves is None else law.places(setting.c)
+            places = law.places(setting.c) if setting.own_laws else setting.j
             loss[rows] = law.expected(rule, setting.c, times[rows], places, surrogates.looked_up)
     if usable is not None and (law is not None or robust is not None):
         # The law lives past c, so only the prediction can be out of bounds.
@@ -333,6 +336,8 @@ def convention(
     if METHODS[method].weights_by_g:
         convention |= {"normalize": normalize, "censoring": censoring}
         convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
+    if setting.dependence is not None:
+        convention["dependence"] = str(setting.dependence)
     if METHODS[method].takes_law:
         convention |= setting.law_convention(METHODS[method])
     if curves:

@@ -12,7 +12,8 @@ from ..._tools.chunks import CHUNK, chunks
 from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
-from ...errors import as_names, one_of
+from ...errors import InputError, as_names, one_of
+from ...reference.dependence import dependence_of
 from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
 from ...reference.surrogates import METHODS, Method, Setting, make_setting
@@ -36,6 +37,17 @@ def censored_methods() -> tuple[str, ...]:
     return tuple(method.name for method in METHODS.values() if not method.needs_truth)
 
 
+def check_knows_dependence(method: Method, dependence: Any) -> None:
+    """Refuse an assumed dependence where a method would not heed it."""
+    if dependence_of(dependence) is None or method.takes_dependence:
+        return
+    known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_dependence)
+    raise InputError(
+        f"dependence: method {method.name!r} knows independent censoring only; leave dependence "
+        f"out, or take one of {known}"
+    )
+
+
 def time_error_details(
     y_true: Any,
     predicted: Any,
@@ -53,6 +65,7 @@ def time_error_details(
     true_time: Any = None,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> TimeErrorDetails:
     """`time_error` with what lies behind it: losses, weights, convention, support.
 
@@ -60,7 +73,7 @@ def time_error_details(
     ----------
     y_true, predicted, y_train, method, loss, weighted, tau, area, tail, normalize
         As for `time_error`.
-    censoring, sample_weight, true_time, conditional, floor
+    censoring, sample_weight, true_time, conditional, floor, dependence
         As for `time_error`.
 
     Examples
@@ -74,6 +87,7 @@ def time_error_details(
         y_true, predicted, methods=(method,), y_train=y_train, loss=loss, weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
+        dependence=dependence,
     )  # fmt: skip
     return found[method]
 
@@ -95,6 +109,7 @@ def time_errors(
     true_time: Any = None,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> dict[str, TimeErrorDetails]:
     """Several methods at once, sharing one look-up per subject.
 
@@ -106,7 +121,7 @@ def time_errors(
         Names of methods of `time_error`; by default all that need nothing but outcomes.
     y_train, loss, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`.
-    conditional, floor
+    conditional, floor, dependence
         As for `time_error`.
 
     Examples
@@ -118,6 +133,8 @@ def time_errors(
     """
     if methods is None:
         methods = censored_methods()
+        if dependence_of(dependence) is not None:
+            methods = [name for name in methods if METHODS[name].takes_dependence]
     names = (methods,) if isinstance(methods, str) else as_names(methods, "methods")
     for name in names:
         one_of("methods", name, METHODS)
@@ -137,6 +154,7 @@ def time_errors(
         sample_weight=sample_weight,
         conditional=conditional,
         floor=floor,
+        dependence=dependence,
     )
     return _details(setting, predicted, names, LOSSES[loss], normalize)
 
@@ -152,6 +170,7 @@ def _question(
     """Check everything: outcomes, and the predicted times or curves."""
     for name in methods:
         one_of("method", name, METHODS)
+        check_knows_dependence(METHODS[name], options["dependence"])
     one_of("loss", loss, LOSSES)
     one_of("normalize", normalize, NORMALIZERS)
     setting = make_setting(y_true, **options)
@@ -254,6 +273,7 @@ def time_error(
     true_time: Any = None,
     conditional: Any = None,
     floor: float = 0.1,
+    dependence: Any = None,
 ) -> float:
     """Mean error of predicted event times where some test outcomes are censored.
 
@@ -294,6 +314,9 @@ def time_error(
     floor : float
         Least G of ``dr``: no event counts for more than 1/floor subjects, and what lies beyond
         rests on the law of the event time alone.
+    dependence : float or Dependence, optional
+        Dependence of event and censoring time to assume, for ``ipcw_d``, ``expected`` and
+        ``margin``: Kendall's tau, or `Dependence` with a copula. By default none.
 
     Returns
     -------
@@ -329,6 +352,7 @@ def time_error(
         sample_weight=sample_weight,
         conditional=conditional,
         floor=floor,
+        dependence=dependence,
     )
     question = setting, predicted, (method,), LOSSES[loss], normalize
     above, below, anybody = 0.0, 0.0, False

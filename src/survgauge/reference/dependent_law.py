@@ -1,0 +1,88 @@
+"""The law of the event time given when a subject was censored, under an assumed dependence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._tools.arrays import Floats, Ints, look_up
+from .copula_graphic import CopulaGraphic
+from .dependence import Dependence
+from .losses import Loss
+from .reference import Reference
+from .residual import ResidualLaw
+
+#: Probabilities that are held; where there would be more, neighbouring censoring times share a law.
+_MOST = 4_000_000
+_FEWEST_GROUPS = 64
+
+
+class DependentLaw:
+    """Expected losses given T > c and C = c: one `ResidualLaw` for each censoring time.
+
+    A subject censored at c has the law of the first reference censoring time not before c, and past
+    the last one that of somebody censored later than all of them. Past the reference follow-up the
+    tail rule applies to this law. Without dependence it would be Kaplan-Meier for everybody.
+    """
+
+    def __init__(self, reference: Reference, dependence: Dependence, tail: str) -> None:
+        laws = CopulaGraphic(reference.table, dependence)
+        self.atoms = reference.event_times
+        rows = np.flatnonzero(reference.table.jumps(censoring=True))
+        known = np.append(laws.censoring.survival[rows] > 0, True)
+        before = np.concatenate(([0], rows + 1))  # times passed before each censoring time
+        if not known[:-1].all():  # nobody is left after the last censoring
+            before, known = before[:-1], known[:-1]
+        after = np.append(rows + 1, laws.times.size + 1)[: before.size]
+        groups = max(_FEWEST_GROUPS, _MOST // (self.atoms.size + 1))
+        groups = min(groups, before.size)
+        edges = np.linspace(0, before.size, groups + 1).astype(np.intp)
+        self._times = laws.times[rows]
+        self._group = np.repeat(np.arange(groups), np.diff(edges))
+        tables = laws.given_censored(before[edges[:-1]], after[edges[1:] - 1])
+        ends = reference.last_time, tail, reference.stop
+        self._laws = [ResidualLaw(self.atoms, table, *ends) for table in tables]
+
+    @classmethod
+    def of_reference(cls, reference: Reference, dependence: Dependence, tail: str) -> DependentLaw:
+        """Return the law of a reference set, made once for all models."""
+        key = "dependent law", dependence, tail
+        found: DependentLaw = reference.cached(key, lambda: cls(reference, dependence, tail))
+        return found
+
+    def _parts(self, c: Floats) -> Iterator[tuple[Ints, ResidualLaw]]:
+        """Yield the subjects who share a law, and that law."""
+        place = np.minimum(look_up(self._times, c, "left"), self._group.size - 1)
+        group = self._group[place]
+        order = np.argsort(group, kind="stable")
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        for rows in np.split(order, starts[1:]) if order.size else []:
+            yield rows, self._laws[group[rows[0]]]
+
+    def places(self, x: Floats) -> Ints:
+        """For each time, the number of event times at or before it."""
+        return look_up(self.atoms, x, "right")
+
+    def above(self, name: str, x: Floats, j: Ints) -> Floats:
+        """Integral of f over (x, infinity) with respect to the law of somebody censored at x."""
+        found = np.empty(x.size)
+        for rows, law in self._parts(x):
+            found[rows] = law.above(name, x[rows], j[rows])
+        return found
+
+    def expected(
+        self, loss: Loss, c: Floats, p: Floats, j: Ints, known: dict[str, Floats] | None = None
+    ) -> Floats:
+        """E[loss(T, p) given T > c and C = c]."""
+        found = np.empty(c.size)
+        for rows, law in self._parts(c):
+            found[rows] = law.expected(loss, c[rows], p[rows], j[rows])
+        return found
+
+    def mean(self, c: Floats, j: Ints) -> Floats:
+        """E[T given T > c and C = c]."""
+        found = np.empty(c.size)
+        for rows, law in self._parts(c):
+            found[rows] = law.mean(c[rows], j[rows])
+        return found
