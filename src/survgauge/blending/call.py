@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,7 @@ def _default_side(train: Outcomes | None, test: Outcomes | None) -> str:
 def _length(X: Any, argument: str) -> int:
     """Count the rows of an array, a frame or a mapping of columns."""
     try:
-        return len(next(iter(X.values()))) if isinstance(X, dict) and X else len(X)
+        return len(next(iter(X.values()))) if isinstance(X, Mapping) and X else len(X)
     except TypeError:
         raise InputError(
             f"{argument} must be an array or a frame with a row per subject; got {type(X).__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, 
             f"got {kinds[0]} and {kinds[1]}"
         )
     if frames[0]:
-        return _from_frames(_frame(fitted, names[0]), _frame(others, names[1]), names)
+        return _from_frames(fitted, others, names)
     first, second = _matrix(fitted, names[0]), _matrix(others, names[1])
     if first.shape[1] != second.shape[1]:
         raise InputError(
@@ -40,8 +41,36 @@ def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, 
     return (*_varying(first, second), [])
 
 
+def numeric_columns(X: Any, argument: str) -> Any:
+    """Return features as numbers without gaps: arrays as they are, frames as columns by name."""
+    if not _is_frame(X) or _plain(X) is not None:
+        return X
+    prepare = _prepared(_frame(X, argument), argument)
+    return dict(zip(prepare.get_feature_names_out(), prepare.transform(X).T, strict=True))
+
+
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") or isinstance(X, dict)
+    return hasattr(X, "columns") or isinstance(X, Mapping)
+
+
+def _plain(X: Any, names: list[Any] | None = None) -> Floats | None:
+    """Matrix of a frame that has numbers only and no gaps, which needs no extra; None otherwise."""
+    columns = []
+    for name in _names(X) if names is None else names:
+        column = X[name]
+        levels = getattr(getattr(column, "dtype", None), "categories", None)
+        values = np.asarray(column)
+        if levels is not None or values.dtype.kind not in "fiub" or not np.isfinite(values).all():
+            return None
+        columns.append(values.astype(np.float64))
+    return np.stack(columns, axis=1) if columns else None
+
+
+def _names(X: Any) -> list[Any]:
+    if isinstance(X, Mapping):
+        return list(X)
+    names = getattr(X, "column_names", X.columns)  # the columns of an Arrow table are no names
+    return list(names)
 
 
 def _matrix(X: Any, argument: str) -> Floats:
@@ -72,14 +101,14 @@ def _matrix(X: Any, argument: str) -> Floats:
 
 def _frame(X: Any, argument: str) -> Any:
     """Read a frame of pandas, polars or Arrow, or a mapping of columns, as one of pandas."""
-    if not installed("pandas"):
-        raise MissingExtraError(f"{argument} as a frame", "sklearn")
+    if not installed("pandas") or not installed("sklearn"):
+        raise MissingExtraError(f"{argument} with text or gaps", "sklearn")
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):
         return X
-    if isinstance(X, dict):
-        return pd.DataFrame(X)
+    if isinstance(X, Mapping):
+        return pd.DataFrame(dict(X))
     to_pandas = getattr(X, "to_pandas", None)
     if not callable(to_pandas):
         raise InputError(
@@ -89,45 +118,43 @@ def _frame(X: Any, argument: str) -> Any:
 
 
 def _from_frames(
-    first: Any, second: Any, names: tuple[str, str]
+    fitted: Any, others: Any, names: tuple[str, str]
 ) -> tuple[Floats, Floats, list[str]]:
     """Encode two frames; columns are matched by name."""
-    missing = [str(c) for c in first.columns if c not in set(second.columns)]
-    extra = [str(c) for c in second.columns if c not in set(first.columns)]
+    expected, found = _names(fitted), _names(others)
+    missing = [str(c) for c in expected if c not in set(found)]
+    extra = [str(c) for c in found if c not in set(expected)]
     if missing or extra:
         raise InputError(
             f"{names[1]} must have the columns of {names[0]}; missing {missing[:5]}, not expected "
             f"{extra[:5]}"
         )
+    plain = _plain(fitted, expected), _plain(others, expected)
+    if plain[0] is not None and plain[1] is not None:
+        return (*_varying(plain[0], plain[1]), [])
+    first, second = _frame(fitted, names[0]), _frame(others, names[1])
     empty = [c for c in first.columns if first[c].isna().all()]
-    if empty:
-        first = first.drop(columns=empty)
-        second = second.drop(columns=empty)
     remarks = [f"column {c!r} of {names[0]} is empty and was left out" for c in empty]
-    if installed("sklearn"):
-        from ..preprocessing import Preprocessor
+    first, second = first.drop(columns=empty), second.drop(columns=empty)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        prepare = _prepared(first, names[0])
+        try:
+            encoded = prepare.transform(first), prepare.transform(second)
+        except InputError as error:
+            raise InputError(f"{names[1]}: {error}") from error
+    remarks += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return (*encoded, remarks)
 
-        prepare = Preprocessor(standardize=False, drop_constant=True)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            try:
-                prepare.fit(first)
-            except InputError as error:
-                raise InputError(f"{names[0]}: {error}") from error
-            try:
-                encoded = prepare.transform(first), prepare.transform(second)
-            except InputError as error:
-                raise InputError(f"{names[1]}: {error}") from error
-        remarks += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-        return (*encoded, remarks)
+
+def _prepared(frame: Any, argument: str) -> Any:
+    """Encoding that was learnt from the rows of a frame."""
+    from ..preprocessing import Preprocessor
+
     try:
-        plain = [f[list(first.columns)].to_numpy(dtype=np.float64) for f in (first, second)]
-    except (TypeError, ValueError) as error:
-        raise MissingExtraError(f"{names[0]} with text columns", "sklearn") from error
-    if any(np.isnan(values).any() for values in plain):
-        raise MissingExtraError(f"{names[0]} with gaps", "sklearn")
-    checked = [_matrix(values, name) for values, name in zip(plain, names, strict=True)]
-    return (*_varying(*checked), remarks)
+        return Preprocessor(standardize=False, drop_constant=True).fit(frame)
+    except InputError as error:
+        raise InputError(f"{argument}: {error}") from error
 
 
 def _varying(first: Floats, second: Floats) -> tuple[Floats, Floats]:

@@ -304,7 +304,10 @@ def test_the_base_install_has_kaplan_meier_and_cox(monkeypatch):
     assert set(cond.how["left_out"]) == {"forest", "boosting"}
     assert "sksurv" in cond.how["left_out"]["forest"]
     with pytest.raises(sg.MissingExtraError, match=r"survgauge\[sklearn\]"):
-        sg.conditional({"a": [1, 2]}, ([1, 2], [1, 1]), {"a": [1, 2]})
+        sg.conditional({"a": ["x", "y"]}, ([1, 2], [1, 1]), {"a": ["x", "y"]})
+    columns = dict(zip("abc", X.T, strict=True))
+    named = sg.conditional(columns, y, columns)
+    assert (named.law.survival == sg.conditional(X, y, X).law.survival).all()
     with pytest.raises(sg.InputError, match=r"members: 'forest' needs an extra"):
         sg.conditional(X, y, X[:5], members=["forest"])
 
