@@ -45,8 +45,9 @@ def numeric_columns(X: Any, argument: str) -> Any:
     """Return features as numbers without gaps: arrays as they are, frames as columns by name."""
     if not _is_frame(X) or _plain(X) is not None:
         return X
-    prepare = _prepared(_frame(X, argument), argument)
-    return dict(zip(prepare.get_feature_names_out(), prepare.transform(X).T, strict=True))
+    frame = _frame(X, argument).dropna(axis=1, how="all")
+    prepare = _prepared(frame, argument)
+    return dict(zip(prepare.get_feature_names_out(), prepare.transform(frame).T, strict=True))
 
 
 def _is_frame(X: Any) -> bool:

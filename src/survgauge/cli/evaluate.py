@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .._tools.writing import check_outputs, write_atomically
-from ..data.files import read_features, read_outcomes, read_predictions
+from ..data.files import read_outcomes, read_predictions
 from ..data.tables import PARQUET, Table, parquet_files
+from .features import feature_files, features_of
 from .named import interpolations, is_column, named
 
 
@@ -95,8 +96,10 @@ def _add_settings(command: Any) -> None:
     )
     command.add_argument(
         "--features",
-        metavar="FILE",
-        help="features of the test subjects: says whether censoring depends on them",
+        nargs="+",
+        metavar="WHAT",
+        help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: laws given the "
+        "features for the doubly robust errors; one file: does censoring depend on them?",
     )
     command.add_argument("--time-column", default="time", help="of the outcome files")
     command.add_argument("--event-column", default="event", help="of the outcome files")
@@ -201,11 +204,13 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
         for name, path in named(args.pred, "--pred", "FILE").items()
     }
     weights = args.sample_weight
+    X_train, X_test = features_of(args)
     return evaluate(
         predictions,
         test,
         y_train=train,
-        X_test=None if args.features is None else read_features(args.features),
+        X_train=X_train,
+        X_test=X_test,
         by=None if args.by is None else Table(args.test).labels(args.by),
         sample_weight=None if weights is None else Table(args.test).numbers(weights),
         cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
@@ -218,7 +223,7 @@ def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
     named = [
         args.test,
         args.train,
-        args.features,
+        *feature_files(args.features),
         *map(_target, args.pred),
         *map(_target, args.grid),
     ]

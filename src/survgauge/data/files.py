@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +43,21 @@ def read_outcomes(
 
 def read_features(path: str | Path) -> dict[str, Floats]:
     """Read a table of numbers, a column per feature and a row per subject."""
+    table = _with_rows(path)
+    return {name: table.numbers(name) for name in table.names}
+
+
+def read_columns(path: str | Path, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Read columns as numbers or, where a cell is no number, as text; gaps stay gaps."""
+    table = _with_rows(path)
+    return {name: table.values(name) for name in (table.names if names is None else names)}
+
+
+def _with_rows(path: str | Path) -> Table:
     table = Table(path)
     if len(table) == 0:
         raise InputError(f"{table.path}: no rows; at least one subject is needed")
-    return {name: table.numbers(name) for name in table.names}
+    return table
 
 
 def read_predictions(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq", ".parq")
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib")
 _READABLE = "CSV (.csv, .csv.gz, .tsv, .txt), Parquet (.parquet) or Feather (.feather)"
+#: What stands for a missing value among features.
+_GAPS = {"", "NA", "NaN", "nan", "NULL", "null", "None", "?"}
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 
 
@@ -195,6 +197,19 @@ class Table:
             line = int(np.argmax(np.isnan(values)))
             raise InputError(f"{self.path}: column {name!r} has no number in row {line + 1}")
         return values
+
+    def values(self, name: str) -> Any:
+        """Return a column as numbers where every cell is one or a gap (NaN), else as text."""
+        column = self._columns[self._index(name)]
+        gaps = [cell is None or cell != cell or str(cell).strip() in _GAPS for cell in column]
+        if all(gap or is_number(cell) for gap, cell in zip(gaps, column, strict=True)):
+            return np.array(
+                [np.nan if gap else float(cell) for gap, cell in zip(gaps, column, strict=True)]
+            )
+        return np.array(
+            [None if gap else str(cell) for gap, cell in zip(gaps, column, strict=True)],
+            dtype=object,
+        )
 
     def flags(self, name: str) -> Any:
         """Return a column as booleans: 0/1, true/false."""

@@ -21,11 +21,12 @@ from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric, default_metrics
 from ..reference.reference import Reference
 from .arrays import fold_arrays
-from .censoring_remarks import check_dependence, check_follow_up
+from .censoring_remarks import check_follow_up
 from .census import Census
 from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
+from .given_features import check_features, check_members, laws_given
 from .result import NAN, Evaluation, Score
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 
@@ -45,6 +46,7 @@ def evaluate(
     sample_weight: Any = None,
     cluster: Any = None,
     X_test: Any = None,
+    X_train: Any = None,
     conditional: Any = None,
     time: float | None = None,
     tau: float | None = None,
@@ -99,12 +101,16 @@ def evaluate(
         come from sums of contributions by cluster, with t quantiles (clusters - 1 degrees of
         freedom), and the bootstrap draws whole clusters.
     X_test : array-like of shape (n, p) or frame, optional
-        Features of the test subjects, numbers without gaps: `censoring_test` says whether
-        censoring depends on them, which weights 1/G assume it does not. Not together with
-        `sample_weight`.
+        Features of the test subjects: `censoring_test` says whether censoring depends on them,
+        which weights 1/G assume it does not. Numbers without gaps, unless there is `X_train`. Not
+        together with `sample_weight`.
+    X_train : array-like of shape (m, p) or frame, optional
+        Features of the training subjects. With `X_test` and `y_train`, `sg.conditional` fits laws
+        given the features for the metrics that take them; frames may have text and gaps.
     conditional : Conditional, optional
         Laws of event and censoring time given the features of each test subject, for the doubly
-        robust metrics and for the time errors that take a law; by default Kaplan-Meier.
+        robust metrics and for the time errors that take a law; by default Kaplan-Meier, or what
+        `X_train` gives.
     time : float, optional
         Time of interest of brier, auc, one_calibration and ici; by default the median event time of
         the reference set.
@@ -175,14 +181,15 @@ def evaluate(
         y_train = Outcomes.of(y_train, "y_train", copy=False)
     weight = _sample_weight(sample_weight, y)
     y, _ = sampled(y, weight, "y_test")
+    seed = check_seed(random_state)
     problem = Problem.of(
         y, y_train, weight, time=time, tau=tau, convention=convention, censoring=censoring,
-        conditional=conditional, dependence=dependence,
+        conditional=laws_given(X_train, y_train, X_test, y, conditional, seed),
+        dependence=dependence,
         on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
         weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
     )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
-    seed = check_seed(random_state)
     chosen, warnings = chosen_metrics(metrics, y.count)
     if problem.dependence is not None:
         chosen, left_out = under_dependence(chosen, named=metrics is not None)
@@ -196,8 +203,7 @@ def evaluate(
     warnings += check_grids(problem, parsed)
     if sample_weight is None:  # the test behind it is one of subjects who count alike
         warnings += _follow_ups(problem.anew(), chosen)
-    if X_test is not None:
-        warnings += check_dependence(X_test, y)
+    warnings += check_features(X_train, X_test, y) + check_members(problem.conditional, parsed)
     groups = _groups(by, len(y))
     sizes = _sizes(y, groups)
     warnings += check_groups(sizes)

@@ -58,6 +58,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "does not",
         "pass a G that depends on the subject (`censoring=`), and do not rely on the intervals",
     ),
+    "member-of-blend": Explanation(
+        "caution",
+        "a model's median times are nearly those of a learner that the law given the features is "
+        "made of, which favours the model in doubly robust errors",
+        "take a law without that learner: `sg.conditional(..., members=[...])`",
+    ),
     "mean-weight": Explanation(
         "caution",
         "weights 1/G that are not 1 on average (by more than 5 %): G does not describe the test "

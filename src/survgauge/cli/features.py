@@ -1,0 +1,61 @@
+"""`--features`: columns of the outcome files, or files of their own."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data.files import read_columns, read_features
+from ..data.tables import Table
+from ..errors import InputError
+
+_ALL = "all"
+
+
+def features_of(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Features of the training and the test subjects; None where they are not asked for."""
+    given = args.features
+    if given is None:
+        return None, None
+    if len(given) > 2:
+        raise InputError(
+            "--features takes 'all', names of columns (a,b,c), a file of test features, or two "
+            f"files (TRAIN TEST); got {len(given)} words"
+        )
+    if len(given) == 1 and Path(given[0]).is_file() and given[0] != _ALL:
+        return None, read_features(given[0])
+    if args.train is None:
+        raise InputError("--features needs --train: laws are fitted to the training subjects")
+    if len(given) == 2:
+        return read_columns(given[0]), read_columns(given[1])
+    names = _columns(args)
+    return read_columns(args.train, names), read_columns(args.test, names)
+
+
+def feature_files(given: Sequence[str] | None) -> list[str]:
+    """Files among what `--features` was given."""
+    return [word for word in given or () if len(given or ()) == 2 or Path(word).is_file()]
+
+
+def _columns(args: argparse.Namespace) -> list[str]:
+    """Names of the columns of `--test` that are features."""
+    word = args.features[0]
+    if word != _ALL:
+        names = [name.strip() for name in word.split(",") if name.strip()]
+        known = Table(args.test).names
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise InputError(
+                f"--features: {unknown[0]!r} is neither a file nor a column of {args.test}; its "
+                f"columns are {', '.join(known[:20])}"
+            )
+        return names
+    taken = {
+        args.time_column, args.event_column, args.weight_column, args.sample_weight, args.cluster
+    }  # fmt: skip
+    names = [name for name in Table(args.test).names if name not in taken]
+    if not names:
+        raise InputError(f"--features all: {args.test} has no columns besides the outcomes")
+    return names

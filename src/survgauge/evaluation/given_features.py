@@ -1,0 +1,89 @@
+"""What `evaluate` makes of features: laws given them, and who is a member of their blend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from ..blending import conditional as blended
+from ..blending.features import numeric_columns
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import InputError
+from ..reference.conditional import Conditional
+from ..reference.reference import Reference
+from .censoring_remarks import check_dependence
+from .warnings import EvaluationWarning
+
+#: A model is called a member of the blend where its median times lie this close to a member's, as
+#: a share of their own mean deviation.
+NEAR = 0.1
+
+
+def laws_given(
+    X_train: Any, y_train: Any, X_test: Any, y_test: Outcomes, conditional: Any, seed: int
+) -> Any:
+    """Return the laws that were given, or else those that features of both sets allow."""
+    if X_train is None:
+        return conditional
+    if conditional is not None:
+        raise InputError(
+            "X_train and conditional cannot both be given: laws are fitted to the features, or "
+            "they are given"
+        )
+    for name, given in (("X_test", X_test), ("y_train", y_train)):
+        if given is None:
+            raise InputError(f"{name} must be given together with X_train, to fit laws to features")
+    train = y_train.y if isinstance(y_train, Reference) else y_train
+    return blended(X_train, train, X_test, y_test=y_test, random_state=seed)
+
+
+def check_features(X_train: Any, X_test: Any, y: Outcomes) -> list[EvaluationWarning]:
+    """Remark on censoring that depends on features; text and gaps may come with `X_train` only."""
+    if X_test is None:
+        return []
+    return check_dependence(X_test if X_train is None else numeric_columns(X_test, "X_test"), y)
+
+
+def check_members(
+    conditional: Conditional | None, predictions: Mapping[str, Prediction]
+) -> list[EvaluationWarning]:
+    """Remark on models that predict what a member of the blend predicts.
+
+    Kaplan-Meier does not count: it knows no features, and favours nobody who does.
+    """
+    if conditional is None or conditional.law is None:
+        return []
+    end = float(conditional.law.last_time[0])
+    found = []
+    for name, prediction in predictions.items():
+        times = _times(prediction)
+        near = [
+            member
+            for member, medians in conditional.members.items()
+            if member != "km" and times is not None and _alike(times, medians, end)
+        ]
+        if near:
+            message = (
+                f"its median times are nearly those of {near[0]!r}, a member of the law given the "
+                "features, which favours it in doubly robust errors: take the law without it, "
+                "sg.conditional(..., members=[...])"
+            )
+            found.append(EvaluationWarning("member-of-blend", message, name))
+    return found
+
+
+def _times(prediction: Prediction) -> Floats | None:
+    if prediction.curves is not None:
+        return prediction.curves.kept_median()
+    return prediction.times if prediction.kind == "times" else None
+
+
+def _alike(times: Floats, medians: Floats, end: float) -> bool:
+    """Whether two predictions are nearly the same within the follow-up."""
+    a, b = np.minimum(times, end), np.minimum(medians, end)
+    spread = float(np.abs(a - a.mean()).mean())
+    return spread > 0 and float(np.abs(a - b).mean()) <= NEAR * spread

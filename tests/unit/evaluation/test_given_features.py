@@ -1,0 +1,87 @@
+"""Features in `evaluate`: laws given them, and the warning about members of the blend."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.data.outcomes import Outcomes
+
+
+def drawn(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    time, end = rng.exponential(np.exp(X[:, 0])), rng.exponential(2.0, n)
+    return X, Outcomes(np.minimum(time, end), time <= end)
+
+
+X_TRAIN, TRAIN = drawn(150, 0)
+X_TEST, TEST = drawn(60, 1)
+PREDICTED = {"x": np.exp(X_TEST[:, 0]), "flat": np.full(60, 0.5)}
+
+
+def values(ev):
+    return {(row["model"], row["metric"]): row["value"] for row in ev.rows()}
+
+
+def test_features_of_both_sets_make_the_law():
+    names = ["mae_dr", "mae_expected", "mae_po"]
+    ev = sg.evaluate(PREDICTED, TEST, y_train=TRAIN, X_train=X_TRAIN, X_test=X_TEST, metrics=names)
+    cond = sg.conditional(X_TRAIN, TRAIN, X_TEST, y_test=TEST)
+    given = sg.evaluate(PREDICTED, TEST, y_train=TRAIN, conditional=cond, metrics=names)
+    plain = sg.evaluate(PREDICTED, TEST, y_train=TRAIN, metrics=names)
+    assert values(ev) == values(given)
+    assert values(ev)["x", "mae_dr"] != values(plain)["x", "mae_dr"]
+    assert values(ev)["x", "mae_po"] == values(plain)["x", "mae_po"]
+    reference = sg.Reference(TRAIN)
+    again = sg.evaluate(
+        PREDICTED, TEST, y_train=reference, X_train=X_TRAIN, X_test=X_TEST, metrics=names
+    )
+    assert values(ev) == values(again)
+
+
+def test_frames_with_text_and_gaps():
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    train, test = (
+        pd.DataFrame({"x": X[:, 0], "arm": np.where(X[:, 1] > 0, "a", "b")})
+        for X in (X_TRAIN, X_TEST)
+    )
+    test.loc[3, "x"] = np.nan
+    ev = sg.evaluate(PREDICTED, TEST, y_train=TRAIN, X_train=train, X_test=test, metrics=["mae_dr"])
+    assert np.isfinite(values(ev)["x", "mae_dr"])
+
+
+def test_a_member_of_the_blend_is_told():
+    cond = sg.conditional(X_TRAIN, TRAIN, X_TEST, members=["km", "cox"])
+    models = {
+        "same": cond.members["cox"],
+        "near": cond.members["cox"] * 1.01,
+        "other": cond.members["cox"][::-1],
+        "km": cond.members["km"],
+        "risk": sg.RiskScores(X_TEST[:, 0]),
+    }
+    ev = sg.evaluate(models, TEST, y_train=TRAIN, conditional=cond, metrics=["mae_dr", "harrell"])
+    told = [w for w in ev.warnings if w.code == "member-of-blend"]
+    assert [w.model for w in told] == ["same", "near"]
+    assert "'cox'" in told[0].message
+    own = sg.Conditional(law=cond.law)
+    quiet = sg.evaluate(models, TEST, y_train=TRAIN, conditional=own, metrics=["mae_dr"])
+    assert "member-of-blend" not in [w.code for w in quiet.warnings]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X_test": None}, "X_test must be given together with X_train"),
+        ({"y_train": None}, "y_train must be given together with X_train"),
+        ({"X_train": X_TRAIN[:9]}, "X_train must have one row per subject"),
+        ({"X_test": X_TEST[:9]}, "X_test must have one row per subject"),
+        ({"conditional": sg.Conditional(law=sg.SurvivalCurves([1], [[0.5]] * 60))}, "both"),
+    ],
+)
+def test_errors_say_what_is_missing(changes, message):
+    given = {"y_train": TRAIN, "X_train": X_TRAIN, "X_test": X_TEST, "metrics": ["mae_dr"]}
+    with pytest.raises(sg.InputError, match=message):
+        sg.evaluate(PREDICTED, TEST, **{**given, **changes})
