@@ -31,7 +31,9 @@ def margin(s: Setting) -> Surrogates:
     ref = s.reference
     if s.own_laws:
         law, j = s.residual, s.residual.places(s.c)
-        confidence = 1.0 - law.above("1", s.c, j) if s.weighted else np.ones(s.c.size)
+        # Steps of a law may add up to a little more than 1.
+        above = np.minimum(law.above("1", s.c, j), 1.0)
+        confidence = 1.0 - above if s.weighted else np.ones(s.c.size)
         guess = law.mean(s.c, j)
         notes = s.lost(guess, "excluded: the tail 'nan' gives no mean")
         return s.fill(guess, confidence=confidence, notes=notes)

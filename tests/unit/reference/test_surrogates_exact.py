@@ -207,3 +207,16 @@ def test_known_event_times_may_be_small():
     np.testing.assert_array_equal(METHODS["true"](setting).time, np.zeros(7))
     with pytest.raises(sg.InputError, match="true_time"):
         make_setting((TIME, EVENT), true_time=np.full(7, -0.5))
+
+
+def test_a_law_whose_steps_add_up_to_more_than_one_gives_no_negative_weight():
+    rng = np.random.default_rng(0)
+    grid = np.sort(rng.uniform(1, 10, 100))
+    survival = np.sort(rng.uniform(0.1, 1, (50, 100)))[:, ::-1]
+    conditional = sg.Conditional(sg.SurvivalCurves(grid, survival, "step"))
+    y = sg.Outcomes(np.full(50, 0.5), np.zeros(50))
+    setting = make_setting(y, sg.Outcomes([3, 5], [1, 1]), conditional=conditional)
+    weight = METHODS["margin"](setting).weight
+    # Everybody was censored before the law's first step, where S is 1.
+    assert (weight >= 0).all()
+    assert weight == pytest.approx(np.zeros(50), abs=1e-12)

@@ -1,0 +1,253 @@
+"""Write docs/results/truth.md from a run of the `truth` plan, and one of `paper` if there is one.
+
+    survgauge bench truth --store runs/truth
+    survgauge bench paper --store runs/paper
+    python docs/scripts/truth_page.py runs/truth [runs/paper]
+
+Choices were made on the first eight data bases; what is reported comes from the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from truth_figures import by_base, by_kind, by_metric
+
+from survgauge.experiment import Results, Store
+from survgauge.experiment.evidence import against, answers_by_set, over_bases
+
+HERE = Path(__file__).parents[1] / "results"
+CHOSEN_ON = ("Aids2", "Dialysis", "Framingham", "LeukSurv", "phpl04K8a", "rhc", "TRACE", "whas500")
+PO, KM, BLEND = "mae_po", "mae_dr(censoring=test)", "mae_dr(censoring=test, law=blend)"
+WORDS = {
+    "mae_uncensored": "uncensored",
+    "mae_hinge": "hinge",
+    "mae_margin": "margin",
+    "mae_ipcw_d": "IPCW-D",
+    "mae_ipcw_t": "IPCW-T",
+    "mae_po": "po",
+    "mae_pop_po": "pop_po",
+    "mae_expected": "expected",
+    "mae_expected(law=blend)": "expected, blend",
+    KM: "dr",
+    "mae_dr(censoring=train)": "dr, G of training set",
+    BLEND: "dr, blend",
+    "mae_dr(censoring=train, law=blend)": "dr, blend, G of training set",
+    "mae_dr(censoring=model, law=blend)": "dr, blend, modelled G",
+}
+TRUTHS = {"mae": "no horizon", "mae(tau=horizon)": "up to the horizon"}
+
+
+def without_horizon(label: str) -> str:
+    """Label of a metric without its horizon: "mae_po" for "mae_po(tau=horizon)"."""
+    name, _, settings = label.partition("(")
+    kept = [part for part in settings.rstrip(")").split(", ") if part and part != "tau=horizon"]
+    return f"{name}({', '.join(kept)})" if kept else name
+
+
+def answers_of(results: Results, truth: str) -> pd.DataFrame:
+    """Answers on every set, with metrics named as without a horizon."""
+    found = answers_by_set(results, truth)
+    return found.assign(metric=found["metric"].map(without_horizon))
+
+
+def parts_of(answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Choice bases and report bases."""
+    chosen = answers["dataset"].isin(CHOSEN_ON)
+    return {"choice": answers[chosen], "report": answers[~chosen]}
+
+
+def table(header: list[str], rows: Iterable[list[str]]) -> str:
+    rule = [":--", *("--:" for _ in header[1:])]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
+
+
+def percent(value: float, digits: int = 0) -> str:
+    return f"{100 * value:.{digits}f} %"
+
+
+def means(answers: pd.DataFrame) -> str:
+    """Table of the means over bases, best order first."""
+    found = over_bases(answers).sort_values("tau", ascending=False)
+    header = ["metric", "mean tau", "interval", "mean distance", "interval", "bias", "wins"]
+    rows = [
+        [
+            WORDS.get(str(name), str(name)),
+            f"{row['tau']:.3f}",
+            f"{row['tau_low']:.2f} to {row['tau_high']:.2f}",
+            percent(row["relative"], 1),
+            f"{100 * row['relative_low']:.1f} to {percent(row['relative_high'], 1)}",
+            f"{100 * row['bias']:+.1f} %",
+            str(int(row["wins"])),
+        ]
+        for name, row in found.iterrows()
+    ]
+    return table(header, rows)
+
+
+def differences(answers: pd.DataFrame) -> str:
+    """Table of the differences from po on the same sets."""
+    found = against(answers, PO).sort_values("tau", ascending=False)
+    header = ["metric", "tau above po", "interval", "distance, of po's", "closer by, interval",
+              "sets ranked as well", "sets closer", "bases better in order",
+              "bases better in both"]  # fmt: skip
+    rows = [
+        [
+            WORDS.get(str(name), str(name)),
+            f"{row['tau']:+.3f}",
+            f"{row['tau_low']:+.3f} to {row['tau_high']:+.3f}",
+            percent(row["ratio"]),
+            f"{-100 * row['relative_high']:.1f} to {-100 * row['relative_low']:.1f} points",
+            percent(row["ranks_as_well"]),
+            percent(row["closer"]),
+            f"{round(row['bases_in_order'] * row['bases'])} of {int(row['bases'])}",
+            f"{round(row['bases_in_both'] * row['bases'])} of {int(row['bases'])}",
+        ]
+        for name, row in found.iterrows()
+    ]
+    return table(header, rows)
+
+
+def targets(parts: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """What the issue asked for, and what was reached on the choice and on the report bases."""
+    found = {}
+    for part, answers in parts.items():
+        versus = against(answers, PO)
+        found[part] = {
+            "km": versus.loc[KM, "tau"],
+            "blend": versus.loc[BLEND, "tau"],
+            "ratio": versus.loc[BLEND, "ratio"],
+            "sets": versus.loc[BLEND, "ranks_as_well"],
+            "bases": versus.loc[BLEND, "bases_in_both"],
+        }
+
+    def row(key: str, text: str, must: float, aim: float, form: Any, less: bool = False) -> Any:
+        choice, report = found["choice"][key], found["report"][key]
+        sign = -1 if less else 1
+        verdict = "aim" if sign * report >= sign * aim else "must"
+        verdict = verdict if sign * report >= sign * must else "missed"
+        return {"text": text, "must": form(must), "aim": form(aim), "choice": form(choice),
+                "report": form(report), "reached": verdict}  # fmt: skip
+
+    above = "{:+.3f}".format
+    return [
+        row("km", "tau above po, dr with Kaplan-Meier", 0.05, 0.10, above),
+        row("blend", "tau above po, dr with the blend", 0.12, 0.18, above),
+        row("ratio", "distance as a share of po's, dr with the blend", 0.6, 0.5, percent, True),
+        row("sets", "sets ranked at least as well as by po, blend", 0.85, 0.95, percent),
+        row("bases", "bases better in both, blend", 0.85, 1.0, percent),
+    ]
+
+
+def target_table(parts: dict[str, pd.DataFrame]) -> str:
+    header = ["no horizon", "must be", "aim", "choice bases", "report bases", "reached"]
+    rows = [
+        [row[key] for key in ("text", "must", "aim", "choice", "report", "reached")]
+        for row in targets(parts)
+    ]
+    return table(header, rows)
+
+
+def paper_table(store: Path) -> str:
+    """Means over the paper's 17 sets, as in the paper: over sets, one draw, five folds."""
+    results = Results.load(store)
+    pieces = []
+    for truth, words in TRUTHS.items():
+        answers = answers_of(results, truth)
+        answers = answers[answers["metric"].isin(WORDS)]
+        rows = []
+        for metric, part in answers.groupby("metric", sort=False):
+            rows.append((part["tau"].mean(), part["relative"].mean(), WORDS[str(metric)]))
+        body = [[w, f"{tau:.2f}", percent(far, 1)] for tau, far, w in sorted(rows, reverse=True)]
+        pieces += [
+            f"{words.capitalize()}:",
+            "",
+            table(["metric", "mean tau", "distance"], body),
+            "",
+        ]
+    return "\n".join(pieces).rstrip()
+
+
+def facts(store: Path, results: Results, answers: pd.DataFrame) -> dict[str, str]:
+    """What was run, on what, and how long it took."""
+    environment = Store(store).environment()
+    sessions = environment["sessions"]
+    cells = results.metrics.drop_duplicates("digest")
+    report = answers[~answers["dataset"].isin(CHOSEN_ON)]
+    failed = [f for f in results.failures if not f["cell"]["model"].startswith("law ")]
+    return {
+        "cells": f"{len(cells):,}",
+        "failed": str(len(failed)),
+        "bases": str(answers["dataset"].nunique()),
+        "sets": str(len(answers.drop_duplicates(["dataset", "censoring", "repeat"]))),
+        "report_bases": str(report["dataset"].nunique()),
+        "report_sets": str(len(report.drop_duplicates(["dataset", "censoring", "repeat"]))),
+        "report_names": ", ".join(dict.fromkeys(report["dataset"])),
+        "choice_names": ", ".join(CHOSEN_ON),
+        "draws": str(answers["repeat"].nunique()),
+        "kinds": str(answers["censoring"].nunique()),
+        "models": str(cells["model"].nunique()),
+        "fit_hours": f"{cells['seconds_fit'].fillna(0).sum() / 3600:.1f}",
+        "sessions": str(len(sessions)),
+        "machine": _machine(sessions[0]),
+    }
+
+
+def _machine(session: dict[str, Any]) -> str:
+    names = [str(session[key]) for key in ("platform", "python") if session.get(key)]
+    return ", ".join(names) or "one machine"
+
+
+def finding(answers: dict[str, dict[str, pd.DataFrame]]) -> dict[str, str]:
+    """Numbers of the first paragraph."""
+    found: dict[str, str] = {}
+    for truth, short in (("mae", ""), ("mae(tau=horizon)", "_h")):
+        report = answers[truth]["report"]
+        table_, versus = over_bases(report), against(report, PO)
+        for name, metric in (("po", PO), ("km", KM), ("blend", BLEND)):
+            found[f"{name}_tau{short}"] = f"{table_.loc[metric, 'tau']:.2f}"
+            found[f"{name}_far{short}"] = percent(table_.loc[metric, "relative"], 1)
+        for name, metric in (("km", KM), ("blend", BLEND)):
+            row = versus.loc[metric]
+            found[f"{name}_up{short}"] = f"{row['tau']:.2f}"
+            found[f"{name}_up_low{short}"] = f"{row['tau_low']:.2f}"
+            found[f"{name}_up_high{short}"] = f"{row['tau_high']:.2f}"
+            found[f"{name}_sets{short}"] = percent(row["ranks_as_well"])
+            both = round(row["bases_in_both"] * row["bases"])
+            found[f"{name}_both{short}"] = f"{both} of {int(row['bases'])}"
+    return found
+
+
+def page(store: Path, paper: Path | None) -> str:
+    results = Results.load(store)
+    answers = {truth: parts_of(answers_of(results, truth)) for truth in TRUTHS}
+    pieces = facts(store, results, answers_of(results, "mae"))
+    pieces |= finding(answers)
+    pieces["targets"] = target_table(answers["mae"])
+    for truth, short in (("mae", ""), ("mae(tau=horizon)", "_h")):
+        for part in ("choice", "report"):
+            pieces[f"means_{part}{short}"] = means(answers[truth][part])
+            pieces[f"against_{part}{short}"] = differences(answers[truth][part])
+    pieces["paper"] = "(not run)" if paper is None else paper_table(paper)
+    figures = HERE / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    reported = {words: answers[truth]["report"] for truth, words in TRUTHS.items()}
+    by_metric(reported, WORDS).savefig(figures / "truth-metrics.png", dpi=130)
+    shown = {m: WORDS[m] for m in (PO, "mae_ipcw_d", "mae_expected", KM, BLEND)}
+    by_kind(reported["no horizon"], shown).savefig(figures / "truth-kinds.png", dpi=130)
+    pair = {PO: WORDS[PO], BLEND: WORDS[BLEND]}
+    by_base(reported["no horizon"], pair).savefig(figures / "truth-bases.png", dpi=130)
+    text = (HERE / "truth_template.md").read_text(encoding="utf-8")
+    for name, piece in pieces.items():
+        text = text.replace("{{" + name + "}}", piece)
+    return text
+
+
+if __name__ == "__main__":
+    places = [Path(argument) for argument in sys.argv[1:3]]
+    text = page(places[0], places[1] if len(places) > 1 else None)
+    (HERE / "truth.md").write_text(text, encoding="utf-8")
