@@ -14,7 +14,7 @@ from ..data.predictions import Prediction
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
-from .censoring_remarks import check_weights
+from .censoring_remarks import check_agreement, check_weights
 from .chunk import Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked, Group, tail_remarks
@@ -41,7 +41,7 @@ def fold_arrays(
         found, said = Group(fold, part, members, asked, name).scores()
         scores += found
         remarks += said
-    remarks += check_weights(scores)
+    remarks += check_weights(scores) + check_agreement(scores)
     headline = [metric for metric in metrics if metric.headline]
     if not alone and headline:
         # What the tails decide is asked of everybody, also where a group has no value.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ..errors import UndefinedMetricError
 from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.problem import Problem
@@ -14,6 +16,8 @@ from .warnings import EvaluationWarning
 
 #: Mean weights this far from 1 say that G does not describe the subjects.
 MEAN_WEIGHT = 0.05
+#: Standard errors that two estimates of one error may be apart.
+APART = 1.96
 #: p-value below which censoring is said to depend on features.
 DEPENDENT_P = 0.01
 
@@ -44,6 +48,37 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
             "mean-weight", message, metric=name, group=score.group
         )
     return list(found.values())
+
+
+def check_agreement(scores: Iterable[Any]) -> list[EvaluationWarning]:
+    """Remark on models whose doubly robust and weighted errors differ by more than chance.
+
+    Both are right under censoring that is independent of the event; the weighted one leaves the law
+    of the event time alone.
+    """
+    by_kind: dict[tuple[Any, str, str], dict[str, Any]] = {}
+    for score in scores:
+        method = score.metric.method
+        if method is not None and score.metric.loss and (method.reads_g or method.weights_by_g):
+            key = score.group, score.model, score.metric.name.removesuffix(f"_{method.name}")
+            by_kind.setdefault(key, {})["dr" if method.reads_g else "weighted"] = score
+    found = []
+    for (group, model, _), pair in by_kind.items():
+        if len(pair) < 2:
+            continue
+        robust, weighted = pair["dr"], pair["weighted"]
+        gap = robust.value - weighted.value
+        if abs(gap) > APART * np.hypot(robust.stderr, weighted.stderr):
+            message = (
+                f"{robust.metric.name} is {robust.value:.4g} and {weighted.metric.name} "
+                f"{weighted.value:.4g}: they differ by more than their intervals allow, so the law "
+                "of the event time or G does not describe the test subjects; give tau, or a law "
+                "given features (conditional=)"
+            )
+            found.append(
+                EvaluationWarning("robust-differs", message, model, robust.metric.name, group)
+            )
+    return found
 
 
 def uses_reference(metrics: Iterable[Metric]) -> bool:

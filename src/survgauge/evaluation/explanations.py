@@ -109,6 +109,29 @@ EXPLANATIONS: dict[str, Explanation] = {
         "pseudo-observations reach more than twice past the follow-up",
         "give `tau`; look at `mae_margin`, `mae_expected`",
     ),
+    "law-tail": Explanation(
+        "caution",
+        "more than 10 % of a doubly robust error come from times past the last one that the law of "
+        "the event time knows, where its tail is assumed",
+        "give `tau`",
+    ),
+    "law-alone": Explanation(
+        "caution",
+        "more than 10 % of the subjects were observed past the time at which G falls below "
+        "`floor`: what lies beyond rests on the law of the event time alone",
+        "give `tau`, or a law given features (`conditional=`)",
+    ),
+    "robust-differs": Explanation(
+        "caution",
+        "the doubly robust and the 1/G-weighted error of a model differ by more than their "
+        "intervals allow: the law of the event time or G does not describe the test subjects",
+        "give `tau`, or a law given features (`conditional=`)",
+    ),
+    "negative-mean": Explanation(
+        "problem",
+        "the mean of doubly robust losses is below zero, which no error can be",
+        "give `tau`; the data are too few for this metric",
+    ),
     "unseen-times": Explanation(
         "caution",
         "more than 10 % of the reference are event-free at its end: IPCW misses late errors",

@@ -20,6 +20,8 @@ from .census import Census
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
+#: Share of subjects observed past the floor of G above which it is worth a word.
+PAST_FLOOR = 0.10
 #: Largest weight above which a handful of subjects may decide.
 LARGE_WEIGHT = 20.0
 #: Fewer clusters than this give rough standard errors.
@@ -163,6 +165,8 @@ def check_measured(
         _check_predicted_times(support, remark)
     if metric.loss == "absolute":
         _check_reference(metric, measured, remark)
+    if metric.reads_g:
+        _check_robust(measured, remark)
     if np.isinf(measured.value):
         remark(
             "infinite",
@@ -255,6 +259,31 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
             "negative-times",
             f"{support['negative_predictions']} of the predicted times are below zero; if these "
             "are risk scores, wrap them in RiskScores",
+        )
+
+
+def _check_robust(measured: Measured, remark: Callable[[str, str], None]) -> None:
+    """Remarks on what a doubly robust mean leans on."""
+    support = measured.support
+    if measured.value < 0:
+        remark(
+            "negative-mean",
+            f"the mean of doubly robust losses is {measured.value:.4g}, which no error can be: it "
+            "is reported as it is, and says that the data are too few for this metric",
+        )
+    tail = support.get("share_from_tail", 0.0)
+    if abs(tail) > TAIL_SHARE:
+        remark(
+            "law-tail",
+            f"{tail:.0%} of the error come from times past the last one that the law of the event "
+            "time knows, where its tail is assumed: give tau",
+        )
+    past = support.get("share_past_floor", 0.0)
+    if past > PAST_FLOOR:
+        remark(
+            "law-alone",
+            f"for {past:.0%} of the subjects what lies past the floor of G rests on the law of the "
+            "event time alone: give tau, or a law given features (conditional=)",
         )
 
 

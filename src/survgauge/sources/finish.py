@@ -9,7 +9,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.call import support_of
-from ..evaluation.censoring_remarks import check_follow_up, check_weights
+from ..evaluation.censoring_remarks import check_agreement, check_follow_up, check_weights
 from ..evaluation.census import Census
 from ..evaluation.coarse_grid import coarse_grids
 from ..evaluation.finish import Group, few_replicates, tail_remarks
@@ -75,7 +75,7 @@ def finish(
         remarks += said
     if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
         remarks += few_replicates(request.asked.n_boot)  # none at all leave no replicates behind
-    warnings += remarks + check_weights(scores)
+    warnings += remarks + check_weights(scores) + check_agreement(scores)
     every = [fold for _, fold in folds]
     warnings += tail_remarks(every, problem, request.asked.confidence)
     support = support_of(problem, census, scores)
