@@ -7,6 +7,8 @@ from . import models as models
 from . import preprocessing as preprocessing
 from .auditing import Audit as Audit
 from .auditing import audit as audit
+from .auditing.tipping import TippingPoint as TippingPoint
+from .auditing.tipping import tipping_point as tipping_point
 from .blending import conditional as conditional
 from .censoring import SemiSynthetic as SemiSynthetic
 from .censoring import semisynthetic as semisynthetic

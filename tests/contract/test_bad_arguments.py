@@ -73,6 +73,7 @@ RECORDS = {
     "Surrogates",
     "Terms",
     "TimeErrorDetails",
+    "TippingPoint",
     "InputError",
     "MissingExtraError",
     "SurvgaugeError",
@@ -195,6 +196,10 @@ CALLS = {
     "skill": SKILL,
     "surrogate_times": {"y_true": Y, "y_train": TRAIN, "method": "po", "area": "step",
                         "tail": "linear", "tau": 9.0},
+    "tipping_point": {"first": TIMES, "second": TIMES + 1, "y_test": Y, "y_train": TRAIN,
+                      "method": "ipcw_d", "loss": "absolute", "tau": 9.0, "copulas": ["frank"],
+                      "largest": 0.1, "sample_weight": ONES, "tail": "linear",
+                      "censoring": "test"},
     "time_error": {**ERRORS, "method": "po", "loss": "absolute"},
     "time_errors": {**ERRORS, "methods": ["po", "hinge"], "loss": "absolute"},
 }

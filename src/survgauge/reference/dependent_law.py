@@ -16,6 +16,8 @@ from .residual import ResidualLaw
 #: Probabilities that are held; where there would be more, neighbouring censoring times share a law.
 _MOST = 4_000_000
 _FEWEST_GROUPS = 64
+#: With more subjects than this by law, each law is made by itself; else so many numbers at a time.
+_MANY, _BLOCK = 32, 1_000_000
 
 
 class DependentLaw:
@@ -40,9 +42,8 @@ class DependentLaw:
         edges = np.linspace(0, before.size, groups + 1).astype(np.intp)
         self._times = laws.times[rows]
         self._group = np.repeat(np.arange(groups), np.diff(edges))
-        tables = laws.given_censored(before[edges[:-1]], after[edges[1:] - 1])
-        ends = reference.last_time, tail, reference.stop
-        self._laws = [ResidualLaw(self.atoms, table, *ends) for table in tables]
+        self._tables = laws.given_censored(before[edges[:-1]], after[edges[1:] - 1])
+        self._ends = reference.last_time, tail, reference.stop
 
     @classmethod
     def of_reference(cls, reference: Reference, dependence: Dependence, tail: str) -> DependentLaw:
@@ -52,13 +53,18 @@ class DependentLaw:
         return found
 
     def _parts(self, c: Floats) -> Iterator[tuple[Ints, ResidualLaw]]:
-        """Yield the subjects who share a law, and that law."""
+        """Yield subjects and their laws: those who share one, or blocks with one each."""
         place = np.minimum(look_up(self._times, c, "left"), self._group.size - 1)
         group = self._group[place]
         order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        shared = c.size > _MANY * self._tables.shape[0]
+        width = max(1, _BLOCK // self._tables.shape[1])
+        starts = np.arange(0, c.size, width)
+        if shared:
+            starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         for rows in np.split(order, starts[1:]) if order.size else []:
-            yield rows, self._laws[group[rows[0]]]
+            table = self._tables[group[rows[0]] if shared else group[rows]]
+            yield rows, ResidualLaw(self.atoms, table, *self._ends)
 
     def places(self, x: Floats) -> Ints:
         """For each time, the number of event times at or before it."""

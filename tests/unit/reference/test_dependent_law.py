@@ -71,11 +71,26 @@ def test_neighbouring_censoring_times_share_a_law_where_there_are_many(monkeypat
     exact = DependentLaw(sg.Reference(y), dependence, "linear")
     monkeypatch.setattr(dependent_law, "_MOST", 1)
     few = DependentLaw(sg.Reference(y), dependence, "linear")
-    assert len(exact._laws) > 250
-    assert len(few._laws) == 64
+    assert len(exact._tables) > 250
+    assert len(few._tables) == 64
     c = np.linspace(0.01, 2, 50)
     j = exact.places(c)
     np.testing.assert_allclose(few.mean(c, j), exact.mean(c, j), rtol=0.02)
+
+
+@pytest.mark.parametrize(("name", "value"), [("_MANY", 0), ("_BLOCK", 1)])
+def test_laws_by_themselves_or_in_blocks_are_the_same(monkeypatch, name, value):
+    rng = np.random.default_rng(2)
+    law = DependentLaw(
+        sg.Reference((rng.exponential(size=60), rng.random(60) < 0.5)), DEPENDENCES[1], "linear"
+    )
+    c, p = rng.exponential(size=80), rng.exponential(size=80)
+    j, loss = law.places(c), LOSSES["absolute"]
+    wanted = law.mean(c, j), law.expected(loss, c, p, j), law.above("1", c, j)
+    monkeypatch.setattr(dependent_law, name, value)
+    found = law.mean(c, j), law.expected(loss, c, p, j), law.above("1", c, j)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_nobody_censored():
