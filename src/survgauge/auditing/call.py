@@ -48,6 +48,7 @@ def audit(
     unit: str = "",
     tail: str = "linear",
     censoring: str | None = None,
+    floor: float = 0.1,
 ) -> Audit:
     """Find out which metric can be trusted on these predictions and these data.
 
@@ -68,7 +69,8 @@ def audit(
         Reference set; each draw has a reference set of its size. Without it the test outcomes are
         their own reference.
     conditional : Conditional, optional
-        Law of event and censoring times given the features, see `Conditional`: one more world.
+        Law of event and censoring times given the features, see `Conditional`: one more world, and
+        what metrics use that know such a law.
     draws : int
         Draws for each kind of world (models, Kaplan-Meier, law given the features, dependent
         censoring); the worlds of a kind share them, and each gets at least ten.
@@ -98,6 +100,8 @@ def audit(
         How the metrics let Kaplan-Meier go on past its last time, as for `evaluate`.
     censoring : {"test", "train"}, optional
         Where the metrics take G from, as for `evaluate`.
+    floor : float
+        Least G of doubly robust errors, as for `evaluate`.
 
     Returns
     -------
@@ -127,14 +131,24 @@ def audit(
         raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     y, mass = sampled(y, sample_weight, "y_test")
     weight = None if mass is None else mass / np.where(y.weight > 0, y.weight, 1.0)
-    problem = Problem.of(y, y_train, weight, tau=tau, time=time, tail=tail, censoring=censoring)
+    problem = Problem.of(
+        y,
+        y_train,
+        weight,
+        tau=tau,
+        time=time,
+        tail=tail,
+        censoring=censoring,
+        conditional=conditional,
+        floor=floor,
+    )
     chosen = _metrics(metrics, len(y))
     _check_offers(chosen, parsed)
     scorer = Scorer(problem, parsed, _questions(chosen, problem))
     weighed = y if mass is None else y.reweighted(mass)
     reference = problem.reference or Reference(weighed)
     made = worlds(
-        parsed, weighed, reference, _conditional(conditional, len(y)), _taus(dependence, copula),
+        parsed, weighed, reference, problem.conditional, _taus(dependence, copula),
         copula,
     )  # fmt: skip
     if not made:
@@ -203,22 +217,6 @@ def _check_offers(metrics: list[Metric], predictions: Mapping[str, Prediction]) 
 
 
 _KINDS = {"risk": "risk scores", "times": "times", "curves": "curves"}
-
-
-def _conditional(given: Any, n: int) -> Conditional | None:
-    if given is None:
-        return None
-    if not isinstance(given, Conditional):
-        raise InputError(
-            "conditional must be a Conditional, such as Conditional(law=curves); got "
-            f"{type(given).__name__}"
-        )
-    if len(given) != n:
-        raise InputError(
-            f"conditional must have one curve per test subject: y_test has {n}, conditional has "
-            f"{len(given)}"
-        )
-    return given
 
 
 def _taus(dependence: Any, copula: str) -> list[float]:

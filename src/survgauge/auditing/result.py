@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from .._tools.plain import as_frame, plain
@@ -100,6 +101,7 @@ class Audit:
                         "world": world.name,
                         "kind": world.kind,
                         "metric": question.metric.name,
+                        "asks": question.asks,
                         "horizon": question.horizon,
                         **{name: float(getattr(tally, name)[place]) for name in MEASURES},
                         "draws": number,
@@ -129,13 +131,44 @@ class Audit:
     def table(self) -> Any:
         """Frame with a row per world and metric, with and without a horizon.
 
-        Columns: world, kind, metric, horizon (None: none), bias, relative_bias, off (mean size of
+        Columns: world, kind, metric, asks (what it estimates), horizon (None: none), bias, relative_bias, off (mean size of
         the models' relative biases), rmse, relative_rmse, tau (Kendall's, with the true order of
         the models), best (how often the truly best model is picked), loss (true error of the picked
         model minus that of the best), relative_loss, stderr (Monte Carlo, of relative_loss),
         undefined (share of draws without a value), draws.
         """
         return as_frame(self.rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw loss and bias of every metric in every world (`AuditDisplay`); returns the figure.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, optional
+            Where to draw, one a panel; by default on a new figure.
+        """
+        # By name: displays know audits, not the other way round.
+        return import_module("survgauge.displays").AuditDisplay.from_audit(self).plot(ax)
+
+    def to_html(self, path: Any, *, title: str = "Audit of metrics") -> Any:
+        """Write a report: one page that works offline, with tables, a chart and downloads.
+
+        Parameters
+        ----------
+        path : path-like
+            The HTML file.
+        title : str
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        return import_module("survgauge.report").write_audit(self, path, title)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("survgauge.report").audit_fragment(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""

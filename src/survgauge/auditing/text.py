@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from .recommendation import Recommendation
     from .result import Audit
 
+#: Kinds of worlds in a few words, for legends.
+WORLDS = {
+    "models": "curves of a model",
+    "kaplan_meier": "Kaplan-Meier",
+    "conditional": "law given the features",
+    "dependent": "dependent censoring",
+}
 #: What time errors with the same loss estimate.
 ASKS = {
     "absolute": "mean absolute error",
@@ -184,7 +191,7 @@ def _means(audit: Audit, found: Recommendation) -> str:
     cells = [
         [
             row["metric"],
-            _signed(row["relative_bias"]),
+            signed(row["relative_bias"]),
             share(row["off"]),
             share(row["relative_rmse"]),
             number(row["tau"], 2),
@@ -203,7 +210,7 @@ def _order(value: float) -> float:
     return value if value == value else float("inf")
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     """Percent with its sign."""
     text = share(value)
     return text if text in ("-", "0 %") else f"{'-' if value < 0 else '+'}{text}"
@@ -224,7 +231,7 @@ def _worlds(audit: Audit) -> str:
     cells = [
         [
             row["world"],
-            _signed(row["relative_bias"]),
+            signed(row["relative_bias"]),
             number(row["tau"], 2),
             share(row["best"]),
             share(row["relative_loss"]),

@@ -16,7 +16,7 @@ from .._tools.terminal import Visible, visible
 from ..errors import InputError, SurvgaugeError
 
 #: Modules with an `add_commands(subparsers)` function.
-_COMMANDS = ("evaluate", "censor", "datasets", "models", "experiment", "report")
+_COMMANDS = ("evaluate", "audit", "censor", "datasets", "models", "experiment", "report")
 
 
 class _Parser(argparse.ArgumentParser):

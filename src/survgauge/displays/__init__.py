@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import one_of
 from ._base import Display
+from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
 from .mae_variants import MAEVariantsDisplay
 from .mean_curves import MeanCurveDisplay, SmoothCalibrationDisplay
@@ -26,6 +27,7 @@ from .time_errors import ErrorByStatusDisplay, ErrorOverTimeDisplay
 
 __all__ = [
     "DISPLAYS",
+    "AuditDisplay",
     "DCalibrationDisplay",
     "DifferencesDisplay",
     "Display",

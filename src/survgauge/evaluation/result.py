@@ -205,7 +205,9 @@ class Evaluation:
         displays = import_module("survgauge.displays")
         return displays.display(self, kind, **options).plot(ax)
 
-    def to_html(self, path: Any, *, title: str = "Evaluation of survival models") -> Any:
+    def to_html(
+        self, path: Any, *, title: str = "Evaluation of survival models", audit: Any = None
+    ) -> Any:
         """Write a report: one page that works offline, with tables, charts and downloads.
 
         Parameters
@@ -214,13 +216,15 @@ class Evaluation:
             The HTML file.
         title : str
             Heading of the page.
+        audit : Audit, optional
+            Audit of the metrics on the same predictions, shown in a section of its own.
 
         Returns
         -------
         Path
             The file.
         """
-        return import_module("survgauge.report").write_evaluation(self, path, title)
+        return import_module("survgauge.report").write_evaluation(self, path, title, audit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""

@@ -13,27 +13,36 @@ from .._tools.writing import write_atomically
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
 from . import charts
+from .audit_section import audit_charts, audit_fragment, audit_page
 from .evaluation_page import evaluation_page
 from .experiment_content import experiment_content
 from .experiment_page import experiment_page
 
 if TYPE_CHECKING:
+    from ..auditing import Audit
     from ..evaluation import Evaluation
     from ..experiment.results import Results
 
 __all__ = [
+    "audit_fragment",
     "evaluation_html",
     "experiment_html",
     "saved_evaluation_html",
+    "write_audit",
     "write_evaluation",
     "write_experiment",
 ]
 
 
-def evaluation_html(ev: Evaluation, title: str = "Evaluation of survival models") -> str:
-    """Make the page of an evaluation."""
+def evaluation_html(
+    ev: Evaluation, title: str = "Evaluation of survival models", audit: Audit | None = None
+) -> str:
+    """Make the page of an evaluation, with a section on an audit of its metrics if one is given."""
     data = ev.to_dict()
     figures = charts.from_table(data) | charts.from_evaluation(ev)
+    if audit is not None:
+        data["audit"] = audit.to_dict()
+        figures["audit"] = audit_charts(data["audit"])
     return evaluation_page(data, figures, title=title, tau=ev.problem.tau)
 
 
@@ -74,9 +83,16 @@ def _known(data: dict[str, Any]) -> dict[str, Any]:
     return data | tables | {"warnings": [*data["warnings"], {**remark, "group": None}]}
 
 
-def write_evaluation(ev: Evaluation, path: str | os.PathLike[str], title: str) -> Path:
+def write_evaluation(
+    ev: Evaluation, path: str | os.PathLike[str], title: str, audit: Audit | None = None
+) -> Path:
     """Write the page of an evaluation, whole or not at all."""
-    return write_atomically(Path(path), evaluation_html(ev, title))
+    return write_atomically(Path(path), evaluation_html(ev, title, audit))
+
+
+def write_audit(audit: Audit, path: str | os.PathLike[str], title: str) -> Path:
+    """Write the page of an audit, whole or not at all."""
+    return write_atomically(Path(path), audit_page(audit.to_dict(), title=title))
 
 
 def experiment_html(results: Results, title: str = "Which metric tells the truth?") -> str:

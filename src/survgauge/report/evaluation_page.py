@@ -6,6 +6,7 @@ from typing import Any
 
 from .._tools.text_tables import number
 from ..metrics.registry import REGISTRY
+from .audit_section import audit_section
 from .evaluation_tables import all_numbers, conventions, glance
 from .markup import Markup, join, tag
 from .remarks import remarks, weight_of
@@ -36,6 +37,7 @@ def evaluation_page(
     sections = [
         ("summary", "Summary", _summary(data, tau)),
         ("trust", "What to trust", remarks(data)),
+        ("audit", "Which metric to trust", _audit(data, figures)),
         ("models", "Models at a glance",
          join(glance(data), charts.get("metrics"), _missing_charts(charts))),
         ("differences", "Differences between models",
@@ -67,6 +69,11 @@ def evaluation_page(
         },
         saves=[("metrics", "Table (CSV)"), ("json", "Everything (JSON)")],
     )
+
+
+def _audit(data: dict[str, Any], figures: dict[str, list[dict[str, Any]]]) -> Markup | None:
+    """Show the audit of the metrics, where there was one."""
+    return audit_section(data["audit"], figures["audit"]) if "audit" in data else None
 
 
 def _whole(data: dict[str, Any], part: Markup | None) -> Markup | None:

@@ -331,7 +331,7 @@ def test_bad_predictions_are_named():
     with pytest.raises(sg.InputError, match="one entry per subject"):
         sg.audit(scale[:5], y)
     short = sg.Conditional(law=weibull(scale[:5]))
-    with pytest.raises(sg.InputError, match="y_test has 30, conditional has 5"):
+    with pytest.raises(sg.InputError, match="one curve per test subject: 30; it has 5"):
         sg.audit(scale, y, conditional=short)
 
 
