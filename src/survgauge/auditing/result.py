@@ -131,11 +131,11 @@ class Audit:
     def table(self) -> Any:
         """Frame with a row per world and metric, with and without a horizon.
 
-        Columns: world, kind, metric, asks (what it estimates), horizon (None: none), bias, relative_bias, off (mean size of
-        the models' relative biases), rmse, relative_rmse, tau (Kendall's, with the true order of
-        the models), best (how often the truly best model is picked), loss (true error of the picked
-        model minus that of the best), relative_loss, stderr (Monte Carlo, of relative_loss),
-        undefined (share of draws without a value), draws.
+        Columns: world, kind, metric, asks (what it estimates), horizon (None: none), bias,
+        relative_bias, off (mean size of the models' relative biases), rmse, relative_rmse, tau
+        (Kendall's, with the true order of the models), best (how often the truly best model is
+        picked), loss (true error of the picked model minus that of the best), relative_loss, stderr
+        (Monte Carlo, of relative_loss), undefined (share of draws without a value), draws.
         """
         return as_frame(self.rows())
 

@@ -13,7 +13,7 @@ from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.record import Metric
-from ..metrics.time.quick import mean_errors
+from ..metrics.time.quick import QuickErrors
 from ..metrics.time.terms import predicted_times
 from ..reference.losses import LOSSES, Loss
 from ..reference.surrogates import Method
@@ -80,6 +80,7 @@ class Scorer:
         self._problem = replace(problem, contributions=False)
         self._predictions = list(predictions.values())
         self._times: dict[tuple[str, float | None], Floats] = {}
+        self._special: dict[str, bool] = {}
         #: Why questions are not asked, by what they ask and the horizon.
         self.left_out: dict[tuple[str, float | None], str] = {}
         self.questions = [question for question in questions if self._usable(question)]
@@ -120,7 +121,7 @@ class Scorer:
         for place, question in enumerate(self.questions):
             tau = question.horizon
             if tau not in asked:
-                asked[tau] = _Asked(replace(self._problem, tau=tau), draw)
+                asked[tau] = _Asked(replace(self._problem, tau=tau), draw, self._special)
             if question.by_times:
                 times = self._times[question.rule.point, tau]
                 values[:, place], truths[:, place] = asked[tau].time_errors(question, times)
@@ -134,18 +135,18 @@ class Scorer:
 class _Asked:
     """A draw, asked with one horizon; square and root share their means."""
 
-    def __init__(self, settings: Problem, draw: Draw) -> None:
-        self.draw, self.tau = draw, settings.tau
+    def __init__(self, settings: Problem, draw: Draw, special: dict[str, bool]) -> None:
+        self.draw, self.tau, self._special = draw, settings.tau, special
         self.problem = replace(settings, y=draw.y, reference=draw.reference)
         self._known: dict[Any, Any] = {}
+        self._errors: QuickErrors | None = None
 
     def time_errors(self, question: Question, times: Floats) -> tuple[Floats, Floats]:
         """Return the error of each model as estimated, and its true error."""
         method, rule = question.method, question.rule
         key = method.name, rule.name
         if key not in self._known:
-            normalize = self.problem.options["normalize"]
-            self._known[key] = self._mean_errors(method, rule, times, normalize)
+            self._known[key] = self._estimated(method, rule, times)
         if rule.name not in self._known:
             actual = self.draw.time if self.tau is None else np.minimum(self.draw.time, self.tau)
             self._known[rule.name] = self._mean(rule.of(actual, times))
@@ -154,9 +155,14 @@ class _Asked:
         with np.errstate(invalid="ignore"):
             return (np.sqrt(found), np.sqrt(true)) if question.metric.root else (found, true)
 
-    def _mean_errors(self, method: Method, rule: Loss, times: Floats, normalize: str) -> Floats:
+    def _estimated(self, method: Method, rule: Loss, times: Floats) -> Floats:
         try:
-            return mean_errors(self.problem.setting, method, rule, times, normalize)
+            if self._errors is None:
+                normalize = self.problem.options["normalize"]
+                self._errors = QuickErrors(
+                    self.problem.setting, times.shape[0], normalize, self._special
+                )
+            return self._errors.means(method, rule, times)
         except UndefinedMetricError:
             return np.full(times.shape[0], np.nan)
 

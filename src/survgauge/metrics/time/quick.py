@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..._tools.arrays import Floats
+from ...data.outcomes import Outcomes
 from ...reference.losses import Loss
 from ...reference.surrogates import Method, Setting, Surrogates
 from .terms import average_weight, losses_of
 
 
-def mean_errors(
-    setting: Setting, method: Method, rule: Loss, times: Floats, normalize: str = "n"
-) -> Floats:
-    """Mean error of each model, (models,); NaN where the method has nobody to average over.
+class QuickErrors:
+    """Mean errors of several models on the subjects of one setting.
 
     The same numbers as the means of `time_terms`, without support, convention and contributions.
 
@@ -23,34 +23,84 @@ def mean_errors(
     ----------
     setting : Setting
         Subjects, reference set and horizon.
-    method : Method
-        What censored subjects count as.
-    rule : Loss
-        Absolute or squared: a loss of all times, without a scale.
-    times : ndarray of shape (models, n)
-        Predicted times, at most the horizon.
+    models : int
+        Number of models.
     normalize : {"n", "weights", "events"}
         What a mean weighted by 1/G is divided by.
+    special : dict, optional
+        Kept by the caller from one setting to the next: which methods need more than a surrogate
+        time of each subject.
     """
-    surrogates, average = setting.surrogates(method), average_weight(setting)
-    weight = surrogates.weight
-    if _is_plain(surrogates):
-        loss = rule.of(surrogates.time, times)
-    else:  # what hangs on the prediction in another way is computed model by model
-        loss = np.stack([losses_of(setting, surrogates, rule, one)[0] for one in times])
-    if average is not None:
-        weight = weight * average
-    if surrogates.defined is not setting.everybody:
-        weight = np.where(surrogates.defined, weight, 0.0)
-        loss[:, ~surrogates.defined] = 0.0
-    whole = float(np.sum(weight))
-    if not whole > 0:
-        return np.full(times.shape[0], np.nan)
-    if method.weights_by_g and normalize != "weights":
-        share = np.ones(weight.size) if average is None else average
-        whole = float(share[weight > 0].sum() if normalize == "events" else share.sum())
-    # Not BLAS: the sums would depend on its number of threads.
-    return np.einsum("kn,n->k", loss, weight) / whole
+
+    def __init__(
+        self,
+        setting: Setting,
+        models: int,
+        normalize: str = "n",
+        special: dict[str, bool] | None = None,
+    ) -> None:
+        self.setting, self.models, self.normalize = setting.with_g(), models, normalize
+        #: Methods whose loss is not that of a surrogate time, as far as they were met.
+        self._special = {} if special is None else special
+
+    def means(self, method: Method, rule: Loss, times: Floats) -> Floats:
+        """Mean error of each model, (models,); NaN where the method has nobody to average over.
+
+        Parameters
+        ----------
+        method : Method
+            What censored subjects count as.
+        rule : Loss
+            Absolute or squared: a loss of all times, without a scale.
+        times : ndarray of shape (models, n)
+            Predicted times, at most the horizon.
+        """
+        average, n = average_weight(self.setting), times.shape[1]
+        surrogates, loss = self._losses(method, rule, times)
+        # Where the subjects are repeated for every model, they weigh the same under each.
+        weight, defined = surrogates.weight[:n], surrogates.defined[:n]
+        if average is not None:
+            weight = weight * average
+        if not defined.all():
+            weight = np.where(defined, weight, 0.0)
+            loss[:, ~defined] = 0.0
+        whole = float(np.sum(weight))
+        if not whole > 0:
+            return np.full(self.models, np.nan)
+        if method.weights_by_g and self.normalize != "weights":
+            share = np.ones(n) if average is None else average
+            whole = float(share[weight > 0].sum() if self.normalize == "events" else share.sum())
+        # Not BLAS: the sums would depend on its number of threads.
+        return np.einsum("kn,n->k", loss, weight) / whole
+
+    def _losses(self, method: Method, rule: Loss, times: Floats) -> tuple[Surrogates, Floats]:
+        """What each subject counts as, and its loss under each model: (models, n)."""
+        if self._special.get(method.name) and self.setting.conditional is None:
+            made = self._repeated.surrogates(method)
+            loss = losses_of(self._repeated, made, rule, times.ravel())[0]
+            return made, loss.reshape(times.shape)
+        made = self.setting.surrogates(method)
+        if not self._special.setdefault(method.name, not _is_plain(made)):
+            return made, rule.of(made.time, times)
+        # The first time; and laws of their own are not laid out once more for every model.
+        each = [losses_of(self.setting, made, rule, one)[0] for one in times]
+        return made, np.stack(each)
+
+    @cached_property
+    def _repeated(self) -> Setting:
+        """The subjects once for every model, with G of the subjects themselves.
+
+        What looks a prediction up is asked once then; a call for each model takes longer.
+        """
+        y, mass = self.setting.y, self.setting.mass
+        many = Outcomes(
+            np.tile(y.time, self.models),
+            np.tile(y.event, self.models),
+            np.tile(y.weight, self.models) if y.weighted else None,
+            copy=False,
+        )
+        mass = None if mass is None else np.tile(mass, self.models)
+        return replace(self.setting, y=many, mass=mass)
 
 
 def _is_plain(surrogates: Surrogates) -> bool:

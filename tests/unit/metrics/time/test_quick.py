@@ -9,7 +9,7 @@ from survgauge.data.outcomes import Outcomes
 from survgauge.data.predictions import Prediction
 from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
-from survgauge.metrics.time.quick import mean_errors
+from survgauge.metrics.time.quick import QuickErrors
 from survgauge.reference.losses import LOSSES
 
 TIME_ERRORS = [m for m in REGISTRY.values() if m.method is not None and not m.root]
@@ -34,9 +34,11 @@ def test_means_are_those_of_the_metric(metric, tau, trained, normalize, weighted
     problem = Problem.of(y, train, sampling, tau=tau, normalize=normalize)
     times = np.random.default_rng(2).exponential(5, (3, 60))
     limit = np.inf if tau is None else tau
-    found = mean_errors(
-        problem.setting, metric.method, LOSSES[metric.loss], np.minimum(times, limit), normalize
-    )
+    seen: dict[str, bool] = {}
+    rule, known = LOSSES[metric.loss], np.minimum(times, limit)
+    found = QuickErrors(problem.setting, 3, normalize, seen).means(metric.method, rule, known)
+    again = QuickErrors(problem.setting, 3, normalize, seen).means(metric.method, rule, known)
+    assert again == pytest.approx(found, rel=1e-12)
     for one, value in zip(times, found, strict=True):
         wanted = metric.measure(replace(problem), Prediction(None, one, None)).value
         assert value == pytest.approx(wanted, rel=1e-12)
@@ -46,5 +48,6 @@ def test_nobody_to_average_over():
     censored = Outcomes([1.0, 2.0], [False, False])
     problem = Problem.of(censored, outcomes(1))
     metric = REGISTRY["mae_uncensored"]
-    found = mean_errors(problem.setting, metric.method, LOSSES["absolute"], np.ones((2, 2)))
+    errors = QuickErrors(problem.setting, 2)
+    found = errors.means(metric.method, LOSSES["absolute"], np.ones((2, 2)))
     assert np.isnan(found).all()
