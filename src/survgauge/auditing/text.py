@@ -32,12 +32,16 @@ def share(value: float) -> str:
 
     >>> share(0.1234), share(-0.00231), share(0.0)
     ('12 %', '0.23 %', '0 %')
+    >>> share(0.00001)
+    '<0.01 %'
     """
     if value != value:
         return "-"
     size = round(abs(value), 9) * 100  # less than that is rounding
-    text = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}" if size >= 0.995 else f"{size:.2g}"
-    return f"{text} %"
+    if 0 < size < 0.005:
+        return "<0.01 %"
+    digits = 0 if size >= 9.95 or size == 0 else 1 if size >= 0.995 else 2
+    return f"{size:.{digits}f} %"
 
 
 def within(horizon: float | None, unit: str) -> str:
@@ -213,7 +217,7 @@ def _order(value: float) -> float:
 def signed(value: float) -> str:
     """Percent with its sign."""
     text = share(value)
-    return text if text in ("-", "0 %") else f"{'-' if value < 0 else '+'}{text}"
+    return text if text in ("-", "0 %", "<0.01 %") else f"{'-' if value < 0 else '+'}{text}"
 
 
 def _worlds(audit: Audit) -> str:

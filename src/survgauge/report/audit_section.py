@@ -100,7 +100,7 @@ def audit_page(data: dict[str, Any], *, title: str) -> str:
         title=title,
         subtitle=f"{len(data['models'])} models, {data['subjects']:,} test subjects, "
         f"{data['events']:,} events",
-        sections=[("audit", "Which metric to trust", audit_section(data, charts))],
+        sections=[("audit", "Audit of the metrics", audit_section(data, charts))],
         picker=None,
         data={"file": "audit", "series": data["models"], "record": data, "figures": charts,
               "hidden": []},

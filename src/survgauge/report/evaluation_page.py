@@ -37,7 +37,7 @@ def evaluation_page(
     sections = [
         ("summary", "Summary", _summary(data, tau)),
         ("trust", "What to trust", remarks(data)),
-        ("audit", "Which metric to trust", _audit(data, figures)),
+        ("audit", "Audit of the metrics", _audit(data, figures)),
         ("models", "Models at a glance",
          join(glance(data), charts.get("metrics"), _missing_charts(charts))),
         ("differences", "Differences between models",
