@@ -87,7 +87,7 @@ def audit(
     dependence : sequence of float
         Kendall's tau of event and censoring times in the dependent worlds. These are reported; the
         recommendation rests on the independent ones.
-    copula : {"clayton", "frank", "gaussian"}
+    copula : {"clayton", "frank", "gumbel", "gaussian"}
         How event and censoring times depend on each other there.
     max_bias : float
         A metric fails where its bias, as a share of the truth, is larger than this in one of the

@@ -1,0 +1,143 @@
+"""Does an audit's advice pay? On one fold, where the truth is known: what each choice loses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from .._tools.random import stream
+from ..auditing import Audit, audit
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import UndefinedMetricError
+from ..metrics.problem import Problem
+from ..metrics.record import Metric
+from ..metrics.registry import REGISTRY
+from ..reference.conditional import Conditional
+from .scoring import finite
+
+#: What the audit's own choice is called among the choices.
+ADVICE = "audit"
+
+
+def audit_losses(
+    predictions: Mapping[str, Prediction],
+    y_test: Outcomes,
+    y_train: Outcomes,
+    true_time: Floats,
+    *,
+    conditional: Conditional | None = None,
+    draws: int = 30,
+    random_state: int = 0,
+    most: int = 1000,
+) -> dict[str, Any]:
+    """Return what is lost by every fixed mean absolute error and by the audit's advice.
+
+    The loss of a metric is the true mean absolute error (without a horizon) of the model that it
+    picks on the real, censored data, minus that of the best model, as a share of the latter. The
+    audit sees what a user sees, never `true_time`. Where it recommends nothing without a horizon,
+    what it recommends within the one that the data support is taken.
+
+    Parameters
+    ----------
+    predictions : mapping of name to Prediction
+        The models of a fold, all with times or curves.
+    y_test, y_train : Outcomes
+        Censored outcomes of the fold.
+    true_time : ndarray of shape (n,)
+        Event times of the test subjects.
+    conditional : Conditional, optional
+        Law of event and censoring times given the features.
+    draws, random_state : int
+        Of the audit.
+    most : int
+        The audit takes no more test and training subjects than this, drawn at random.
+
+    Returns
+    -------
+    dict
+        "losses" by choice (metric, metric within the horizon, "audit"), "advice" (metric, horizon,
+        whether it was recommended without reserve), "truth" by model, "summary" of the audit.
+    """
+    true = {name: _true_error(prediction, true_time) for name, prediction in predictions.items()}
+    rng = stream(random_state, "audit losses")
+    rows, train = (_some(len(y), most, rng) for y in (y_test, y_train))
+    seen = audit(
+        {name: prediction[rows] for name, prediction in predictions.items()},
+        y_test[rows],
+        y_train=y_train[train],
+        conditional=None if conditional is None else conditional[rows],
+        draws=draws,
+        random_state=random_state,
+        metrics=[metric.name for metric in _errors()],
+        dependence=(),
+    )
+    problem = Problem.of(y_test, y_train, conditional=conditional)
+    horizon = seen.supported
+    losses = {}
+    for metric in _errors():
+        losses[metric.name] = _loss(problem, None, metric, predictions, true)
+        if horizon is not None:
+            label = f"{metric.name} (horizon)"
+            losses[label] = _loss(problem, horizon, metric, predictions, true)
+    advice = _advice(seen)
+    if advice["metric"] is not None:
+        label = advice["metric"] + ("" if advice["horizon"] is None else " (horizon)")
+        losses[ADVICE] = losses[label]
+    return {
+        "losses": losses,
+        "advice": advice,
+        "truth": true,
+        "summary": seen.to_dict()["summary"],
+    }
+
+
+def _errors() -> list[Metric]:
+    """Mean absolute errors that can be computed without the truth."""
+    found = (m for m in REGISTRY.values() if m.method is not None and not m.method.needs_truth)
+    return [metric for metric in found if metric.loss == "absolute"]
+
+
+def _some(n: int, most: int, rng: np.random.Generator) -> Any:
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _advice(seen: Audit) -> dict[str, Any]:
+    """What a reader of the audit does: its recommendation, with a horizon where one is needed."""
+    found = seen.asked
+    if found.metric is None and seen.within is not None:
+        found = seen.within
+    return {
+        "metric": found.metric,
+        "horizon": found.horizon,
+        "recommended": seen.recommended is not None,
+    }
+
+
+def _true_error(prediction: Prediction, true_time: Floats) -> float:
+    times = prediction.times
+    predicted = times.median() if prediction.curves is not None else times
+    return float(np.mean(np.abs(predicted - true_time)))
+
+
+def _loss(
+    problem: Problem,
+    tau: float | None,
+    metric: Metric,
+    predictions: Mapping[str, Prediction],
+    true: Mapping[str, float],
+) -> float | None:
+    """Relative loss of the model with the least error; None where the metric has no value."""
+    asked = replace(problem, tau=tau, contributions=False)
+    try:
+        said = {name: float(metric.measure(asked, p).value) for name, p in predictions.items()}
+    except UndefinedMetricError:
+        return None
+    best = min(true.values())
+    least = min(said.values())
+    picked = [true[name] for name in said if said[name] == least]
+    return finite((float(np.mean(picked)) - best) / best)
