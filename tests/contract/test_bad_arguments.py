@@ -140,7 +140,7 @@ CALLS = {
     "as_curves": {"obj": CURVES, "tail": None, "repair": None},
     "audit": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "conditional": None,
               "draws": 2, "random_state": 0, "metrics": ["mae_po"], "tau": 9.0, "time": 4.0,
-              "dependence": (0.2,), "copula": "clayton", "max_bias": 0.2, "sample_weight": ONES,
+              "dependence": (0.2,), "copula": "clayton", "max_bias": 0.15, "sample_weight": ONES,
               "unit": "", "tail": "linear", "censoring": "test", "floor": 0.1},
     "binomial_log_likelihood": {**BRIER, "clip": None},
     "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **SCORES},

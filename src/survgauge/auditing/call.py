@@ -43,7 +43,7 @@ def audit(
     time: float | None = None,
     dependence: Sequence[float] = (0.2, 0.5),
     copula: str = "clayton",
-    max_bias: float = 0.2,
+    max_bias: float = 0.15,
     sample_weight: Any = None,
     unit: str = "",
     tail: str = "linear",
@@ -126,7 +126,7 @@ def audit(
     seed = check_seed(random_state)
     limit = one_number(max_bias)
     if not limit > 0:
-        raise InputError(f"max_bias must be a share above 0, such as 0.2; got {shown(max_bias)}")
+        raise InputError(f"max_bias must be a share above 0, such as 0.15; got {shown(max_bias)}")
     if not isinstance(unit, str):
         raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     y, mass = sampled(y, sample_weight, "y_test")

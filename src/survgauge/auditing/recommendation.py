@@ -40,6 +40,8 @@ class Recommendation:
         with that metric.
     least_off : tuple of str and float
         The metric that is least biased, and how far it is off: what a failure is explained with.
+    otherwise : str or None
+        Where every metric fails, the one with which the least is lost all the same.
     """
 
     metric: str | None
@@ -54,6 +56,7 @@ class Recommendation:
     tied: tuple[str, ...] = ()
     changes: dict[str, str] = field(default_factory=dict)
     least_off: tuple[str, float] = ("", float("nan"))
+    otherwise: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -69,6 +72,7 @@ class Recommendation:
             "margin_stderr": self.margin_stderr,
             "tied": list(self.tied),
             "changes": dict(self.changes),
+            "otherwise": self.otherwise,
             "least_off": {"metric": self.least_off[0], "off": self.least_off[1]},
         }
 
@@ -168,14 +172,19 @@ def recommend(
     known = [k for k in losses if np.isfinite(off[k])]
     nearest = min(known, key=lambda k: off[k], default=None)
     least_off = ("", float("nan")) if nearest is None else (names[nearest], float(off[nearest]))
-    if not usable:
-        return Recommendation(None, asks, horizon, least_off=least_off)
-    ranked = sorted(usable, key=lambda k: (_number(losses[k][0]), rmse[k]))
+    ranked = sorted(usable or known, key=lambda k: (_number(losses[k][0]), rmse[k]))
+    if not ranked:
+        return Recommendation(None, asks, horizon)
     tied = [k for k in ranked if _is_tied(results.difference(k, ranked[0]))]
     # What agrees to nine digits agrees; then the metric that others take first is taken here too.
     chosen = min(
         tied, key=lambda k: (round(float(rmse[k]), 9), not questions[k].metric.headline, k)
     )
+    if not usable:
+        loss = losses[chosen][0]
+        return Recommendation(
+            None, asks, horizon, loss, least_off=least_off, otherwise=names[chosen]
+        )
     others = [k for k in ranked if k != chosen]
     loss, stderr = losses[chosen]
     found: dict[str, Any] = {}

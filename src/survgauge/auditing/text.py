@@ -113,6 +113,11 @@ def _refusal(audit: Audit, found: Recommendation) -> str:
         f"Nothing can be recommended {within(found.horizon, audit.unit)}: every metric misses the "
         f"true {what} by more than {limit} in some kind of world ({how})."
     )
+    if found.otherwise is not None and len(audit.models) > 1:
+        words += (
+            f" Whoever must choose a model so loses least by {found.otherwise} "
+            f"({share(found.loss)})."
+        )
     other = audit.within
     if other is None or other is found:
         return words

@@ -46,7 +46,7 @@ def add_commands(commands: Any) -> None:
     )
     command.add_argument("--copula", default="clayton", help="how they depend (default clayton)")
     command.add_argument(
-        "--max-bias", type=float, default=0.2, help="bias with which a metric fails (default 0.2)"
+        "--max-bias", type=float, default=0.15, help="bias with which a metric fails (default 0.15)"
     )
     command.add_argument(
         "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"

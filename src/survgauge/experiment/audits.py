@@ -40,7 +40,7 @@ def audit_losses(
     The loss of a metric is the true mean absolute error (without a horizon) of the model that it
     picks on the real, censored data, minus that of the best model, as a share of the latter. The
     audit sees what a user sees, never `true_time`. Where it recommends nothing without a horizon,
-    what it recommends within the one that the data support is taken.
+    the metric that it says to lose least all the same is taken.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def audit_losses(
     -------
     dict
         "losses" by choice (metric, metric within the horizon, "audit"), "advice" (metric, horizon,
-        whether it was recommended without reserve), "truth" by model, "summary" of the audit.
+        whether it was recommended or only loses least), "truth" by model, "summary" of the audit.
     """
     true = {name: _true_error(prediction, true_time) for name, prediction in predictions.items()}
     rng = stream(random_state, "audit losses")
@@ -107,12 +107,10 @@ def _some(n: int, most: int, rng: np.random.Generator) -> Any:
 
 
 def _advice(seen: Audit) -> dict[str, Any]:
-    """What a reader of the audit does: its recommendation, with a horizon where one is needed."""
+    """What somebody does who must choose without a horizon."""
     found = seen.asked
-    if found.metric is None and seen.within is not None:
-        found = seen.within
     return {
-        "metric": found.metric,
+        "metric": found.metric or found.otherwise,
         "horizon": found.horizon,
         "recommended": seen.recommended is not None,
     }
