@@ -149,8 +149,8 @@ class Problem:
     def with_truth(self, time: Floats) -> Problem:
         """Return the same question, same horizon and time of interest, with every event known."""
         known = Outcomes(time, np.ones(len(self.y), dtype=bool), self._frequency)
-        forgotten = {"reference": None, "conditional": None, "dependence": None}
-        return replace(self, y=known, censoring="test", **forgotten)
+        seen = replace(self, y=known, reference=None, censoring="test")
+        return replace(seen, conditional=None, dependence=None)
 
     @property
     def _frequency(self) -> Floats | None:

@@ -50,6 +50,9 @@ class Reference:
         self.stop = stop
         self._cache: dict[Any, Any] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}  # look-ups are made anew where they are needed
+
     @classmethod
     def of(cls, obj: Any) -> Reference:
         """Take a Reference as it is, and anything that `Outcomes.of` reads."""
