@@ -11,12 +11,12 @@ from .._tools.arrays import Floats, Ints
 from .._tools.random import check_seed, stream
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
-from ..data.tails import check_tail
+from ..data.tails import TAILS
 from ..errors import InputError, one_of
 from ..reference.conditional import Conditional
 from .account import account_of
+from .beyond import continued
 from .features import matrices
-from .grid import Grid
 from .laws import Choices, Laws, learn, models_censoring
 from .members import chosen_members
 
@@ -24,6 +24,7 @@ from .members import chosen_members
 CROSS_FIT_FOLDS = 5
 FIT_ON = ("train", "test")
 CENSORING = ("auto", "km", "model")
+MIXED = "mixed"
 
 
 def conditional(
@@ -35,7 +36,7 @@ def conditional(
     fit_on: str | None = None,
     members: Iterable[str] | None = None,
     censoring: str = "auto",
-    tail: str = "linear",
+    tail: str = "mixed",
     random_state: int | None = 0,
 ) -> Conditional:
     """Laws of the event time and of the censoring time given features, one per test subject.
@@ -64,8 +65,10 @@ def conditional(
         Some of ``km``, ``cox``, ``forest``, ``boosting``; by default all that are installed.
     censoring : {"auto", "km", "model"}
         Whether censoring is modelled: where the evidence says so, never, or always.
-    tail : {"linear", "exponential", "hold", "nan"}
-        How the law goes on past the last observed time.
+    tail : {"mixed", "linear", "exponential", "hold", "nan"}
+        How the law goes on past the end of follow-up. "mixed": the mean of a straight line and of
+        a Weibull that keeps the shape of the second half of the follow-up, on times of its own;
+        the others as in `SurvivalCurves`.
     random_state : int
         Seed of folds, forest and trees.
 
@@ -101,7 +104,7 @@ def conditional(
     if fit_on is not None:
         one_of("fit_on", fit_on, FIT_ON)
     one_of("censoring", censoring, CENSORING)
-    check_tail(tail)
+    one_of("tail", tail, (MIXED, *TAILS))
     chosen, missing = chosen_members(members)
     choices = Choices(chosen, censoring, check_seed(random_state))
     train = _outcomes(X_train, y_train, "train")
@@ -118,7 +121,13 @@ def conditional(
     else:
         parts = [(np.arange(others.shape[0]), learn(fitted, y, others, choices))]
     how = account_of([laws for _, laws in parts], choices, missing, remarks)
-    how |= {"fitted_on": where, "cross_fitted": where == "test", "subjects": y.count}
+    how |= {
+        "fitted_on": where,
+        "cross_fitted": where == "test",
+        "subjects": y.count,
+        "tail": tail,
+        "follow_up": max(float(laws.law.grid.jumps[-1]) for _, laws in parts),
+    }
     return _joined(parts, choices, tail, how)
 
 
@@ -180,26 +189,32 @@ def _joined(
     """Curves of all test subjects in their order."""
     everybody = [laws for _, laws in parts]
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-    law = _curves([(laws.law.grid, laws.curves) for laws in everybody], order, tail)
+    found = [(laws.law.grid.jumps, laws.curves) for laws in everybody]
+    if tail == MIXED:
+        found = [continued(*part) for part in found]
+    rule = "linear" if tail == MIXED else tail
+    law = _curves(found, order, rule)
     censoring = None
     if models_censoring(everybody, choices):
-        found = [(laws.censoring.grid, laws.censored()) for laws in everybody if laws.censoring]
+        models = [(laws.censoring, laws.rows) for laws in everybody if laws.censoring is not None]
         # What is past the last censoring is not known to fall.
-        censoring = _curves(found, order, "hold")
-    medians = [laws.medians(tail) for laws in everybody]
+        censoring = _curves(
+            [(blend.grid.jumps, blend.curves(rows)[0]) for blend, rows in models], order, "hold"
+        )
+    medians = [laws.medians(rule) for laws in everybody]
     shared = [name for name in medians[0] if all(name in part for part in medians)]
     members = {name: np.concatenate([part[name] for part in medians])[order] for name in shared}
     return Conditional(law, censoring, how, members)
 
 
-def _curves(parts: list[tuple[Grid, Floats]], order: Ints, tail: str) -> SurvivalCurves:
+def _curves(parts: list[tuple[Floats, Floats]], order: Ints, tail: str) -> SurvivalCurves:
     """Step curves of several folds on the times of all of them, in the order of the subjects.
 
-    Where the follow-up of a fold ends before that of another, its curves go on by their tail: past
-    the last of all times that is the same line, or the same hazard, as from their own last one.
+    Where the times of a fold end before those of another, its curves go on by their tail: past the
+    last of all times that is the same line, or the same hazard, as from their own last one.
     """
-    grid = np.unique(np.concatenate([grid.jumps for grid, _ in parts]))
+    grid = np.unique(np.concatenate([times for times, _ in parts]))
     rule = "hold" if tail == "nan" else tail
-    curves = [SurvivalCurves(grid.jumps, survival, "step", rule) for grid, survival in parts]
+    curves = [SurvivalCurves(times, survival, "step", rule) for times, survival in parts]
     survival = np.concatenate([part.at(grid) for part in curves])
     return SurvivalCurves(grid, survival[order], "step", tail)

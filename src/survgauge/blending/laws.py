@@ -17,7 +17,7 @@ from .members import MEMBERS, Member
 #: Learners are fitted on so many rows at most, drawn at random from more.
 MOST_ROWS = 20_000
 #: Members of the model of censoring, where it is asked whether there is one.
-CENSORING_MEMBERS = ("km", "cox", "forest")
+CENSORING_MEMBERS = ("km", "cox")
 #: Censorings below which no model of censoring is tried.
 FEWEST_CENSORED = 20
 #: A model of censoring is taken where its likelihood out of fold exceeds Kaplan-Meier's by so many
@@ -56,12 +56,6 @@ class Laws:
             name: SurvivalCurves(jumps, survival, "step", tail).median()
             for name, survival in zip(self.law.names, self.members, strict=True)
         }
-
-    def censored(self) -> Floats:
-        """Probabilities of the rows of not being censored yet, by the model of censoring."""
-        if self.censoring is None:
-            return np.ones((len(self.rows), 1))
-        return self.censoring.curves(self.rows)[0]
 
 
 @dataclass(frozen=True)

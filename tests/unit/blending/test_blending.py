@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.blending.beyond import POINTS, REACH, continued
 from survgauge.blending.blend import Blend
 from survgauge.blending.grid import Grid
 from survgauge.blending.members import MEMBERS
@@ -54,6 +55,41 @@ def test_rounding_keeps_events_in_their_span():
     rounded = grid.rounded(y)
     assert (grid.span_of(rounded)[y.event] == grid.span_of(y)[y.event]).all()
     assert np.isin(rounded.time, grid.edges).all()
+
+
+# -- past the end of follow-up -------------------------------------------------------------------
+
+
+def test_past_the_follow_up_is_the_mean_of_a_line_and_a_weibull():
+    times, survival = np.array([1.0, 2.0, 4.0]), np.array([[0.9, 0.8, 0.5], [1.0, 1.0, 1.0]])
+    grid, values = continued(times, survival)
+    assert (values[:, :3] == survival).all()
+    shape = np.log(np.log(0.5) / np.log(0.8)) / np.log(4 / 2)
+    for k in range(POINTS):
+        edge, before = (4.0 * REACH ** (j / POINTS) for j in (k + 1, k))
+        line = max(0.0, 1 - edge / 4 * 0.5)
+        weibull = 0.5 ** ((edge / 4) ** shape)
+        assert grid[3 + k] == pytest.approx((edge + before) / 2)
+        assert values[0, 3 + k] == pytest.approx((line + weibull) / 2, abs=1e-12)
+    assert (values[1] == 1).all()  # nothing speaks for an end
+
+
+@pytest.mark.parametrize("survival", [[[0.5, 0.0]], [[1.0, 0.5]], [[0.5, 0.5]], [[0.0, 0.0]]])
+def test_curves_of_any_end_go_on(survival):
+    grid, values = continued(np.array([3.0, 4.0]), np.array(survival))
+    curves = sg.SurvivalCurves(grid, values, "step")
+    assert (np.diff(curves.survival, axis=1) <= 0).all()
+    assert curves.at(4.0) == pytest.approx(survival[0][-1])
+
+
+def test_other_tails_are_those_of_curves():
+    X, y = drawn(60)
+    cond = sg.conditional(X, y, X[:5], members=BASE, tail="exponential")
+    assert cond.law.tail == "exponential"
+    assert cond.law.times[-1] == y.time.max() == cond.how["follow_up"]
+    mixed = sg.conditional(X, y, X[:5], members=BASE).law
+    inside = np.linspace(0, y.time.max(), 50)
+    assert (mixed.at(inside) == cond.law.at(inside)).all()
 
 
 # -- weights ---------------------------------------------------------------------------------
@@ -227,7 +263,7 @@ def test_events_leave_the_risk_set_before_censorings_at_the_same_time():
 # -- cross-fitting ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tail", ["linear", "exponential"])
+@pytest.mark.parametrize("tail", ["mixed", "linear", "exponential"])
 def test_a_subjects_outcome_does_not_enter_its_own_curve(tail):
     X, y = drawn(60)
     settings = {"fit_on": "test", "members": BASE, "censoring": "km", "tail": tail}
