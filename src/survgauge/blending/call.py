@@ -191,7 +191,8 @@ def _joined(
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
     found = [(laws.law.grid.jumps, laws.curves) for laws in everybody]
     if tail == MIXED:
-        found = [continued(*part) for part in found]
+        shapes = [laws.shape for laws in everybody]
+        found = [continued(*part, shape) for part, shape in zip(found, shapes, strict=True)]
     rule = "linear" if tail == MIXED else tail
     law = _curves(found, order, rule)
     censoring = None

@@ -10,6 +10,8 @@ from .._tools.arrays import Floats
 from .._tools.random import stream
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
+from ..reference.kaplan_meier import KaplanMeier
+from .beyond import late_shape
 from .blend import Blend
 from .grid import Grid
 from .members import MEMBERS, Member
@@ -39,6 +41,8 @@ class Laws:
         Survival probabilities of the rows at ``law.grid``.
     members : list of ndarray
         The same by each member.
+    shape : float
+        Of the Weibull by which curves go on past the follow-up.
     censoring : Blend or None
         Of the censoring time, where one was tried.
     """
@@ -47,6 +51,7 @@ class Laws:
     law: Blend
     curves: Floats
     members: list[Floats]
+    shape: float
     censoring: Blend | None
 
     def medians(self, tail: str) -> dict[str, Floats]:
@@ -77,7 +82,9 @@ def learn(X: Floats, y: Outcomes, rows: Floats, choices: Choices) -> Laws:
     law = Blend.fit(X, y, Grid.of(y), choices.members, choices.seed)
     curves, members = law.curves(rows)
     tried = choices.censoring != "km" and (~y.event).sum() >= FEWEST_CENSORED
-    return Laws(rows, law, curves, members, _fit_censoring(X, y, choices) if tried else None)
+    censoring = _fit_censoring(X, y, choices) if tried else None
+    shape = late_shape(KaplanMeier.fit(y), float(y.time.max()))
+    return Laws(rows, law, curves, members, shape, censoring)
 
 
 def censoring_gain(parts: list[Laws]) -> tuple[float, float] | None:

@@ -95,6 +95,12 @@ class Conditional:
         )
 
     @property
+    def follow_up(self) -> float | None:
+        """Time up to which the law was observed, where it goes on past it on times of its own."""
+        known = self.how.get("follow_up")
+        return None if known is None else float(known)
+
+    @property
     def sources(self) -> tuple[str, str]:
         """Where law and censoring come from, in a few words each."""
         law = "Kaplan-Meier" if self.law is None else str(self.how.get("law", "given"))

@@ -216,16 +216,21 @@ class DoublyRobust:
         found -= self.walk.expected(rule, p, self.until)
         return found
 
-    def from_tail(self, rule: Loss, p: Floats) -> Floats:
-        """Return what of the losses comes from times past the last atom of the law."""
+    def from_tail(self, rule: Loss, p: Floats, known: float | None = None) -> Floats:
+        """Return what of the losses comes from times past the last atom of the law.
+
+        `known` says where the observed part of a law ends that has atoms past it.
+        """
         y, law, walk = self.y, self.walk.law, self.walk
-        last = np.full(p.size, law.atoms[-1])
-        ends = np.full(p.size, law.atoms.size)
+        end = float(law.atoms[-1])
+        last = np.full(p.size, end if known is None else min(known, end))
+        ends = law.places(last)
         part = np.zeros(p.size)
         for name, g in rule.terms:
             rest = law.above(name, last, ends)
             if rule.signed:
-                rest = 2 * law.above(name, np.maximum(last, p), ends) - rest
+                later = np.maximum(last, p)
+                rest = 2 * law.above(name, later, law.places(later)) - rest
             part += g(p) * rest
         early = ~y.event & (y.time < last)
         alive = law.above("1", y.time, law.places(y.time))
@@ -299,9 +304,10 @@ class DoublyRobustByBlock:
         """Return the doubly robust loss of each subject for its predicted time."""
         return np.concatenate([self._block(rows).phi(rule, p[rows]) for rows in self._rows()])
 
-    def from_tail(self, rule: Loss, p: Floats) -> Floats:
-        """Return what of the losses comes from times past the last atom of the law."""
-        return np.concatenate([self._block(rows).from_tail(rule, p[rows]) for rows in self._rows()])
+    def from_tail(self, rule: Loss, p: Floats, known: float | None = None) -> Floats:
+        """Return what of the losses comes from times past the last known one of the law."""
+        blocks = [self._block(rows).from_tail(rule, p[rows], known) for rows in self._rows()]
+        return np.concatenate(blocks)
 
     def event_free(self, t: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of subjects with the indicators of being event-free at times t: (n, k)."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.blending.beyond import POINTS, REACH, continued
+from survgauge.blending.beyond import POINTS, REACH, continued, late_shape
 from survgauge.blending.blend import Blend
 from survgauge.blending.grid import Grid
 from survgauge.blending.members import MEMBERS
@@ -62,9 +62,9 @@ def test_rounding_keeps_events_in_their_span():
 
 def test_past_the_follow_up_is_the_mean_of_a_line_and_a_weibull():
     times, survival = np.array([1.0, 2.0, 4.0]), np.array([[0.9, 0.8, 0.5], [1.0, 1.0, 1.0]])
-    grid, values = continued(times, survival)
+    shape = 1.6
+    grid, values = continued(times, survival, shape)
     assert (values[:, :3] == survival).all()
-    shape = np.log(np.log(0.5) / np.log(0.8)) / np.log(4 / 2)
     for k in range(POINTS):
         edge, before = (4.0 * REACH ** (j / POINTS) for j in (k + 1, k))
         line = max(0.0, 1 - edge / 4 * 0.5)
@@ -76,10 +76,26 @@ def test_past_the_follow_up_is_the_mean_of_a_line_and_a_weibull():
 
 @pytest.mark.parametrize("survival", [[[0.5, 0.0]], [[1.0, 0.5]], [[0.5, 0.5]], [[0.0, 0.0]]])
 def test_curves_of_any_end_go_on(survival):
-    grid, values = continued(np.array([3.0, 4.0]), np.array(survival))
+    grid, values = continued(np.array([3.0, 4.0]), np.array(survival), 0.8)
     curves = sg.SurvivalCurves(grid, values, "step")
     assert (np.diff(curves.survival, axis=1) <= 0).all()
     assert curves.at(4.0) == pytest.approx(survival[0][-1])
+
+
+@pytest.mark.parametrize(
+    ("event", "shape"),
+    [
+        ([0, 1, 0, 1], np.log2(np.log(3 / 4 * 1e-12) / np.log(3 / 4))),
+        ([0, 0, 0, 1], 1.0),  # no event in the first half
+        ([1, 1, 0, 0], 1.0),  # none in the second
+    ],
+)
+def test_the_shape_is_that_of_the_second_half(event, shape):
+    km = sg.KaplanMeier.fit(([1, 2, 3, 4], event))
+    assert late_shape(km, 4.0) == pytest.approx(np.clip(shape, 0.7, 3.0))
+    weibull = np.random.default_rng(0).weibull(1.5, 20_000)
+    y = np.minimum(weibull, 1.0), weibull < 1.0
+    assert late_shape(sg.KaplanMeier.fit(y), 1.0) == pytest.approx(1.5, abs=0.05)
 
 
 def test_other_tails_are_those_of_curves():

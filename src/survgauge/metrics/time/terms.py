@@ -235,7 +235,8 @@ def time_terms(
     elif surrogates.robust is not None and support.counts:
         mass = np.ones(loss.size) if average is None else average
         known = np.where(surrogates.defined, mass, 0.0)
-        _describe_robust(support, surrogates.robust, rule, point.times, loss, known)
+        end = None if setting.conditional is None else setting.conditional.follow_up
+        _describe_robust(support, surrogates.robust, rule, point.times, loss, known, end)
     if setting.c.size and record.imputes:
         support.largest["largest_surrogate"] = surrogates.largest_time(y)
     if rule.normalised:
@@ -264,6 +265,7 @@ def _describe_robust(
     times: Floats,
     loss: Floats,
     mass: Floats,
+    end: float | None,
 ) -> None:
     """Say what doubly robust losses lean on: large weights, the floor, the tail of the law."""
     present = mass > 0
@@ -273,7 +275,7 @@ def _describe_robust(
     past = robust.g.below(robust.y.time)
     support.shares["share_past_floor"] = float(mass[past].sum()), float(mass.sum())
     if rule.domain is None:
-        tail = np.where(present, mass * robust.from_tail(rule, times), 0.0)
+        tail = np.where(present, mass * robust.from_tail(rule, times, end), 0.0)
         support.shares["share_from_tail"] = (
             float(tail.sum()),
             float(np.where(present, mass * loss, 0.0).sum()),
