@@ -73,7 +73,7 @@ def audit(
         what metrics use that know such a law.
     draws : int
         Draws for each kind of world (models, Kaplan-Meier, law given the features, dependent
-        censoring); the worlds of a kind share them, and each gets at least ten.
+        censoring: half as many); the worlds of a kind share them, and each gets at least ten.
     random_state : int
         Seed of the draws.
     metrics : names, optional
@@ -256,7 +256,12 @@ def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
 def _shares(made: list[World], draws: int) -> list[int]:
     """Number of draws of each world: those of a kind are shared among its worlds."""
     kinds = [world.kind for world in made]
-    return [max(-(-draws // kinds.count(kind)), min(_FEWEST, draws)) for kind in kinds]
+    found = []
+    for world in made:
+        # Half as many where censoring depends on the event time: those worlds do not decide.
+        whole = draws if world.independent else (draws + 1) // 2
+        found.append(max(-(-whole // kinds.count(world.kind)), min(_FEWEST, draws)))
+    return found
 
 
 def _recommendations(results: Results, scorer: Scorer, max_bias: float) -> list[Recommendation]:
