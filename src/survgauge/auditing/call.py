@@ -20,6 +20,7 @@ from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
+from .pairs import best_pair
 from .recommendation import Recommendation, Results, recommend
 from .result import Audit
 from .scoring import Question, Scorer
@@ -106,7 +107,7 @@ def audit(
     Returns
     -------
     Audit
-        `recommended`, `reason`, `horizon`, `table`, `sentence`, `plot()`, `to_dict()`.
+        `recommended`, `reason`, `horizon`, `table`, `tipping`, `sentence`, `plot()`, `to_dict()`.
 
     Examples
     --------
@@ -165,11 +166,15 @@ def audit(
         for k, world in enumerate(made)
     ]
     results = Results(made, tallies)
+    recommendations = _recommendations(results, scorer, limit)
+    horizon = recommendations[0].horizon or _horizon(problem)
+    pair = best_pair(problem, parsed, _asked(recommendations[0], scorer.questions), horizon)
     return Audit(
         models=tuple(parsed),
         questions=scorer.questions,
         results=results,
-        recommendations=_recommendations(results, scorer, limit),
+        recommendations=recommendations,
+        pair=pair,
         draws=numbers,
         seed=seed,
         supported=_horizon(problem) if tau is None else None,
@@ -262,6 +267,12 @@ def _shares(made: list[World], draws: int) -> list[int]:
         whole = draws if world.independent else (draws + 1) // 2
         found.append(max(-(-whole // kinds.count(world.kind)), min(_FEWEST, draws)))
     return found
+
+
+def _asked(found: Recommendation, questions: list[Question]) -> Question | None:
+    """Return the question that was answered first."""
+    name = found.metric or found.otherwise
+    return next((one for one in questions if one.metric.name == name), None)
 
 
 def _recommendations(results: Results, scorer: Scorer, max_bias: float) -> list[Recommendation]:

@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from .._tools.plain import as_frame, plain
+from .pairs import Pair
 from .recommendation import Recommendation, Results
 from .scoring import Question
-from .text import audit_text, reason, sentence
+from .text import audit_text, reason, sentence, tipping_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class Audit:
     events: int
     unit: str
     left_out: dict[tuple[str, float | None], str]
+    #: The two best models on the real data; None where there are no two, or no time error.
+    pair: Pair | None = None
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -79,6 +82,14 @@ class Audit:
         if self.recommended is not None or self.asked.horizon is not None:
             return self.asked.horizon
         return self.within.horizon if self.within is not None and self.within.metric else None
+
+    @property
+    def tipping(self) -> float | None:
+        """Kendall's tau of event and censoring times at which the two best models change places.
+
+        The least over several copulas, see `tipping_point`; None where none up to 0.9 does.
+        """
+        return None if self.pair is None else self.pair.point.kendall_tau
 
     @property
     def reason(self) -> str:
@@ -181,6 +192,9 @@ class Audit:
                 "horizon": self.horizon,
                 "reason": self.reason,
                 "sentence": self.sentence,
+                "tipping_text": tipping_text(self),
+                "tipping": self.tipping,
+                "pair": None if self.pair is None else self.pair.to_dict(),
                 "recommendations": [found.to_dict() for found in self.recommendations],
                 "summary": self.summary(),
                 "table": self.rows(),

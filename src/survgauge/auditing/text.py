@@ -128,6 +128,25 @@ def _refusal(audit: Audit, found: Recommendation) -> str:
     return f"{words} A horizon would do: {place} take {other.metric}. {why}"
 
 
+def tipping_text(audit: Audit) -> str:
+    """Say which dependence of event and censoring times makes the two best models change places."""
+    pair = audit.pair
+    if pair is None:
+        return ""
+    what = f"{pair.first} and {pair.second}, the two best models by {pair.method} "
+    what += within(pair.horizon, audit.unit)
+    if pair.point.kendall_tau is None:
+        largest = f"{pair.point.largest:g}"
+        return (
+            f"No dependence of event and censoring times up to Kendall's tau {largest} makes "
+            + (f"{what}, change places.")
+        )
+    return (
+        f"Event and censoring times that depend on each other by Kendall's tau "
+        f"{pair.point.kendall_tau:.2f} ({pair.point.copula}) make {what}, change places."
+    )
+
+
 def sentence(audit: Audit) -> str:
     """Say in one sentence what was audited, and what it found."""
     found = audit.asked
@@ -183,7 +202,7 @@ def audit_text(audit: Audit) -> str:
     for found in audit.recommendations:
         if found.asks == audit.asked.asks:
             parts.append(_means(audit, found))
-    parts += [_worlds(audit), *_left_out(audit)]
+    parts += [_worlds(audit), textwrap.fill(tipping_text(audit), 96), *_left_out(audit)]
     return "\n\n".join(part for part in parts if part)
 
 

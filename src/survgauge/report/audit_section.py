@@ -90,7 +90,9 @@ def audit_section(data: dict[str, Any], charts: list[Spec]) -> Markup:
         "loss over the independent worlds, with equal weight for each kind."
     )
     drawn = tag("div", *(figure(spec, wide=True) for spec in charts), class_="figures")
-    return join(audit_words(data), drawn, audit_tables(data), tag("p", told, class_="soft"))
+    tipping = tag("p", data["tipping_text"]) if data["tipping_text"] else None
+    words = join(audit_words(data), tipping)
+    return join(words, drawn, audit_tables(data), tag("p", told, class_="soft"))
 
 
 def audit_page(data: dict[str, Any], *, title: str) -> str:

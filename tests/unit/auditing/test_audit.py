@@ -206,6 +206,30 @@ def test_a_law_given_the_features_is_a_world():
     assert a.results.worlds[-2].law.curves is law
 
 
+def test_the_tipping_point_is_that_of_the_two_best_models():
+    scale, y = made(80, exponential(12.0))
+    _, train = made(80, exponential(12.0), 1)
+    named = {"late": scale * 1.2, "good": scale * 0.78, "bad": scale * 4}
+    a = sg.audit(named, y, y_train=train, draws=4, tau=9.0, metrics=["mae_ipcw_d"], dependence=())
+    said = {k: sg.mae(y, p, y_train=train, method="ipcw_d", tau=9.0) for k, p in named.items()}
+    assert [a.pair.first, a.pair.second] == sorted(said, key=said.get)[:2]
+    first, second = named[a.pair.first], named[a.pair.second]
+    wanted = sg.tipping_point(first, second, y, train, tau=9.0, method="ipcw_d")
+    assert a.tipping == wanted.kendall_tau
+    assert a.pair.point.difference == pytest.approx(said[a.pair.first] - said[a.pair.second])
+    assert "change places" in str(a)
+    assert a.to_dict()["pair"]["copula"] == wanted.copula
+
+
+def test_one_model_and_other_metrics_have_no_tipping_point():
+    scale, y = made(30, exponential(12.0))
+    alone = sg.audit(scale, y, draws=4, metrics="mae_po")
+    ranked = sg.audit({"a": scale, "b": scale[::-1]}, y, draws=4, metrics="harrell")
+    assert alone.tipping is None
+    assert ranked.tipping is None
+    assert "change places" not in str(alone) + str(ranked)
+
+
 # -- what may come in ------------------------------------------------------------------------------
 
 
