@@ -16,9 +16,11 @@ import scipy
 import survgauge as sg
 
 from .page import DATA, PAGE, render
-from .plan import STUDIES, parts
+from .plan import BY_METRIC, STUDIES, parts
+from .results import merged
 from .run import STORE, Store, code_version, run
 from .tally import summary
+from .targets import metrics_with_intervals
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -28,13 +30,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--only", nargs="*", choices=list(STUDIES), help="studies; writes no page")
+    parser.add_argument(
+        "--metrics", nargs="+", default=[], choices=metrics_with_intervals(),
+        help="simulate these alone, and put them into the results of an earlier run",
+    )  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")
     args = parser.parse_args(argv)
     if not args.page:
         version = code_version()
-        chosen = tuple(args.only or STUDIES)
+        chosen = tuple(args.only or (BY_METRIC if args.metrics else STUDIES))
         rows = run(
-            parts(args.reps, args.seed, chosen),
+            parts(args.reps, args.seed, chosen, " ".join(args.metrics)),
             Store(STORE / version),
             args.jobs,
             lambda line: print(line, flush=True),
@@ -43,10 +49,21 @@ def main(argv: list[str] | None = None) -> int:
         if args.only:
             json.dump(data, sys.stdout, indent=0)
             return 0
+        if args.metrics:
+            data = _with_earlier(data, args.metrics)
         DATA.write_text(_json(data), encoding="utf-8")
     PAGE.write_text(render(json.loads(DATA.read_text(encoding="utf-8"))), encoding="utf-8")
     print(f"wrote {DATA} and {PAGE}")
     return 0
+
+
+def _with_earlier(data: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
+    """Put the rows of some metrics into the results of an earlier run, and say so."""
+    earlier = json.loads(DATA.read_text(encoding="utf-8"))
+    new = {name: data["about"][name] for name in ("date", "code", "reps", "seed")}
+    later = {**earlier["about"].get("later", {}), **dict.fromkeys(metrics, new)}
+    rows = merged(earlier["rows"], data["rows"], metrics_with_intervals())
+    return {"about": {**earlier["about"], "later": later}, "rows": rows}
 
 
 def _json(data: dict[str, Any]) -> str:

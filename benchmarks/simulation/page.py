@@ -40,11 +40,28 @@ def render(data: dict[str, Any]) -> str:
         "less": f"{error_of(about['reps'] / 3):.1f}",
         "kinds": ", ".join(KINDS),
         **{name: str(value) for name, value in about.items()},
+        "later": _later(about.get("later", {})),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, value in parts.items():
         text = text.replace(f"<<{name}>>", value)
     return text
+
+
+def _later(metrics: dict[str, dict[str, Any]]) -> str:
+    """Say which metrics were simulated after the others, and how to repeat it."""
+    runs: dict[tuple[Any, ...], list[str]] = {}
+    for name, about in metrics.items():
+        runs.setdefault(tuple(about.items()), []).append(name)
+    lines = [
+        f"- {', '.join(f'`{name}`' for name in names)}: {about['date']}, {about['reps']} "
+        f"replications, seed {about['seed']} (code {about['code']})"
+        for names, about in ((names, dict(key)) for key, names in runs.items())
+    ]
+    if not lines:
+        return ""
+    how = "Simulated later, by `python -m simulation --metrics NAME ... --reps REPS --seed SEED`:"
+    return "\n".join([how, "", *lines, "", ""])
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -55,6 +55,8 @@ STUDIES = {
         Study("edge", studies.edge, _settings(("30i",), (30, 100, 300), strength=STRONG)),
     )
 }
+#: Studies whose metrics have nothing to do with each other.
+BY_METRIC = ("core", "more")
 
 
 @dataclass(frozen=True)
@@ -73,18 +75,26 @@ class Part:
     def name(self) -> str:
         """Return what tells it from the others, fit for a file."""
         return "-".join(
-            [self.study, *(f"{k}{v:g}" if k != "censoring" else v for k, v in self.fields)]
+            [self.study, *(v if isinstance(v, str) else f"{k}{v:g}" for k, v in self.fields)]
         )
 
 
-def parts(reps: int, seed: int, names: tuple[str, ...] = tuple(STUDIES)) -> Iterator[Part]:
-    """List the parts of a run, those that take longest first."""
+def parts(
+    reps: int, seed: int, names: tuple[str, ...] = tuple(STUDIES), metrics: str = ""
+) -> Iterator[Part]:
+    """List the parts of a run, those that take longest first.
+
+    `metrics` are names with spaces between them; the studies of single metrics then look at no
+    others.
+    """
     for name in names:
         study = STUDIES[name]
         each = max(1, round(reps * study.share / BLOCKS))
         for setting in sorted(study.settings, key=lambda s: -s["n"]):
             for block in range(BLOCKS):
                 fields = {**setting, "block": block, "reps": each, "seed": seed}
+                if metrics:
+                    fields["metrics"] = metrics
                 yield Part(name, tuple(fields.items()))
 
 
@@ -98,6 +108,8 @@ def needed(part: Part) -> tuple[Part, ...]:
     known = Part("known", tuple({**common, "strength": strength, "frail": frail}.items()))
     if part.study in ("edge", "selection", "shift"):
         return (known,)
+    if "metrics" in given:
+        common["metrics"] = given["metrics"]
     limits = {"train": given["train"], "block": given["block"], "frail": frail}
     wanted = [Part("limits", tuple({**common, **limits}.items()))]
     if given["block"] or given["train"] != 1000:  # what does not look at the reference set
@@ -125,8 +137,7 @@ def run_part(part: Part, known: list[dict[str, Any]]) -> Any:
     if part.study == "limits":
         train = training_set(seed, censoring, given["train"], given["block"])
         everything = given["block"] == 0 and given["train"] == 1000
-        return {
-            "limit": with_censoring(seed, censoring, train, limited(everything), given["frail"])
-        }
+        names = studies.chosen(limited(everything), given)
+        return {"limit": with_censoring(seed, censoring, train, names, given["frail"])}
     rng = stream(seed, part.name)
     return STUDIES[part.study].run(given, rng, targets_of(known)).rows()

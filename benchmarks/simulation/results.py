@@ -43,6 +43,29 @@ class Results:
         return [row for row in found if row.get(column) is not None]
 
 
+def merged(rows: list[Row], new: list[Row], order: list[str]) -> list[Row]:
+    """Put rows of some metrics in place of older ones, in the order of the metrics."""
+
+    def setting(row: Row) -> tuple[Any, ...]:
+        return tuple(
+            row.get(name) for name in ("study", "kind", "censoring", "n", "train", "model")
+        )
+
+    def place(row: Row) -> int:
+        return order.index(row["metric"]) if row["metric"] in order else len(order)
+
+    names = {row["metric"] for row in new}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in [row for row in rows if row["metric"] not in names] + new:
+        groups.setdefault(setting(row), []).append(row)
+    touched = {setting(row) for row in new}
+    return [
+        row
+        for key, group in groups.items()
+        for row in (sorted(group, key=place) if key in touched else group)
+    ]
+
+
 def error_of(reps: float, share: float = 95.0) -> float:
     """Half the width of a 95 % interval of a simulated share, in points."""
     return 1.96 * (share * (100 - share) / max(reps, 1)) ** 0.5

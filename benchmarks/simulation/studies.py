@@ -33,6 +33,12 @@ def remaining_metrics() -> list[str]:
     return [m for m in metrics_with_intervals() if m not in DISTANCES]
 
 
+def chosen(names: list[str], part: dict[str, Any]) -> list[str]:
+    """Return the metrics that a part is about: all, or those that it names."""
+    wanted = part.get("metrics", "").split()
+    return [name for name in names if not wanted or name in wanted]
+
+
 def settings_of(part: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `evaluate` that all studies share."""
     censoring = CENSORING[part["censoring"]]
@@ -70,9 +76,12 @@ def core(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
     """Two equally good models: intervals of one, and how often the two differ significantly."""
     tally, given = Tally(), settings_of(part)
     key = {"study": "core", **{k: part[k] for k in ("censoring", "n", "train")}}
+    names = chosen(core_metrics(), part)
+    if not names:
+        return tally
     for sample in samples(part, rng):
         models = predictions(sample, "twin a", "twin b")
-        ev = sg.evaluate(models, sample.y, metrics=core_metrics(), **given)
+        ev = sg.evaluate(models, sample.y, metrics=names, **given)
         count_rows(tally, key, ev, targets, "twin a")
         for row in ev.comparisons():
             place = {**key, "metric": row["metric"], "model": "twin a - twin b"}
@@ -84,10 +93,11 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
     """All metrics with analytic errors, a difference that is not nothing, and no horizon."""
     tally, given = Tally(), settings_of(part)
     key = {"study": "more", **{k: part[k] for k in ("censoring", "n", "train")}}
-    absolute = [m for m in core_metrics() if m.startswith("mae_")]
+    absolute = [m for m in chosen(core_metrics(), part) if m.startswith("mae_")]
     for sample in samples(part, rng):
         models = predictions(sample, "twin a", "true")
-        ev = sg.evaluate(models, sample.y, metrics=remaining_metrics(), **given)
+        names = chosen(remaining_metrics(), part)
+        ev = sg.evaluate(models, sample.y, metrics=names, **given)
         count_rows(tally, key, ev, targets, "twin a", skipped=core_metrics())
         horizon = ev.support["horizon"]
         for row in ev.comparisons():
@@ -96,6 +106,8 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
             truths = [targets.truth(model, row["metric"], horizon) for model in pair]
             place = {**key, "metric": row["metric"], "model": "twin a - true"}
             tally.interval(place, row, limits[0] - limits[1], truths[0] - truths[1])
+        if not absolute:
+            continue
         unbounded = {**given, "tau": None}
         free = sg.evaluate({"twin a": models["twin a"]}, sample.y, metrics=absolute, **unbounded)
         for row in free.rows():

@@ -25,9 +25,14 @@ def is_time_error(name: str) -> bool:
     return name.startswith(_TIME_ERRORS)
 
 
+def plain_name(name: str) -> str:
+    """Name of what a metric would be without censoring, where it is a score of curves."""
+    return name.removesuffix("_dr")
+
+
 def estimates_truth(name: str) -> bool:
     """Whether a metric promises its value without censoring: those that weight by 1/G."""
-    weighted = name in (*TO_HORIZON, "brier", "auc")
+    weighted = plain_name(name) in (*TO_HORIZON, "brier", "auc")
     return weighted or (is_time_error(name) and name.endswith(("_ipcw_d", "_dr")))
 
 
@@ -47,9 +52,9 @@ class Targets:
 
     def truth(self, model: str, metric: str, horizon: float) -> float:
         """Value without censoring; NaN where a metric has no such meaning."""
-        if metric in TO_HORIZON:
-            return self._read(model, metric, horizon)
-        name = metric.split("_")[0] if is_time_error(metric) else metric
+        if plain_name(metric) in TO_HORIZON:
+            return self._read(model, plain_name(metric), horizon)
+        name = metric.split("_")[0] if is_time_error(metric) else plain_name(metric)
         return float(self.data["truth"][model].get(name, np.nan))
 
     def _read(self, model: str, metric: str, where: float) -> float:
@@ -155,4 +160,4 @@ def metrics_with_intervals() -> list[str]:
 def limited(everything: bool) -> list[str]:
     """Metrics whose limits are simulated: all, or those that look at the reference set."""
     names = [n for n in metrics_with_intervals() if n not in (*TO_HORIZON, "km_calibration")]
-    return names if everything else [n for n in names if is_time_error(n)]
+    return names if everything else [n for n in names if is_time_error(n) or n.endswith("_dr")]

@@ -7,7 +7,6 @@ subject: tables then have a row per subject, and are read at the subject's own p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.special import exp1
@@ -52,6 +51,14 @@ def read(table: Floats, place: Ints) -> Floats:
     if table.ndim == 1:
         return table[place]
     return table[np.arange(table.shape[0]), place]
+
+
+def _columns(table: Floats, places: Ints) -> Floats:
+    """Some columns of a table; neighbours without copying them."""
+    first = int(places[0]) if places.size else 0
+    if np.array_equal(places, np.arange(first, first + places.size)):
+        return table[..., first : first + places.size]
+    return table[..., places]
 
 
 class ResidualLaw:
@@ -117,11 +124,15 @@ class ResidualLaw:
         last = min(float(curves.times[-1]), end)
         return cls(np.minimum(times, end), values, last, curves.tail, end)
 
-    def part(self, rows: Any) -> ResidualLaw:
-        """Return the law of some of the subjects."""
-        if self._survival.ndim == 1:
-            return self
-        return ResidualLaw(self.atoms, self._survival[rows], self._last, self._tail, self._stop)
+    @property
+    def shared(self) -> bool:
+        """Whether it is one law for all subjects."""
+        return self._survival.ndim == 1
+
+    @property
+    def last_atom(self) -> float:
+        """Last of the atoms; zero where there are none."""
+        return float(self.atoms[-1]) if self.atoms.size else 0.0
 
     @property
     def unknown(self) -> Bools:
@@ -161,13 +172,13 @@ class ResidualLaw:
 
     def table(self, name: str, x: Floats) -> Floats:
         """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject."""
-        total = self._atoms_above(name)[..., self.places(x)]
+        total = _columns(self._atoms_above(name), self.places(x))
         if not self._has_tail:
             return total
         if total.ndim == 1:
             return total + self._tail_above(name, x)
         # Before the tail begins all of it lies ahead, also what waits where it begins.
-        total += self._tail_above(name, np.float64(-1.0))[:, None]
+        total = total + self._tail_above(name, np.float64(-1.0))[:, None]
         late = x >= self._last
         if late.any():
             whole = self._atoms_above(name)[..., -1:]
@@ -206,11 +217,18 @@ class ResidualLaw:
         return (alive <= 0) | (c >= end * (1 - 1e-8))
 
     def expected(
-        self, loss: Loss, c: Floats, p: Floats, j: Ints, known: dict[str, Floats] | None = None
+        self,
+        loss: Loss,
+        c: Floats,
+        p: Floats,
+        j: Ints,
+        known: dict[str, Floats] | None = None,
+        places: Ints | None = None,
     ) -> Floats:
         """E[loss(T, p) given T > c]; where nothing lies past c, T = c.
 
-        `known` keeps what depends on c alone, for other predictions of the same subjects.
+        `known` keeps what depends on c alone, for other predictions of the same subjects; `places`
+        are those of p, where they are known.
         """
         known = {} if known is None else known
         for name in ("1", *(name for name, _ in loss.terms)):
@@ -218,7 +236,9 @@ class ResidualLaw:
                 known[name] = self.above(name, c, j)
         alive = known["1"]
         split = np.maximum(c, p)
-        beyond = np.maximum(j, self.places(p)) if loss.signed else j
+        beyond = j
+        if loss.signed:
+            beyond = np.maximum(j, self.places(p) if places is None else places)
         total = np.zeros_like(c)
         for name, g in loss.terms:
             part = known[name]

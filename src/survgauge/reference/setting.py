@@ -21,7 +21,8 @@ from .conditional import Conditional, check_conditional, check_floor
 from .dependence import Dependence, dependence_of, refuse_features
 from .dependent_g import DependentG, LateByDifference, assumed_g
 from .dependent_law import DependentLaw
-from .doubly_robust import DoublyRobust, DoublyRobustByBlock, FlooredG
+from .doubly_robust import DoublyRobust, DoublyRobustByBlock
+from .floored_g import FlooredG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .reference import Reference
@@ -189,6 +190,11 @@ class Setting:
             return DependentLaw.of_reference(self.reference, self.dependence, self.tail)
         if self.law_curves is not None:
             return ResidualLaw.of_curves(self.law_curves[self.censored], self.tau)
+        return self._reference_law
+
+    @property
+    def _reference_law(self) -> ResidualLaw:
+        """Kaplan-Meier of the reference set as the law of all subjects."""
         ref, tail = self.reference, self.tail
         return ref.cached(("law", tail), lambda: ResidualLaw.of_reference(ref, tail))
 
@@ -210,9 +216,12 @@ class Setting:
         law = self.law_curves
         if law is None and isinstance(g, KaplanMeier):
             return DoublyRobust.of_reference(self.y, self.reference, self.tail, g, self.floor)
+        floored = FlooredG(g, self.floor)
+        if law is None and floored.steps:
+            return DoublyRobustByBlock(self.y, self._reference_law, floored, self.tau)
         if law is None:
             law = reference_curves(self.reference, len(self.y), self.tail)
-        return DoublyRobustByBlock(self.y, law, FlooredG(g, self.floor), self.tau)
+        return DoublyRobustByBlock(self.y, law, floored, self.tau)
 
     @property
     def _whole_g(self) -> KaplanMeier:

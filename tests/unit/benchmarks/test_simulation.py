@@ -7,7 +7,8 @@ import pytest
 from coverage_table import simulation
 
 world, tally, plan, run = (simulation(name) for name in ("world", "tally", "plan", "run"))
-results, words = simulation("results"), simulation("words")
+results, words, studies = (simulation(name) for name in ("results", "words", "studies"))
+NOTHING = simulation("targets").Targets({"truth": {"twin a": {}}, "by_time": {}, "limit": {}})
 
 
 @pytest.mark.parametrize("name", list(world.CENSORING))
@@ -100,3 +101,27 @@ def test_parts_of_another_setting_or_seed_are_others():
     one, other = small_parts()[0], next(iter(plan.parts(3, 2, ("tests",))))
     assert one.name != other.name
     assert len({part.name for part in plan.parts(30, 1)} & {one.name}) == 0
+
+
+def test_metrics_that_are_simulated_later_take_their_place():
+    def row(metric, share, n=100):
+        return {"study": "core", "kind": "interval", "n": n, "metric": metric, "covers": share}
+
+    earlier = [row("a", 1), row("c", 2), row("a", 3, 300), row("c", 4, 300)]
+    found = results.merged(earlier, [row("b", 5), row("c", 6)], ["a", "b", "c"])
+    assert found == [row("a", 1), row("b", 5), row("c", 6), row("a", 3, 300)]
+
+
+def test_some_metrics_can_be_simulated_alone():
+    few = [
+        part
+        for part in plan.parts(3, 1, ("core",), "mae_dr mse_dr")
+        if part.given["n"] == 100 and part.given["censoring"] == "60i"
+    ][:1]
+    assert studies.chosen(["mae_dr", "brier"], few[0].given) == ["mae_dr"]
+    assert studies.chosen(["mae_dr", "brier"], {}) == ["mae_dr", "brier"]
+    assert {p.given.get("metrics") for p in plan.needed(few[0]) if p.study == "limits"} == {
+        "mae_dr mse_dr"
+    }
+    found = studies.core({**few[0].given, "reps": 1}, np.random.default_rng(0), NOTHING)
+    assert {row["metric"] for row in found.rows()} == {"mae_dr"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, vector
+from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, name_some
@@ -269,9 +269,10 @@ def _describe_robust(
 ) -> None:
     """Say what doubly robust losses lean on: large weights, the floor, the tail of the law."""
     present = mass > 0
-    weight = robust.weight[robust.y.event & present]
+    seen = robust.y.event & present
+    weight, count = robust.weight[seen], mass[seen]
     support.largest["largest_weight"] = float(weight.max(initial=0.0)) or float(present.any())
-    support.effective["effective_events"] = float(weight.sum()), float(np.square(weight).sum())
+    support.effective["effective_events"] = dot(count, weight), dot(count, np.square(weight))
     past = robust.g.below(robust.y.time)
     support.shares["share_past_floor"] = float(mass[past].sum()), float(mass.sum())
     if rule.domain is None:
