@@ -249,6 +249,52 @@ def mae_expected() -> Any:
     return figure
 
 
+def _estimates() -> dict[str, tuple[float, float]]:
+    """Estimates of an error up to a horizon and their standard errors, and the truth."""
+    rng = np.random.default_rng(3)
+    n, tau = 4_000, 10.0
+    x = rng.normal(size=n).clip(-2, 2)
+    scale, leaving = 10 * np.exp(0.5 * x), 14 * np.exp(-0.8 * x)
+    time, censored = scale * rng.weibull(1.5, n), leaving * rng.exponential(size=n)
+    y = sg.Outcomes(np.minimum(time, censored), time <= censored)
+    predicted = 0.8 * scale * np.exp(0.3 * rng.normal(size=n))
+    grid = np.linspace(0, tau, 61)
+    right = sg.SurvivalCurves(grid, np.exp(-((grid / scale[:, None]) ** 1.5)))
+    wrong = sg.SurvivalCurves(grid, np.exp(-grid / (3 * np.exp(-0.5 * x[:, None]))))
+    g = sg.SurvivalCurves(grid, np.exp(-grid / leaving[:, None]))
+    ways: dict[str, tuple[str, dict[str, Any]]] = {
+        "ipcw_d: G wrong": ("ipcw_d", {}),
+        "expected: law wrong": ("expected", {"conditional": sg.Conditional(law=wrong)}),
+        "dr: both wrong": ("dr", {"conditional": sg.Conditional(law=wrong)}),
+        "dr: law wrong, G right": ("dr", {"conditional": sg.Conditional(wrong, g)}),
+        "dr: law right, G wrong": ("dr", {"conditional": sg.Conditional(right)}),
+        "dr: both right": ("dr", {"conditional": sg.Conditional(right, g)}),
+    }
+    found = {}
+    for name, (method, options) in ways.items():
+        d = sg.time_error_details(y, predicted, method=method, tau=tau, floor=0.02, **options)
+        found[name] = d.value, d.stderr
+    known = sg.mae(y, predicted, method="true", true_time=time, tau=tau)
+    return {**found, "truth": (known, 0.0)}
+
+
+def mae_dr() -> Any:
+    figure, ax = panels(height=2.7)
+    found = _estimates()
+    truth, _ = found.pop("truth")
+    ax.axvline(truth, color=INK, lw=1.2, ls="--")
+    for row, (name, (value, error)) in enumerate(found.items()):
+        colour = BLUE if name.startswith("dr") and "both wrong" not in name else RED
+        ax.errorbar(value, row, xerr=1.96 * error, fmt="o", ms=7, color=colour, capsize=3)
+        ax.text(value + 1.96 * error + 0.03, row, f"{value:.2f}", color=colour, va="center")
+    ax.text(truth, -0.75, f" true error up to day 10: {truth:.2f}", color=INK, va="center")
+    ax.set_yticks(range(len(found)), list(found))
+    ax.set(ylim=(len(found) - 0.5, -1.1), xlim=(2.1, 3.75), xlabel="mean absolute error (days)")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return figure
+
+
 def time_losses() -> Any:
     figure, (left, right) = panels(2, height=3.0)
     p = np.linspace(0.5, 30, 300)
@@ -341,6 +387,7 @@ ALL = (
     mae_po,
     mae_pop_po,
     mae_expected,
+    mae_dr,
     time_losses,
     tails,
     pseudo_survival,

@@ -162,9 +162,9 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "negative-score": Explanation(
         "problem",
-        "an integrated score below zero: Simpson's rule (convention `pycox`) has negative weights "
-        "on uneven times",
-        "take evenly spaced times, or another convention",
+        "a mean of losses below zero: Simpson's rule (convention `pycox`) has negative weights on "
+        "uneven times, and a doubly robust error may rest on a few events with large weights",
+        "take evenly spaced times, or another convention; doubly robust: give a horizon `tau`",
     ),
     "large-weight": Explanation(
         "caution",

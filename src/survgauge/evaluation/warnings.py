@@ -174,7 +174,7 @@ def check_measured(
             "still at 1 or already at 0, at an event)",
         )
     if measured.value < metric.range[0]:
-        remark("negative-score", below_zero(measured.value))
+        remark("negative-score", below_zero(measured.value, metric.reads_g))
     if support.get("thin_groups"):
         remark(
             "thin-groups",

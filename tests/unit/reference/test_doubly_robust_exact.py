@@ -471,3 +471,17 @@ def test_the_first_order_is_the_pseudo_observation_of_the_loss():
     assert gaps[0] < 0.1
     assert gaps[1] < gaps[0] / 2.5
     assert gaps[2] < gaps[1] / 2.5
+
+
+def test_a_negative_mean_is_reported_with_a_warning():
+    """Censored subjects whose law knows the prediction, and events that their law did not expect."""
+    y = sg.Outcomes([1.0] * 5 + [9.0] * 5, [0] * 5 + [1] * 5)
+    values = np.repeat([[1.0, 0.0], [0.0, 0.0]], 5, axis=0)
+    law = sg.SurvivalCurves([2.0, 5.0], values, "step")
+    predicted = np.repeat([5.0, 9.0], 5)
+    ev = sg.evaluate(
+        {"model": predicted}, y, y_train=y, metrics=["mae_dr"], conditional=sg.Conditional(law=law)
+    )
+    (row,) = ev.rows()
+    assert row["value"] == pytest.approx(-3.5)
+    assert any("doubly robust mean" in str(warning) for warning in ev.warnings)
