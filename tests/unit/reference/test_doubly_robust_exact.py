@@ -474,7 +474,7 @@ def test_the_first_order_is_the_pseudo_observation_of_the_loss():
 
 
 def test_a_negative_mean_is_reported_with_a_warning():
-    """Censored subjects whose law knows the prediction, and events that their law did not expect."""
+    """Laws that know the prediction for censored subjects, and do not expect the events."""
     y = sg.Outcomes([1.0] * 5 + [9.0] * 5, [0] * 5 + [1] * 5)
     values = np.repeat([[1.0, 0.0], [0.0, 0.0]], 5, axis=0)
     law = sg.SurvivalCurves([2.0, 5.0], values, "step")
