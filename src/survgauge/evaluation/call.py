@@ -276,7 +276,7 @@ def under_dependence(
         f"{len(others)} of the default metrics know independent censoring only and are left out "
         f"under the assumed dependence: {', '.join(others)}"
     )
-    return kept, [EvaluationWarning("metric-skipped", message)]
+    return kept, [EvaluationWarning("assumes-independence", message)]
 
 
 def _skipped(metric: Metric, n: int) -> EvaluationWarning:

@@ -179,6 +179,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "above 100,000 subjects, and in streams, antolini leaves the default set",
         "name it in the `metrics` of `evaluate`, or call `concordance_td(..., approximate=True)`",
     ),
+    "assumes-independence": Explanation(
+        "note",
+        "under an assumed dependence (`dependence`), metrics that know independent censoring only "
+        "leave the default set",
+        "leave `dependence` out to have them",
+    ),
     "fractional-frequencies": Explanation(
         "caution",
         "weights of the outcomes that are not whole count as frequencies: their size sets every "

@@ -253,7 +253,7 @@ def test_metrics_that_know_independent_censoring_only_are_left_out_or_refused():
     y, predicted = sample()
     ev = sg.evaluate(predicted, y, dependence=0.4)
     assert {score.metric.name for score in ev.scores} <= set(HEEDING)
-    notes = [w.message for w in ev.warnings if w.code == "metric-skipped"]
+    notes = [w.message for w in ev.warnings if w.code == "assumes-independence"]
     assert any("mae_po" in note and "left out" in note for note in notes)
     with pytest.raises(sg.InputError, match="metrics: mae_po, harrell know independent"):
         sg.evaluate(predicted, y, metrics=["mae_po", "uno", "harrell"], dependence=0.4)
