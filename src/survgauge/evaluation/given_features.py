@@ -19,8 +19,10 @@ from .censoring_remarks import check_dependence
 from .warnings import EvaluationWarning
 
 #: A model is called a member of the blend where its median times lie this close to a member's, as
-#: a share of their own mean deviation.
-NEAR = 0.1
+#: a share of their own mean deviation. On data bases with known truth a Cox model without penalty
+#: lay at 0.04 (median; three quarters below 0.14), a Weibull regression at 0.3, boosted trees of
+#: other settings at 0.33, a forest of other settings at 0.5, networks at 0.5 and more.
+NEAR = 0.2
 
 
 def laws_given(
