@@ -29,7 +29,7 @@ extensions = [
     "command_help",
     "example",
 ]
-exclude_patterns = ["_build", "_generated", "results/paper_template.md"]
+exclude_patterns = ["_build", "_generated", "results/*_template.md"]
 templates_path = ["_templates"]
 nitpicky = True
 

@@ -2,22 +2,25 @@
 
     survgauge bench truth --store runs/truth
     survgauge bench paper --store runs/paper
-    python docs/scripts/truth_page.py runs/truth [runs/paper]
+    survgauge bench docs/results/choices.toml --store runs/choices
+    python docs/scripts/truth_page.py runs/truth --paper runs/paper --choices runs/choices
 
 Choices were made on the first eight data bases; what is reported comes from the others.
 """
 
 from __future__ import annotations
 
-import sys
+import json
+from argparse import ArgumentParser
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from truth_figures import by_base, by_kind, by_metric
 
-from survgauge.experiment import Results, Store
+from survgauge.experiment import Results
 from survgauge.experiment.evidence import against, answers_by_set, over_bases
 
 HERE = Path(__file__).parents[1] / "results"
@@ -172,15 +175,49 @@ def paper_table(store: Path) -> str:
     return "\n".join(pieces).rstrip()
 
 
+def choices_table(store: Path) -> str:
+    """Floors, tails and sources of G of the doubly robust errors on the choice bases."""
+    results = Results.load(store)
+    tables = [over_bases(answers_of(results, truth)) for truth in TRUTHS]
+    rows = []
+    for name in tables[0].index:
+        metric, _, settings = str(name).partition("(")
+        if metric != "mae_dr":
+            continue
+        given = dict(part.split("=") for part in settings.rstrip(")").split(", "))
+        rows.append(
+            [
+                {"blend": "blend"}.get(given.get("law", ""), "Kaplan-Meier"),
+                given["censoring"],
+                given.get("floor", "0.1"),
+                given.get("tail", "linear"),
+                *(number for found in tables for number in _two(found, str(name))),
+            ]
+        )
+    header = ["law", "G", "floor", "tail", "mean tau", "mean distance", "tau, horizon",
+              "distance, horizon"]  # fmt: skip
+    return table(header, sorted(rows, key=lambda row: (row[0], row[1:4])))
+
+
+def _two(means_: pd.DataFrame, metric: str) -> tuple[str, str]:
+    """Order and size of a metric, or nothing where it was not asked for."""
+    if metric not in means_.index:
+        return "", ""
+    row = means_.loc[metric]
+    return f"{row['tau']:.3f}", percent(row["relative"], 1)
+
+
 def facts(store: Path, results: Results, answers: pd.DataFrame) -> dict[str, str]:
     """What was run, on what, and how long it took."""
-    environment = Store(store).environment()
-    sessions = environment["sessions"]
     cells = results.metrics.drop_duplicates("digest")
     report = answers[~answers["dataset"].isin(CHOSEN_ON)]
     failed = [f for f in results.failures if not f["cell"]["model"].startswith("law ")]
+    laws = [json.loads(str(np.load(file)["about"])) for file in store.glob("laws/*/*/*.npz")]
     return {
         "cells": f"{len(cells):,}",
+        "laws": f"{len(laws):,}",
+        "law_seconds": f"{np.median([law['seconds'] for law in laws]):.0f}",
+        "blended": blend_words([law["how"] for law in laws]),
         "failed": str(len(failed)),
         "bases": str(answers["dataset"].nunique()),
         "sets": str(len(answers.drop_duplicates(["dataset", "censoring", "repeat"]))),
@@ -191,15 +228,14 @@ def facts(store: Path, results: Results, answers: pd.DataFrame) -> dict[str, str
         "draws": str(answers["repeat"].nunique()),
         "kinds": str(answers["censoring"].nunique()),
         "models": str(cells["model"].nunique()),
-        "fit_hours": f"{cells['seconds_fit'].fillna(0).sum() / 3600:.1f}",
-        "sessions": str(len(sessions)),
-        "machine": _machine(sessions[0]),
     }
 
 
-def _machine(session: dict[str, Any]) -> str:
-    names = [str(session[key]) for key in ("platform", "python") if session.get(key)]
-    return ", ".join(names) or "one machine"
+def blend_words(hows: list[dict[str, Any]]) -> str:
+    """Mean weights of the members of the blend, and how often censoring was modelled."""
+    weights = pd.DataFrame([how["weights"] for how in hows]).fillna(0.0).mean()
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in weights.items())
+    return f"mean weights {shares}"
 
 
 def finding(answers: dict[str, dict[str, pd.DataFrame]]) -> dict[str, str]:
@@ -222,7 +258,7 @@ def finding(answers: dict[str, dict[str, pd.DataFrame]]) -> dict[str, str]:
     return found
 
 
-def page(store: Path, paper: Path | None) -> str:
+def page(store: Path, paper: Path | None, choices: Path | None) -> str:
     results = Results.load(store)
     answers = {truth: parts_of(answers_of(results, truth)) for truth in TRUTHS}
     pieces = facts(store, results, answers_of(results, "mae"))
@@ -233,6 +269,7 @@ def page(store: Path, paper: Path | None) -> str:
             pieces[f"means_{part}{short}"] = means(answers[truth][part])
             pieces[f"against_{part}{short}"] = differences(answers[truth][part])
     pieces["paper"] = "(not run)" if paper is None else paper_table(paper)
+    pieces["choices"] = "" if choices is None else choices_table(choices)
     figures = HERE / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     reported = {words: answers[truth]["report"] for truth, words in TRUTHS.items()}
@@ -248,6 +285,9 @@ def page(store: Path, paper: Path | None) -> str:
 
 
 if __name__ == "__main__":
-    places = [Path(argument) for argument in sys.argv[1:3]]
-    text = page(places[0], places[1] if len(places) > 1 else None)
-    (HERE / "truth.md").write_text(text, encoding="utf-8")
+    command = ArgumentParser(description=__doc__)
+    command.add_argument("store", type=Path)
+    command.add_argument("--paper", type=Path)
+    command.add_argument("--choices", type=Path)
+    given = command.parse_args()
+    (HERE / "truth.md").write_text(page(given.store, given.paper, given.choices), encoding="utf-8")

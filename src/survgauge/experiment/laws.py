@@ -74,7 +74,11 @@ def chosen(fitted: Conditional, settings: Mapping[str, Any]) -> Conditional | No
     """
     law = fitted.law
     if law is not None and "tail" in settings:
-        law = SurvivalCurves(law.times, law.survival, law.interpolation, settings["tail"])
+        # A law may have times past the end of follow-up, which stand for a tail of its own.
+        seen = law.times <= fitted.how.get("follow_up", np.inf)
+        law = SurvivalCurves(
+            law.times[seen], law.survival[:, seen], law.interpolation, settings["tail"]
+        )
     censoring = fitted.censoring if settings.get("censoring") == MODEL else None
     if law is None and censoring is None:
         return None

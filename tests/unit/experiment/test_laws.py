@@ -210,6 +210,12 @@ def test_what_is_packed_comes_back():
     assert chosen(Conditional(None, g), {}) is None
     assert chosen(Conditional(law, g), {}).censoring is None
     assert chosen(Conditional(law, g), {"censoring": "model"}).censoring is g
+    # Times past the end of follow-up stand for a tail, which another one takes the place of.
+    longer = Conditional(law, how={"follow_up": 1.0})
+    assert chosen(longer, {}).law is law
+    cut = chosen(longer, {"tail": "exponential"}).law
+    assert cut.survival.tolist() == SurvivalCurves([1.0], [[0.5], [0.9]]).survival.tolist()
+    assert cut.tail == "exponential"
 
 
 def test_a_law_must_be_about_the_test_subjects():
