@@ -37,6 +37,7 @@ WORDS = {
     "mae_expected": "expected",
     "mae_expected(law=blend)": "expected, blend",
     KM: "dr",
+    "mae_dr(censoring=test, tail=exponential)": "dr, exponential tail",
     "mae_dr(censoring=train)": "dr, G of training set",
     BLEND: "dr, blend",
     "mae_dr(censoring=train, law=blend)": "dr, blend, G of training set",

@@ -20,7 +20,7 @@ KM = "km"
 #: Laws with a name of their own, and the functions that fit them.
 NAMED_LAWS = {"blend": "survgauge.blending:conditional"}
 #: Goes up when a named law comes to different curves, so that stored ones are not taken for them.
-LAWS_VERSION = 1
+LAWS_VERSION = 3
 #: Where the censoring distribution of a metric comes from: G of a set, or the law's own model.
 MODEL = "model"
 
