@@ -63,6 +63,8 @@ def page_of(name: str) -> str:
     """Squared errors of all methods share a page, and so do doubly robust scores."""
     if name.startswith(("mse_", "rmse_")):
         return "losses"
+    if name == "mae_within":
+        return "mae_dr"
     return "robust_scores" if name in ("brier_dr", "ibs_dr", "crps_dr") else name
 
 

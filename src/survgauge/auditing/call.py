@@ -200,7 +200,11 @@ def _predictions(predictions: Any, n: int) -> dict[str, Prediction]:
 def _metrics(metrics: Iterable[str] | str | None, n: int) -> list[Metric]:
     """Return the metrics by name; by default all time errors."""
     if metrics is None:
-        return [m for m in REGISTRY.values() if m.method is not None and not m.method.needs_truth]
+        return [
+            m
+            for m in REGISTRY.values()
+            if m.method is not None and not m.method.needs_truth and not m.within_horizon
+        ]
     chosen, _ = chosen_metrics(metrics, n)
     for metric in chosen:
         if metric.inference == "test":

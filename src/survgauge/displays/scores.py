@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
+from ..evaluation.verdict import judged_by
 from ..metrics.registry import REGISTRY, Metric
 from ._base import Display
 from .description import (
@@ -204,7 +205,7 @@ class DifferencesDisplay(Display):
         ev : Evaluation
             From `evaluate`.
         metric : str, optional
-            By default mae_po where it was computed, else the first that can be compared.
+            By default the first that people judge by; see `Evaluation`.
         against : str, optional
             Only differences from this model, which then is `model_b`.
         """
@@ -215,7 +216,7 @@ class DifferencesDisplay(Display):
         if not known:
             raise InputError("no metric of this evaluation has values of two models to compare")
         if metric is None:
-            metric = next((name for name in known if REGISTRY[name].headline), known[0])
+            metric = judged_by(known)[0]
         one_of("metric", metric, known)
         pairs = [row for row in pairs if row["metric"] == metric]
         if against is not None:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .._tools.text_tables import columns, number, p_text, relation
-from .verdict import Against, adjusted_for, best_rows, verdicts
+from ..metrics.registry import REGISTRY
+from .verdict import Against, adjusted_for, best_rows, headline, stops_at, verdicts
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -27,11 +28,17 @@ def _verdict(result: Evaluation) -> str:
         return ""
     unit = f" {result.unit}" if result.unit else ""
     lines = []
-    for found in verdicts(result.to_dict()):
+    data = result.to_dict()
+    metric = headline(data)
+    if not metric or REGISTRY[metric].loss != "absolute":
+        return ""
+    tau = stops_at(data, metric)
+    within = "" if tau is None else f" within the first {number(tau)}{unit}"
+    for found in verdicts(data, metric):
         if found.group is not None:
             continue
         lines.append(
-            f"{found.model} is off by {number(found.value)}{unit} on average "
+            f"{found.model} is off by {number(found.value)}{unit} on average{within} "
             f"({result.confidence:.0%} interval {number(found.low)} to {number(found.high)}; "
             f"{found.metric})."
         )

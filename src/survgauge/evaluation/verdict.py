@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..metrics.registry import REGISTRY, Metric
+
 BASELINE = "Kaplan-Meier for everybody"
 
 
@@ -61,7 +63,45 @@ def best_rows(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], dict[str,
     return best
 
 
-def verdicts(data: dict[str, Any], metric: str = "mae_po") -> list[Verdict]:
+def judged_by(metrics: Iterable[str]) -> list[str]:
+    """Return names of metrics in the order in which people judge by them.
+
+    Errors in units of time come first, that within the horizon before all, then probabilities at
+    all times, then ranking.
+    """
+    return sorted(dict.fromkeys(metrics), key=lambda name: _place(REGISTRY[name]))
+
+
+def _place(metric: Metric) -> int:
+    method = metric.method
+    if metric.within_horizon:
+        return 0
+    if metric.loss == "absolute" and method is not None:
+        if method.reads_g:
+            return 1
+        # One that neither looks censored subjects up nor weights events misses part of the error.
+        if method.headline:
+            return 2
+        return 3 if method.looks_up or method.weights_by_g else 6
+    if metric.family == "probability" and metric.reads != "time":
+        return 4
+    return 5 if metric.family == "ranking" else 6
+
+
+def headline(data: dict[str, Any]) -> str:
+    """Return the metric to judge by; nothing where no metric has a value."""
+    known = [row["metric"] for row in data["metrics"] if isinstance(row["value"], float)]
+    return next(iter(judged_by(known or [row["metric"] for row in data["metrics"]])), "")
+
+
+def stops_at(data: dict[str, Any], metric: str) -> float | None:
+    """Return the time at which the clock of a metric stops; None where it does not."""
+    rows = [row for row in data["metrics"] if row["metric"] == metric]
+    found = [row["convention"].get("tau") for row in rows]
+    return next((tau for tau in found if tau is not None), None)
+
+
+def verdicts(data: dict[str, Any], metric: str) -> list[Verdict]:
     """Judge by one metric, from the plain data of `Evaluation.to_dict`; one for each group."""
     found = []
     level = _level(data)

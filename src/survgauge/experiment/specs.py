@@ -344,6 +344,11 @@ def _truth_of(name: str, given: Any, function: str | None) -> str:
             f"times ({', '.join(PLAIN_ERRORS)}, harrell, ibs, ...) or an empty text"
         )
     metric = REGISTRY.get(name)
+    if metric is not None and metric.within_horizon:
+        raise InputError(
+            f'metric {name!r} stops at the horizon by itself; say {{ name = "mae_dr", tau = '
+            '"horizon" }} in a plan'
+        )
     if metric is not None and metric.method is not None:
         return name.removesuffix(f"_{metric.method.name}")
     # Uno's C estimates Harrell's without censoring.

@@ -238,6 +238,14 @@ class Problem:
             found[key] = build()
         return found[key]
 
+    @property
+    def within_horizon(self) -> Problem:
+        """The same question with the clock stopped at the horizon, unless it stops anyway."""
+        if self.tau is not None or not self.horizon > 0:
+            return self
+        stopped: Problem = self.cached("stopped", lambda: replace(self, tau=self.horizon))
+        return stopped
+
     def numbers(self, rows: Ints) -> Ints:
         """Return the numbers in the whole test set of some of the subjects at hand."""
         return rows + self.start if self.rows is None else self.rows[rows]

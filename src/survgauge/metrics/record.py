@@ -116,6 +116,8 @@ class Metric:
         Name of the metric whose terms these are, for a root.
     method, loss : Method and str, optional
         What a time error is made of.
+    within_horizon : bool
+        Whether the clock stops at the horizon that the data support, where no tau is given.
     default : bool
         Whether it is computed unless metrics are named.
     default_until : float
@@ -147,6 +149,7 @@ class Metric:
     square: str = ""
     method: Method | None = None
     loss: str = ""
+    within_horizon: bool = False
     default: bool = True
     default_until: float = float("inf")
 

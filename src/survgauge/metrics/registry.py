@@ -172,6 +172,30 @@ for _method in list(METHODS.values()):
         register_method(_method)
 
 
+def _within(problem: Problem, prediction: Prediction) -> Terms:
+    _check_horizon(problem)
+    return _time_error(problem.within_horizon, prediction, method="dr", loss="absolute")
+
+
+register_metric(
+    Metric(
+        name="mae_within",
+        title="Mean absolute error within the horizon, doubly robust",
+        terms=_within,
+        loss="absolute",
+        unit="time",
+        proper="if the law or G is right, for the median",
+        family="time",
+        range=POSITIVE,
+        needs="times",
+        reference=METHODS["dr"].reference,
+        reads_g=True,
+        method=METHODS["dr"],
+        within_horizon=True,
+    )
+)
+
+
 # -- how the other metrics are called ------------------------------------------------------------
 
 

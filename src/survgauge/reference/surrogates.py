@@ -195,7 +195,7 @@ METHODS: dict[str, Method] = {
             "dr",
             dr,
             "doubly robust",
-            "counts as all times that are still possible, and events count for those who were lost",
+            "counts as all times that are still possible, and events stand for those who were lost",
             reference="this package, after Robins and Rotnitzky (1992)",
             looks_up=True,
             reads_g=True,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .. import displays
 from ..displays.description import Chart
 from ..errors import InputError, UndefinedMetricError
-from ..evaluation.verdict import best_rows
+from ..evaluation.verdict import best_rows, headline
 from .specs import Spec, alone, figure
-from .words import headline
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation

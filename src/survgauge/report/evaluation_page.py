@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number
+from ..evaluation.verdict import headline
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
 from .evaluation_tables import all_numbers, conventions, glance
 from .markup import Markup, join, tag
 from .remarks import remarks, weight_of
 from .shell import figure, page
-from .words import headline, summary
+from .words import summary
 
 _MOST_MODELS = 12
 
@@ -135,7 +136,7 @@ def _picker(data: dict[str, Any]) -> Markup | None:
 
 
 def _summary(data: dict[str, Any], tau: float | None) -> Markup:
-    sentences = summary(data, tau)
+    sentences = summary(data)
     support, unit = data["support"], data.get("unit") or ""
     censored = support["subjects"] - support["events"]
     share = censored / support["subjects"] if support["subjects"] else 0.0

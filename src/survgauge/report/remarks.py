@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ..evaluation.explanations import EXPLANATIONS
+from ..evaluation.verdict import headline
 from .markup import Markup, tag
-from .words import headline
 
 _WEIGHTS = ("problem", "caution", "note")
 

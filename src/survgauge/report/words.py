@@ -7,8 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._tools.text_tables import number, relation
-from ..evaluation.verdict import Against, Verdict, adjusted_for, against_baseline, verdicts
-from ..metrics.registry import REGISTRY, Metric
+from ..evaluation.verdict import (
+    Against,
+    Verdict,
+    adjusted_for,
+    against_baseline,
+    headline,
+    judged_by,
+    stops_at,
+    verdicts,
+)
+from ..metrics.registry import REGISTRY
 
 #: How many metrics of a family are shown beside each other at the top of the page.
 _AT_A_GLANCE = {"time": 2, "probability": 1, "ranking": 1, "calibration": 1}
@@ -24,31 +33,6 @@ _BIASED = (
 _MOST_GROUPS = 12
 
 
-def judged_by(metrics: Iterable[str]) -> list[str]:
-    """Return names of metrics in the order in which people judge by them.
-
-    Errors in units of time come first, then probabilities at all times, then ranking.
-    """
-    return sorted(dict.fromkeys(metrics), key=lambda name: _place(REGISTRY[name]))
-
-
-def _place(metric: Metric) -> int:
-    method = metric.method
-    if metric.headline:
-        return 0
-    # A method that neither looks censored subjects up nor weights events misses part of the error.
-    if metric.loss == "absolute" and method and (method.looks_up or method.weights_by_g):
-        return 1
-    if metric.family == "probability" and metric.reads != "time":
-        return 2
-    return 3 if metric.family == "ranking" else 4
-
-
-def headline(data: dict[str, Any]) -> str:
-    """Return the metric to judge by; nothing where no metric has a value."""
-    return next(iter(judged_by(row["metric"] for row in data["metrics"])), "")
-
-
 def glance(metrics: Iterable[str]) -> list[str]:
     """Return the few metrics to show first: some of each family."""
     found: dict[str, list[str]] = {family: [] for family in _AT_A_GLANCE}
@@ -57,7 +41,7 @@ def glance(metrics: Iterable[str]) -> list[str]:
     return [name for family, most in _AT_A_GLANCE.items() for name in found[family][:most]]
 
 
-def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
+def summary(data: dict[str, Any]) -> list[str]:
     """Sentences on who is best, by how much and how surely; the first one stands alone."""
     metric = headline(data)
     found = verdicts(data, metric)
@@ -70,7 +54,7 @@ def summary(data: dict[str, Any], tau: float | None = None) -> list[str]:
         if count > _MOST_GROUPS:
             found.sort(key=lambda v: -_size(data, v.group, "subjects"))
     for verdict in found[:_MOST_GROUPS]:
-        sentences.append(_first(data, verdict, tau))
+        sentences.append(_first(data, verdict))
         sentences += _others(data, verdict)
     if len(found) > _MOST_GROUPS:
         sentences.append(f"{len(found) - _MOST_GROUPS} smaller groups are in the table.")
@@ -84,15 +68,18 @@ def _size(data: dict[str, Any], group: Any, what: str) -> int:
     return int(data["support"].get("groups", {}).get(str(group), {}).get(what, 0))
 
 
-def _first(data: dict[str, Any], v: Verdict, tau: float | None) -> str:
+def _first(data: dict[str, Any], v: Verdict) -> str:
     where = ""
     if v.group is not None:
         size = (
             f"{_size(data, v.group, 'subjects')} subjects, {_size(data, v.group, 'events')} events"
         )
         where = f"Group {v.group} ({size}): "
+    tau = stops_at(data, v.metric)
     if tau is not None and REGISTRY[v.metric].family == "time":
         where += f"{'within' if where else 'Within'} the first {_amount(data, tau)}, "
+        if tau == data["support"]["horizon"]:
+            where += "the horizon that the data support, "
     same = [o.model for o in v.others if o.better_by == 0]
     who = _list([v.model, *same])
     if _in_time(v.metric):

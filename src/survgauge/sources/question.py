@@ -119,7 +119,9 @@ class Request:
         """Return the metrics that need a first pass over the outcomes, and what they look for."""
         found = []
         for metric in self.metrics:
-            if metric.reads in _NEEDS_FIRST_PASS:
+            if metric.within_horizon:
+                found.append((metric, "the horizon of the test subjects"))
+            elif metric.reads in _NEEDS_FIRST_PASS:
                 found.append((metric, "how long the follow-up is"))
             elif (
                 self.own_g and (metric.weights_by_g or metric.reads_g) and metric.adds_up == "mean"
