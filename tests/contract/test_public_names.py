@@ -20,6 +20,7 @@ OTHERS = (
     "brier_dr",
     "ibs_dr",
     "crps_dr",
+    "mae_within",
     "log_likelihood",
     "d_calibration",
     "one_calibration",
