@@ -65,7 +65,7 @@ def exponential(base: BaseData) -> Law:
     scale = float(base.event_time.std())
     if not scale > 0:
         raise InputError(
-            "censoring 'exponential' takes its scale from the spread of the event times; all "
+            "censoring by an exponential law takes its scale from the spread of the event times; all "
             f"{base.rows.size} events in y are at {base.event_time[0]:g}: use 'uniform'"
         )
     return Law(lambda u: -scale * np.log1p(-u), {"scale": scale})
@@ -98,6 +98,7 @@ def feature_dependent(base: BaseData) -> Law:
     The rate is multiplied by e for each standard deviation of the log hazard ratio of a Cox model
     of the event time on D, so that censoring depends strongly on what predicts the event.
     """
+    scale = exponential(base).parameters["scale"]
     features, _ = _design(base, "feature_dependent")
     risk = CoxModel.fit(features, base.y).log_risk(features)[base.rows]
     spread = float(risk.std())
@@ -106,7 +107,6 @@ def feature_dependent(base: BaseData) -> Law:
             "censoring 'feature_dependent' needs features that tell the events apart; their Cox "
             "model gives everybody the same risk: use 'exponential'"
         )
-    scale = exponential(base).parameters["scale"]
     scales = scale * np.exp((risk.mean() - risk) / spread)
 
     def quantile(u: Floats) -> Floats:
