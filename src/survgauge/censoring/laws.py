@@ -65,7 +65,7 @@ def exponential(base: BaseData) -> Law:
     scale = float(base.event_time.std())
     if not scale > 0:
         raise InputError(
-            "censoring by an exponential law takes its scale from the spread of the event times; all "
+            "an exponential law of censoring takes its scale from the spread of event times; all "
             f"{base.rows.size} events in y are at {base.event_time[0]:g}: use 'uniform'"
         )
     return Law(lambda u: -scale * np.log1p(-u), {"scale": scale})

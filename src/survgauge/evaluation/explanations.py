@@ -127,11 +127,6 @@ EXPLANATIONS: dict[str, Explanation] = {
         "intervals allow: the law of the event time or G does not describe the test subjects",
         "give `tau`, or a law given features (`conditional=`)",
     ),
-    "negative-mean": Explanation(
-        "problem",
-        "the mean of doubly robust losses is below zero, which no error can be",
-        "give `tau`; the data are too few for this metric",
-    ),
     "unseen-times": Explanation(
         "caution",
         "more than 10 % of the reference are event-free at its end: IPCW misses late errors",

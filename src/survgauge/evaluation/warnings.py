@@ -265,12 +265,6 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
 def _check_robust(measured: Measured, remark: Callable[[str, str], None]) -> None:
     """Remarks on what a doubly robust mean leans on."""
     support = measured.support
-    if measured.value < 0:
-        remark(
-            "negative-mean",
-            f"the mean of doubly robust losses is {measured.value:.4g}, which no error can be: it "
-            "is reported as it is, and says that the data are too few for this metric",
-        )
     tail = support.get("share_from_tail", 0.0)
     if abs(tail) > TAIL_SHARE:
         remark(

@@ -48,7 +48,7 @@ def test_a_negative_mean_is_reported_with_a_warning():
         conditional=sg.Conditional(law),
     )  # fmt: skip
     assert ev.rows()[0]["value"] < -100
-    assert "negative-mean" in codes(ev)
+    assert "negative-score" in codes(ev)
 
 
 def test_subjects_past_the_floor_are_counted():
