@@ -97,8 +97,8 @@ def test_calibration_has_histograms_and_a_panel_a_model(open_tab: Any, path: Pat
 
 def test_sorting_by_a_metric(open_tab: Any, path: Path, evaluation: Any) -> None:
     tab = open_tab(path)
-    head = tab.page.locator("#glance th[data-column-name=mae_po] button")
-    values = {r["model"]: r["value"] for r in evaluation.rows() if r["metric"] == "mae_po"}
+    head = tab.page.locator("#glance th[data-column-name=mae_within] button")
+    values = {r["model"]: r["value"] for r in evaluation.rows() if r["metric"] == "mae_within"}
     expected = sorted(values, key=lambda m: values[m])
     head.click()
     assert tab.texts("#glance tbody th") == [*expected, "score"]  # no value: last
@@ -153,7 +153,7 @@ def test_hover_and_keys_show_values(open_tab: Any, path: Path, evaluation: Any) 
     tip = tab.page.locator("#tip")
     assert tip.is_visible()
     value = next(
-        r["value"] for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_po")
+        r["value"] for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_within")
     )
     assert "cox" in tip.inner_text()
     assert f"{value:.{max(0, 3 - math.floor(math.log10(value)))}f}" in tip.inner_text()

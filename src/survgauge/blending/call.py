@@ -188,7 +188,7 @@ def _joined(
 ) -> Conditional:
     """Curves of all test subjects in their order."""
     everybody = [laws for _, laws in parts]
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
     found = [(laws.law.grid.jumps, laws.curves) for laws in everybody]
     if tail == MIXED:
         shapes = [laws.shape for laws in everybody]

@@ -342,7 +342,7 @@ _RANKING: dict[str, Any] = {
 }  # fmt: skip
 _PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
 _ROBUST: dict[str, Any] = {
-    "range": POSITIVE, "interval": "normal", "reads_g": True, "default": False,
+    "range": POSITIVE, "reads_g": True, "default": False,
     "proper": "if the law or G is right", "reference": "this package", **_PROBABILITY,
 }  # fmt: skip
 _CALIBRATION: dict[str, Any] = {

@@ -235,8 +235,10 @@ def test_doubts_about_one_model_are_not_told_of_another():
     warned = {w.model for w in ev.warnings if w.code == "tail-times"}
     assert warned == {"short"}
     data = ev.to_dict()
-    own = [dataclasses.replace(v, model="long", unsettled=False) for v in verdicts(data)]
+    own = [dataclasses.replace(v, model="long", unsettled=False) for v in verdicts(data, "mae_po")]
     assert own
     assert all("nobody was observed" not in _doubt(data, v) for v in own)
-    other = [dataclasses.replace(v, model="short", unsettled=False) for v in verdicts(data)]
+    other = [
+        dataclasses.replace(v, model="short", unsettled=False) for v in verdicts(data, "mae_po")
+    ]
     assert all("nobody was observed" in _doubt(data, v) for v in other)

@@ -12,7 +12,9 @@ from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.time.quick import QuickErrors
 from survgauge.reference.losses import LOSSES
 
-TIME_ERRORS = [m for m in REGISTRY.values() if m.method is not None and not m.root]
+TIME_ERRORS = [
+    m for m in REGISTRY.values() if m.method is not None and not m.root and not m.within_horizon
+]
 
 
 def outcomes(seed, n=60, weight=None, late=8.0):
