@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-from .._tools.writing import check_outputs, write_atomically
+from .._tools.writing import check_outputs
 from ..data.files import read_outcomes, read_predictions
 from ..data.tables import Table
 from ..errors import InputError
 from .named import interpolations, named
+from .presented import present
 
 
 def add_commands(commands: Any) -> None:
@@ -101,18 +101,7 @@ def run(args: argparse.Namespace) -> int:
         unit=args.unit,
         tail=args.tail,
     )
-    if args.html:
-        result.to_html(args.html)
-    text = json.dumps(result.to_dict(), indent=2)
-    if args.json == "-":
-        print(text)
-        return 0
-    if args.json:
-        write_atomically(args.json, text + "\n")
-    print(result)
-    if args.html:
-        print(f"\nReport: {args.html}")
-    return 0
+    return present(result, args.html, args.json)
 
 
 def _numbers(text: str) -> list[float]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .._tools.writing import check_outputs, write_atomically
+from .._tools.writing import check_outputs
 from ..data.files import read_outcomes, read_predictions
 from ..data.tables import PARQUET, Table, parquet_files
 from .features import feature_files, features_of
 from .named import interpolations, is_column, named
+from .presented import present
 
 
 class _Once(argparse.Action):
@@ -116,19 +116,8 @@ def run(args: argparse.Namespace) -> int:
         result = run_stream(args, _settings(args))
     else:
         result = _evaluate_files(args)
-    if args.html:
-        options = {} if args.title is None else {"title": args.title}
-        result.to_html(args.html, **options)
-    text = json.dumps(result.to_dict(), indent=2)
-    if args.json == "-":
-        print(text)
-        return 0
-    if args.json:
-        write_atomically(args.json, text + "\n")
-    print(result)
-    if args.html:
-        print(f"\nReport: {args.html}")
-    return 0
+    options = {} if args.title is None else {"title": args.title}
+    return present(result, args.html, args.json, **options)
 
 
 def _add_stream_arguments(command: Any) -> None:
