@@ -73,6 +73,8 @@ from .metrics.probability.probability import integrated_brier_score as integrate
 from .metrics.probability.probability import (
     integrated_brier_score_details as integrated_brier_score_details,
 )
+from .metrics.ranking.by_package import ConcordanceByPackage as ConcordanceByPackage
+from .metrics.ranking.by_package import concordance_by_package as concordance_by_package
 from .metrics.ranking.comparable import ComparablePairs as ComparablePairs
 from .metrics.ranking.comparable import comparable_pairs as comparable_pairs
 from .metrics.ranking.concordance_td import concordance_td as concordance_td

@@ -151,6 +151,7 @@ CALLS = {
     "comparable_pairs": {"y": Y},
     "compare_folds": {"scores_a": [1.0, 2.0, 4.0], "scores_b": [2.0, 2.0, 3.0], "n_train": 8,
                       "n_test": 4, "confidence": 0.9},
+    "concordance_by_package": {"y_true": Y, "prediction": CURVES, "y_train": TRAIN, "tau": 9.0},
     "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE,
                           "dependence": 0.3},
     "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None},

@@ -279,3 +279,48 @@ def test_where_the_pinned_numbers_come_from():
     close(sksurv.concordance_index_ipcw(*structured, risk, tau=8.0)[0], 0.6585701341703455)
     mean = sksurv.cumulative_dynamic_auc(*structured, risk, [3, 6, 6.5, 9])[1]
     close(mean, 0.647386987841368)
+
+
+# -- the table of all packages ------------------------------------------------------------
+
+
+def test_the_table_has_what_the_packages_print(case):
+    """Each row of `concordance_by_package` beside its package, on the same predictions."""
+    tau = 8.0
+    found = sg.concordance_by_package(case.test, case.curves, y_train=case.train, tau=tau)
+    ours = {(row.package, row.call): row.value for row in found}
+    time, event = case.test
+    predicted = case.curves.median()
+    lifelines = peer("lifelines.utils")
+    want = lifelines.concordance_index(time, predicted, event)
+    close(ours["lifelines", "concordance_index(time, predicted, event)"], want)
+    sksurv, util = peer("sksurv.metrics"), peer("sksurv.util")
+    train, test = (util.Surv.from_arrays(e, t) for t, e in (case.train, case.test))
+    want = sksurv.concordance_index_censored(event, time, -predicted)[0]
+    close(ours["scikit-survival", "concordance_index_censored"], want)
+    want = sksurv.concordance_index_ipcw(train, test, -predicted, tau=tau)[0]
+    close(ours["scikit-survival", "concordance_index_ipcw(..., tau)"], want)
+    points = peer("SurvivalEVAL").PointEvaluator(predicted, *case._numbers())
+    for call in ('method="Harrell"', 'method="Uno"', 'method="Harrell", ties="All"'):
+        options = {"method": "Uno" if "Uno" in call else "Harrell"}
+        options["ties"] = "All" if "All" in call else "Risk"
+        want = points.concordance(tau=tau if "Uno" in call else None, **options)[0]
+        close(ours["SurvivalEVAL", f"concordance({call})"], want)
+    evaluation, pandas = peer("pycox.evaluation"), peer("pandas")
+    theirs = evaluation.EvalSurv(
+        pandas.DataFrame(case.survival.T, index=GRID), time, event.astype(int)
+    )
+    for kind in ("antolini", "adj_antolini"):
+        close(ours["pycox", f'concordance_td("{kind}")'], theirs.concordance_td(kind))
+    metrics = peer("hazardous.metrics")
+    frames = [
+        pandas.DataFrame({"event": event.astype(int), "duration": time})
+        for time, event in (case.test, case.train)
+    ]
+    for estimator in (None, "km"):
+        want = metrics.concordance_index_incidence(
+            frames[0], 1 - case.survival, y_train=frames[1], ipcw_estimator=estimator,
+            time_grid=GRID, taus=[tau],
+        )[0]  # fmt: skip
+        name = "None" if estimator is None else '"km"'
+        close(ours["hazardous", f"concordance_index_incidence(..., ipcw_estimator={name})"], want)
