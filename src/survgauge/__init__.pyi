@@ -50,6 +50,8 @@ from .metrics.calibration.smooth_calibration import (
 from .metrics.censoring_tests import CensoringTest as CensoringTest
 from .metrics.censoring_tests import censoring_test as censoring_test
 from .metrics.conventions import Convention as Convention
+from .metrics.decision.net_benefit import NetBenefit as NetBenefit
+from .metrics.decision.net_benefit import net_benefit as net_benefit
 from .metrics.details import CurveResult as CurveResult
 from .metrics.details import Details as Details
 from .metrics.logrank import LogRankResult as LogRankResult

@@ -28,7 +28,9 @@ def own_survival(y: Outcomes, curves: Any) -> Floats:
     return s
 
 
-def survival_at(y: Outcomes, predicted: Any, time: Any, probability: str) -> Floats:
+def survival_at(
+    y: Outcomes, predicted: Any, time: Any, probability: str, argument: str = "curves"
+) -> Floats:
     """S_i(time) from curves, or from probabilities that the caller already has."""
     one_of("probability", probability, PROBABILITIES)
     if isinstance(predicted, SurvivalCurves):
@@ -37,14 +39,14 @@ def survival_at(y: Outcomes, predicted: Any, time: Any, probability: str) -> Flo
         return s
     if not is_flat(predicted):
         raise InputError(
-            "curves must be curves (anything that `as_curves` reads) or probabilities at `time`, "
-            f"one per subject; got {type(predicted).__name__}"
+            f"{argument} must be curves (anything that `as_curves` reads) or probabilities at "
+            f"`time`, one per subject; got {type(predicted).__name__}"
         )
-    s = vector(predicted, "curves", length=len(y), like="y_true")
+    s = vector(predicted, argument, length=len(y), like="y_true")
     bad = np.flatnonzero((s < -ROUNDING) | (s > 1 + ROUNDING))
     if bad.size:
         raise InputError(
-            f"curves must be probabilities between 0 and 1; got {s[bad[0]]:g} for subject(s) "
+            f"{argument} must be probabilities between 0 and 1; got {s[bad[0]]:g} for subject(s) "
             f"{name_some(bad)}"
         )
     s = np.clip(s, 0.0, 1.0)

@@ -1,0 +1,1 @@
+"""Decisions by predicted risk: net benefit."""

@@ -1,0 +1,321 @@
+"""Net benefit: what treating by a predicted risk gains, in true positives per subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import Bools, Floats, to_numpy, vector
+from ..._tools.plain import as_frame
+from ...data.curves import SurvivalCurves
+from ...data.outcomes import Outcomes
+from ...errors import InputError, one_of
+from ...reference.estimated_g import Pulls
+from ...reference.survival_at import survival_at
+from ..calibration.inputs import (
+    checked_time,
+    description,
+    read_past,
+    refuse_past_follow_up,
+)
+from ..calibration.inputs import (
+    survival_at as predicted_survival,
+)
+from ..checks import read_curves
+from ..conventions import convention_of
+from ..details import Details, paired_error, standard_error
+from ..ipcw import CensoringWeights
+from ..terms import Terms
+
+#: Risks below a threshold by no more than this are equal to it: 1 - 0.8 is below 0.2 by rounding.
+_ROUNDING = 1e-12
+METHODS = ("kaplan_meier", "ipcw")
+
+#: Net benefit of treating some subjects at some odds, with contributions, and whether follow-up of
+#: the treated ends before the time.
+Rule = Callable[[Bools, float], tuple[float, Floats, bool]]
+
+
+@dataclass(frozen=True)
+class NetBenefit:
+    """Result of `net_benefit`.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (k,)
+        Predicted risks from which on a subject is treated.
+    values, stderr : ndarray of shape (k,)
+        Net benefit of the model, and its standard error.
+    treat_all, treat_all_stderr : ndarray of shape (k,)
+        Net benefit of treating everybody. Treating nobody has the net benefit 0.
+    gain, gain_stderr : ndarray of shape (k,)
+        Net benefit of the model less that of treating everybody, on the same subjects.
+    treated : ndarray of shape (k,)
+        Share of the subjects with a risk of at least the threshold.
+    incidence : float
+        Observed risk of the event by `time`: the largest net benefit that there is.
+    """
+
+    thresholds: Floats
+    values: Floats
+    stderr: Floats
+    treat_all: Floats
+    treat_all_stderr: Floats
+    gain: Floats
+    gain_stderr: Floats
+    treated: Floats
+    incidence: float
+    time: float
+    convention: dict[str, Any] = field(default_factory=dict)
+    support: dict[str, Any] = field(default_factory=dict)
+    _question: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def standardised(self) -> Floats:
+        """Net benefit as a share of the largest possible one, the observed risk."""
+        return self.values / self.incidence if self.incidence > 0 else self.values * np.nan
+
+    @property
+    def interventions_avoided(self) -> Floats:
+        """Treatments avoided per subject, compared with treating everybody, at no lost benefit.
+
+        It is (net benefit - net benefit of treating all) (1 - p)/p.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.gain * (1 - self.thresholds) / self.thresholds
+
+    def difference(self, other: NetBenefit) -> tuple[Floats, Floats]:
+        """Net benefit of this model less that of another on the same subjects.
+
+        Returns
+        -------
+        values, stderr : ndarray of shape (k,)
+            Differences at each threshold and their paired standard errors.
+        """
+        mine, theirs = self._question, other._question
+        same = mine is not None and theirs is not None and mine.asks_as(theirs)
+        if not same or not np.array_equal(self.thresholds, other.thresholds):
+            raise InputError(
+                "other must be the net benefit of another model on the same subjects at the same "
+                "time and thresholds"
+            )
+        errors = [
+            paired_error(mine.at(threshold), theirs.at(threshold)) for threshold in self.thresholds
+        ]
+        return self.values - other.values, np.array(errors)
+
+    def frame(self) -> Any:
+        """Return a pandas frame with one row per threshold."""
+        names = (
+            "thresholds", "values", "stderr", "treat_all", "gain", "gain_stderr", "treated",
+            "standardised", "interventions_avoided",
+        )  # fmt: skip
+        columns = {name: getattr(self, name) for name in names}
+        rows = zip(*columns.values(), strict=True)
+        return as_frame([dict(zip(columns, map(float, row), strict=True)) for row in rows])
+
+
+@dataclass(frozen=True)
+class Question:
+    """Outcomes and predicted risks by one time; `rule` values a decision."""
+
+    y: Outcomes
+    risk: Floats
+    time: float
+    method: str
+    rule: Rule
+
+    def asks_as(self, other: Question) -> bool:
+        """Whether another question is about the same subjects, time and method."""
+        mine, theirs = self.y, other.y
+        same = np.array_equal(mine.time, theirs.time) and np.array_equal(mine.event, theirs.event)
+        return same and (self.time, self.method) == (other.time, other.method)
+
+    def treated(self, threshold: float) -> Bools:
+        """Whose risk is at least the threshold."""
+        return self.risk >= threshold - _ROUNDING
+
+    def at(self, threshold: float) -> Details:
+        """Net benefit of treating subjects from a threshold on."""
+        treated = self.treated(threshold)
+        value, psi, open_ended = self.rule(treated, threshold / (1 - threshold))
+        frequency = self.y.weight if self.y.weighted else None
+        return Details(value, {}, {"open_ended": open_ended}, psi, frequency)
+
+    def treat_all(self, threshold: float) -> Details:
+        """Net benefit of treating everybody."""
+        everybody = np.ones(len(self.y), dtype=bool)
+        value, psi, _ = self.rule(everybody, threshold / (1 - threshold))
+        frequency = self.y.weight if self.y.weighted else None
+        return Details(value, {}, {}, psi, frequency)
+
+
+def question(
+    y: Outcomes, risk: Floats, time: float, method: str, y_train: Any = None, censoring: Any = None
+) -> Question:
+    """Return a question about net benefits, given checked arguments."""
+    rule = (
+        _kaplan_meier_rule(y, time)
+        if method == "kaplan_meier"
+        else _ipcw_rule(y, time, y_train, censoring)
+    )
+    return Question(y, risk, time, method, rule)
+
+
+def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:
+    """Kaplan-Meier of those who are treated tells how many of them have the event."""
+    total = float(y.weight.sum())
+
+    def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
+        psi = np.zeros(len(y))
+        share = float(y.weight[treated].sum()) / total
+        if share == 0:
+            return 0.0, psi, False
+        found = survival_at(y[treated], time)
+        each = 1 - found.value * (1 + odds)
+        value = share * each
+        psi[treated] = y.weight[treated] * each / total - share * (1 + odds) * found.psi
+        psi -= y.weight * value / total
+        return value, psi, found.open_ended
+
+    return rule
+
+
+def _ipcw_rule(y: Outcomes, time: float, y_train: Any, censoring: Any) -> Rule:
+    """Subjects whose status is known stand for those who were censored before."""
+    weights = CensoringWeights.of(y, y_train, censoring, convention_of(None))
+    had = np.where(y.event & (y.time <= time), weights.event_weight, 0.0)
+    g = weights.survivors(time)
+    free = np.divide((y.time > time) * 1.0, g, out=np.zeros(len(y)), where=g > 0)
+    estimated = weights.estimated if weights.source == "test" else None
+
+    def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
+        event, survivor = y.weight * treated * had, -odds * y.weight * treated * free
+        pulls = Pulls(event, np.array([survivor.sum()]), np.array([time]))
+        found = Terms(event + survivor, y.weight, pulls=pulls).mean(None, estimated)
+        return found.value, found.psi, False  # type: ignore[return-value]
+
+    return rule
+
+
+def net_benefit(
+    y_true: Any,
+    risk_or_curves: Any,
+    time: float,
+    *,
+    thresholds: Any = None,
+    y_train: Any = None,
+    method: str = "kaplan_meier",
+    censoring: Any = None,
+) -> NetBenefit:
+    r"""Net benefit of treating subjects whose predicted risk is at least a threshold.
+
+    A threshold p says how a decision weighs harm: treating 1/p subjects to prevent one event is
+    just worth it. Treating by the model then gains
+
+    .. math:: NB(p) = P(r \ge p, T \le t) - \frac{p}{1 - p} P(r \ge p, T > t)
+
+    true positives per subject, false positives counted at the odds of the threshold. A model is
+    worth using at thresholds where it is above both treating nobody (0) and treating everybody.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    risk_or_curves : array-like of shape (n,) or curves
+        Predicted risks of the event by `time`, between 0 and 1, or curves, whose risk is 1 - S(t).
+    time : float
+        By when the event counts; not later than the last observed time.
+    thresholds : array-like, optional
+        Risks from 0 up to, not including, 1; by default 0.01, 0.02, ..., 0.99.
+    y_train : outcomes, optional
+        Reference set; only read by ``censoring="train"``.
+    method : {"kaplan_meier", "ipcw"}
+        How censored subjects count. ``kaplan_meier``: by Kaplan-Meier of the treated at `time`
+        (Vickers et al. 2008), so censoring may depend on who is treated. ``ipcw``: events weigh
+        1/G(T-), those event-free past `time` 1/G(t), with one G for all subjects.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Where G of ``ipcw`` comes from; by default the test subjects.
+
+    Returns
+    -------
+    NetBenefit
+        Values with standard errors, those of treating everybody, gains and shares; `difference`
+        compares two models, `standardised` and `interventions_avoided` are other scales.
+
+    Notes
+    -----
+    Standard errors come from the subjects' contributions; those of ``ipcw`` include the estimation
+    of G from the test subjects. Where the treated were all censored before `time`, Kaplan-Meier
+    keeps its last value, and ``support["open_ended_thresholds"]`` counts such thresholds.
+
+    References
+    ----------
+    Vickers and Elkin (2006), Medical Decision Making 26. Vickers, Cronin, Elkin and Gonen (2008),
+    BMC Medical Informatics and Decision Making 8 (censored outcomes).
+
+    Examples
+    --------
+    >>> y = ([1, 2, 3, 4, 5, 6], [1, 1, 0, 1, 0, 0])
+    >>> found = net_benefit(y, [0.9, 0.7, 0.2, 0.6, 0.3, 0.1], 4.5, thresholds=[0.25, 0.5])
+    >>> found.values.round(3), found.treat_all.round(3)
+    (array([0.444, 0.5  ]), array([0.407, 0.111]))
+    """
+    one_of("method", method, METHODS)
+    y = Outcomes.of(y_true, "y_true")
+    time, predicted = checked_time(time), read_curves(risk_or_curves)
+    risk = _risk(y, predicted, time)
+    past = read_past(y, predicted, time)
+    refuse_past_follow_up(y.present(), time)
+    if censoring is not None and method != "ipcw":
+        raise InputError(f"censoring is read by method='ipcw' only; got method={method!r}")
+    levels = _thresholds(thresholds)
+    asked = question(y, risk, time, method, y_train, censoring)
+    model = [asked.at(p) for p in levels]
+    everybody = [asked.treat_all(p) for p in levels]
+    described, support = description(y, predicted)
+    described |= {"method": method, "time": time, "treated": "risk at least the threshold"}
+    support |= past
+    support["open_ended_thresholds"] = sum(d.support["open_ended"] for d in model)
+    errors = [_gain_error(one, other) for one, other in zip(model, everybody, strict=True)]
+    values, treat_all = _values(model), _values(everybody)
+    share = [float(np.average(asked.treated(p), weights=y.weight)) for p in levels]
+    return NetBenefit(
+        levels, values, _errors(model), treat_all, _errors(everybody), values - treat_all,
+        np.array(errors), np.array(share), asked.treat_all(0.0).value, time, described, support,
+        asked,
+    )  # fmt: skip
+
+
+def _risk(y: Outcomes, predicted: Any, time: float) -> Floats:
+    """Risk of the event by a time: as given, or 1 - S of curves."""
+    # Probabilities come back as they are, whatever they are of: 1 - (1 - r) would lose a digit.
+    found = predicted_survival(y, predicted, time, "survival", "risk_or_curves")
+    return 1.0 - found if isinstance(predicted, SurvivalCurves) else found
+
+
+def _thresholds(given: Any) -> Floats:
+    if given is None:
+        return np.arange(1, 100) / 100
+    levels = vector(np.atleast_1d(to_numpy(given, "thresholds")), "thresholds", minimum=0.0)
+    if levels.size == 0 or (levels >= 1).any():
+        raise InputError(
+            "thresholds must be risks of at least 0 and below 1 (a share, not a percentage); got "
+            f"{levels.max(initial=0.0):g}"
+        )
+    return levels
+
+
+def _values(found: list[Details]) -> Floats:
+    return np.array([details.value for details in found])
+
+
+def _errors(found: list[Details]) -> Floats:
+    return np.array([details.stderr for details in found])
+
+
+def _gain_error(model: Details, everybody: Details) -> float:
+    return standard_error(model.psi - everybody.psi, model.frequency)  # type: ignore[operator]
