@@ -2,8 +2,9 @@
 
 dcurves gives no net benefit where nobody has a risk of at least the threshold (ours is 0, as nobody
 is treated), and where nobody who is treated was observed up to the time (ours takes Kaplan-Meier's
-last value; it is known where all of them had the event). Both compare risks with thresholds exactly; ours takes risks that are below by no more
-than 1e-12 for equal. Here no risk is that close to a threshold.
+last value; it is known where all of them had the event). Both compare risks with thresholds
+exactly; ours takes risks that are below by no more than 1e-12 for equal. Here no risk is that close
+to a threshold.
 """
 
 from __future__ import annotations
