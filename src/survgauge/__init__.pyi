@@ -37,6 +37,8 @@ from .metrics.calibration.calibration_measures import km_calibration as km_calib
 from .metrics.calibration.calibration_measures import (
     km_calibration_details as km_calibration_details,
 )
+from .metrics.calibration.observed_expected import ObservedExpected as ObservedExpected
+from .metrics.calibration.observed_expected import observed_expected as observed_expected
 from .metrics.calibration.one_calibration import one_calibration as one_calibration
 from .metrics.calibration.residuals import cox_snell_residuals as cox_snell_residuals
 from .metrics.calibration.residuals import deviance_residuals as deviance_residuals

@@ -187,6 +187,7 @@ CALLS = {
     "mae": {**ERRORS, "method": "po"},
     "net_benefit": {"y_true": Y, "risk_or_curves": CURVES, "time": 9.0, "thresholds": [0.2, 0.4],
                     "y_train": TRAIN, "method": "ipcw", "censoring": "train"},
+    "observed_expected": {**ON_CURVES, "time": 9.0, "probability": "survival", "confidence": 0.9},
     "one_calibration": {**ON_CURVES, "time": 9.0, "groups": 2, "method": None,
                         "probability": "survival", "convention": "survgauge"},
     "pseudo_observations": {"y_true": Y, "y_train": TRAIN, "tail": "linear", "tau": 9.0},

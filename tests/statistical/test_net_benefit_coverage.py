@@ -9,7 +9,7 @@ import survgauge as sg
 
 pytestmark = pytest.mark.slow
 
-TIME, LEVELS, DRAWS, N = 6.0, np.array([0.2, 0.5]), 1500, 500
+TIME, LEVELS, DRAWS, N = 6.0, np.array([0.2, 0.5]), 1500, 1000
 
 
 def draw(rng, n):
@@ -50,6 +50,23 @@ def test_coverage(method, scale):
         pairs.append(found.difference(other))
         for row, (value, error) in enumerate(pairs):
             inside[row] += abs(value - wanted[row]) <= 1.959964 * error
+    share = inside / DRAWS
+    assert (share > 0.93).all(), share
+    assert (share < 0.97).all(), share
+
+
+@pytest.mark.parametrize("scale", [15.0, 6.0])
+def test_coverage_of_observed_over_expected(scale):
+    event_time, right, wrong = draw(np.random.default_rng(99), 4_000_000)
+    wanted = [(event_time <= TIME).mean() / risk.mean() for risk in (right, wrong)]
+    rng, inside = np.random.default_rng(int(scale)), np.zeros(2)
+    for _ in range(DRAWS):
+        event_time, *risks = draw(rng, N // 2)
+        censoring = np.minimum(rng.exponential(scale, N // 2), 20.0)
+        y = np.minimum(event_time, censoring), event_time <= censoring
+        for k, risk in enumerate(risks):
+            found = sg.observed_expected(y, risk, TIME, probability="event")
+            inside[k] += found.low <= wanted[k] <= found.high
     share = inside / DRAWS
     assert (share > 0.93).all(), share
     assert (share < 0.97).all(), share

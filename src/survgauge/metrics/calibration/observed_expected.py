@@ -1,0 +1,124 @@
+"""Observed over expected events by a time: is the predicted risk right on average?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..._tools.arrays import probability as checked_probability
+from ...data.outcomes import Outcomes
+from ...errors import UndefinedMetricError
+from ...reference.survival_at import survival_at as observed_survival
+from ..checks import read_curves
+from ..details import Details
+from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
+
+
+@dataclass(frozen=True)
+class ObservedExpected(Details):
+    """Result of `observed_expected`.
+
+    Attributes
+    ----------
+    value : float
+        The ratio, also as `ratio`; 1 is best.
+    low, high : float
+        Its interval, symmetric in the logarithm; NaN where no event was seen.
+    observed, expected : float
+        Risk of the event by `time` by Kaplan-Meier, and the mean predicted risk.
+    """
+
+    low: float = float("nan")
+    high: float = float("nan")
+    observed: float = float("nan")
+    expected: float = float("nan")
+    time: float = float("nan")
+
+    @property
+    def ratio(self) -> float:
+        """Observed over expected risk."""
+        return self.value
+
+
+def observed_expected(
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    probability: str = "survival",
+    confidence: float = 0.95,
+) -> ObservedExpected:
+    r"""Observed over expected events by a time (calibration in the large).
+
+    .. math:: \frac{O}{E} = \frac{1 - S_{KM}(t)}{\frac1n \sum_i (1 - S_i(t))}
+
+    1 is best. 1.2 says that 20 % more events happened than the model predicted: its risks are too
+    low on average.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes.
+    curves : curves or array-like of shape (n,)
+        Predicted curves (anything that `as_curves` reads), or the probabilities at `time`
+        themselves.
+    time : float
+        By when events count; not later than the last observed time.
+    probability : {"survival", "event"}
+        What an array in `curves` holds: of surviving `time`, or of the event by then.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    ObservedExpected
+        `ratio`, `low`, `high`, `observed`, `expected`, and contributions of the subjects. The
+        standard error counts that both risks come from the same subjects.
+
+    References
+    ----------
+    Debray et al. (2017), BMJ 356, i6460. McLernon et al. (2023), Annals of Internal Medicine 176.
+
+    Examples
+    --------
+    >>> y = ([1, 2, 3, 4, 5, 6], [1, 0, 1, 0, 0, 0])
+    >>> found = observed_expected(y, [0.3, 0.5, 0.4, 0.8, 0.7, 0.9], 4.5)
+    >>> round(found.ratio, 3), round(found.low, 3), round(found.high, 3)
+    (0.938, 0.408, 2.156)
+    """
+    level = checked_probability(confidence, "confidence")
+    y = Outcomes.of(y_true, "y_true")
+    time, predicted = checked_time(time), read_curves(curves)
+    risk = 1.0 - survival_at(y, predicted, time, probability)
+    risk[y.weight == 0] = 0.0  # whatever is predicted for who is absent
+    past = read_past(y, predicted, time)
+    refuse_past_follow_up(y.present(), time)
+    total = float(y.weight.sum())
+    expected = float(y.weight @ risk) / total
+    if expected == 0:
+        raise UndefinedMetricError(
+            f"no event is expected by time {time:g}: every predicted risk is 0, so observed over "
+            "expected has no value"
+        )
+    found = observed_survival(y, time)
+    observed = 1.0 - found.value
+    ratio = observed / expected
+    psi = (-found.psi - ratio * y.weight * (risk - expected) / total) / expected
+    described, support = description(y, predicted)
+    described |= {"time": time, "observed": "Kaplan-Meier of the test outcomes"}
+    support |= past
+    support |= {"observed_risk": observed, "expected_risk": expected}
+    support["open_ended"] = found.open_ended
+    frequency = y.weight if y.weighted else None
+    plain = Details(ratio, described, support, psi, frequency)
+    low = high = float("nan")
+    if ratio > 0 and plain.stderr > 0:
+        factor = float(np.exp(ndtri(0.5 + level / 2) * plain.stderr / ratio))
+        low, high = ratio / factor, ratio * factor
+    return ObservedExpected(
+        ratio, described, support, psi, frequency, low=low, high=high, observed=observed,
+        expected=expected, time=time,
+    )  # fmt: skip
