@@ -1,4 +1,4 @@
-"""Observed over expected events by a time: is the predicted risk right on average?"""
+"""Observed over expected events by a time: whether predicted risks are right on average."""
 
 from __future__ import annotations
 
