@@ -90,7 +90,7 @@ def differences(one, other, where="", rel=1e-10, near=1e-13):
         # What is zero on paper may be a rounding error in both.
         same = math.isclose(one, other, rel_tol=rel, abs_tol=near)
         return [] if same else [f"{where}: {one!r} and {other!r}"]
-    if where.endswith(("p_value", "p_holm")) and not one and not other:
+    if where.endswith(("p_value", "p_holm", "p_simultaneous")) and not one and not other:
         return []  # a spread of exactly zero gives none, one of 1e-17 gives zero
     if where.endswith("/message") and _same_but_for_rounding(one, other):
         return []

@@ -172,7 +172,7 @@ class DifferencesDisplay(Display):
     ----------
     values : list of dict
         As from `Evaluation.comparisons`, and better (the name of the model with the better value,
-        or nothing). The picture has the limits that hold for all pairs together.
+        or nothing). The picture has the limits and p-values that hold for all pairs together.
     direction : {"lower", "higher"}
         Which values of the metric are better.
 
@@ -231,7 +231,8 @@ class DifferencesDisplay(Display):
         cls, record: dict[str, Any], metric: str, group: Any = None
     ) -> DifferencesDisplay:
         """Build from the plain data of `Evaluation.to_dict`, for one group where there are any."""
-        numbers = ("difference", "low", "high", "p_holm", "low_simultaneous", "high_simultaneous")
+        numbers = ("difference", "low", "high", "low_simultaneous", "high_simultaneous")
+        numbers += ("p_simultaneous",)
         pairs = [
             {k: v for k, v in row.items() if k != "group"} | {k: _float(row[k]) for k in numbers}
             for row in record["comparisons"]
@@ -269,9 +270,9 @@ class DifferencesDisplay(Display):
         """A row a pair of models."""
         rows = self._shown()
         ends = np.array([_reach(row) for row in rows])
-        clear = np.array([row["p_holm"] < 1 - self.confidence for row in rows])
+        clear = np.array([row["p_simultaneous"] < 1 - self.confidence for row in rows])
         reach = float(np.max(np.abs(ends[np.isfinite(ends)]), initial=0.0)) or 1.0
-        level = f"Holm-adjusted p below {1 - self.confidence:.2g}"
+        level = f"adjusted p below {1 - self.confidence:.2g}"
         marks: list[Mark] = [Rule("x", 0.0, role="ink", dash="solid")]
         for chosen, role, label in (
             (clear, "event", f"clear: {level}"),
@@ -386,4 +387,4 @@ def _entry(entry: tuple[str, Any], row: dict[str, Any] | None) -> Row:
 def _pair(row: dict[str, Any], clear: bool) -> Row:
     second = _label(row["model_b"], row.get("group"))
     label = (Model(row["model_a"]), " − ", *second)
-    return Row(label, f"p {p_relation(row['p_holm'])}", clear=clear)
+    return Row(label, f"p {p_relation(row['p_simultaneous'])}", clear=clear)

@@ -16,6 +16,7 @@ from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simult
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
+from .sentences import verdict_sentences
 from .text import evaluation_text
 from .warnings import EvaluationWarning
 
@@ -137,6 +138,15 @@ class Evaluation:
             rows.append({**row, **{f"convention_{k}": v for k, v in convention.items()}})
         return as_frame(rows)
 
+    @property
+    def verdict(self) -> str:
+        """Who is best, by how much and how surely, in a sentence or two.
+
+        No difference is called better unless its p-value, adjusted for the number of comparisons,
+        is below 1 - confidence; models without a clear difference from the best are all named.
+        """
+        return " ".join(verdict_sentences(self.to_dict()))
+
     def comparisons(self) -> list[dict[str, Any]]:
         """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
         rows = []
@@ -157,8 +167,9 @@ class Evaluation:
         """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
 
         Plain dictionaries: model, metric, difference (model - Kaplan-Meier), low, high, p_value,
-        and what is adjusted for the choice among the models of a metric: p_holm, and
-        low_simultaneous and high_simultaneous, which hold for all `family` models together.
+        and what is adjusted for the choice among the models of a metric: p_holm (Holm), and
+        low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which hold for all
+        `family` models together and agree with each other.
         """
         families: dict[tuple[Any, str], list[tuple[dict[str, Any], Comparison]]] = {}
         for score in self.scores:
@@ -177,7 +188,8 @@ class Evaluation:
         DataFrame
             model_a, model_b, metric, difference (a - b), low, high, p_value, and what is adjusted
             over the `family` of pairs of models within a metric: p_holm (Holm), and
-            low_simultaneous and high_simultaneous (Bonferroni), which hold for all pairs together.
+            low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which hold for all
+            pairs together and agree with each other.
         """
         return as_frame(self.comparisons())
 
@@ -275,6 +287,7 @@ def _adjusted(
                 "p_holm": float(p),
                 "low_simultaneous": low,
                 "high_simultaneous": high,
+                "p_simultaneous": float(np.minimum(1.0, max(number, 1) * found.p_value)),
                 "family": number,
             }
         )

@@ -3,76 +3,32 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .._tools.text_tables import columns, number, p_text, relation
-from ..metrics.registry import REGISTRY
-from .verdict import Against, adjusted_for, best_rows, headline, stops_at, verdicts
+from .._tools.text_tables import columns, number, p_text
+from .sentences import verdict_sentences
+from .verdict import best_rows
 
 if TYPE_CHECKING:
     from .result import Evaluation
 
+#: Columns of a paragraph.
+_WIDTH = 96
+
 
 def evaluation_text(result: Evaluation) -> str:
     """Render the verdict, values with intervals, comparisons, support and warnings."""
-    parts = [_verdict(result), _values(result)]
+    parts = [_verdict(result.to_dict()), _values(result)]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result))
     parts += [_support(result), _warnings(result)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _verdict(result: Evaluation) -> str:
-    """Say in a sentence how far off the best model is, and whether it beats the others."""
-    if result.confidence is None:
-        return ""
-    unit = f" {result.unit}" if result.unit else ""
-    lines = []
-    data = result.to_dict()
-    metric = headline(data)
-    if not metric or REGISTRY[metric].loss != "absolute":
-        return ""
-    tau = stops_at(data, metric)
-    within = "" if tau is None else f" within the first {number(tau)}{unit}"
-    for found in verdicts(data, metric):
-        if found.group is not None:
-            continue
-        lines.append(
-            f"{found.model} is off by {number(found.value)}{unit} on average{within} "
-            f"({result.confidence:.0%} interval {number(found.low)} to {number(found.high)}; "
-            f"{found.metric})."
-        )
-        compared = (*found.others, *([found.baseline] if found.baseline is not None else ()))
-        lines += [f"  {_margin(other)}" for other in compared]
-        if found.unsettled:
-            lines.append(
-                "  But see [tail-decides] below: without a horizon the data do not settle this."
-            )
-        if found.coarse:
-            lines.append(
-                f"  The times of {', '.join(found.coarse)} are read between few predicted times: "
-                "see [coarse-grid] below."
-            )
-    return "\n".join(lines)
-
-
-def _margin(other: Against) -> str:
-    """Compare with another model; what the data do not tell apart is not called better."""
-    if other.better_by == 0:
-        return f"no difference from {other.model}"
-    side = "better" if other.better_by >= 0 else "worse"
-    low, high = other.low, other.high
-    if other.better_by < 0 and low is not None and high is not None:
-        low, high = -high, -low
-    gap = f"{number(abs(other.better_by))} {side}"
-    if other.p_value is None:
-        return f"{gap} than {other.model} (no standard error)"
-    told = f"{number(low)} to {number(high)}; p {relation(other.p_value)}"
-    if adjusted_for(other):
-        told += f", {adjusted_for(other)}"
-    if other.clear:
-        return f"{gap} than {other.model} ({told})"
-    return f"no clear difference from {other.model} ({gap}, {told})"
+def _verdict(data: dict[str, Any]) -> str:
+    """Say who is best in lines that fit a page."""
+    return "\n".join(textwrap.fill(text, _WIDTH) for text in verdict_sentences(data))
 
 
 def _warnings(result: Evaluation) -> str:
@@ -130,7 +86,6 @@ def _comparisons(result: Evaluation) -> str:
         a, b, sign = row["model_a"], row["model_b"], 1.0
         if first == b:  # the best comes first
             a, b, sign = b, a, -1.0
-        # Adjusted as the p-value beside it is.
         low, high = sorted((sign * row["low_simultaneous"], sign * row["high_simultaneous"]))
         rows.append(
             [
@@ -139,17 +94,19 @@ def _comparisons(result: Evaluation) -> str:
                 f"{a} - {b}",
                 number(sign * row["difference"]),
                 f"[{number(low)}, {number(high)}]",
-                p_text(row["p_value"]),
-                p_text(row["p_holm"]),
+                p_text(row["p_simultaneous"]),
             ]
         )
     if not rows:
         return ""
-    header = ["metric", "models", "difference", "interval", "p", "p (Holm)"]
+    header = ["metric", "models", "difference", "interval", "p"]
     grouped = len(rows[0]) > len(header)
     header = ["group", *header] if grouped else header
-    more = " (all pairs: --json)" if len(result.models) > 2 else ""
-    title = f"Differences of the best model from the others, on the same subjects{more}"
+    title = "Differences of the best model from the others, on the same subjects"
+    if len(result.models) > 2:
+        title += (
+            "\n(interval and p-value adjusted for all pairs of models; ev.compare() has all pairs)"
+        )
     return title + "\n" + columns(header, rows, left=3 if grouped else 2)
 
 

@@ -9,14 +9,16 @@ from typing import Any
 from ..metrics.registry import REGISTRY, Metric
 
 BASELINE = "Kaplan-Meier for everybody"
+#: Warnings that put an error without a horizon in doubt.
+_TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
 
 
 @dataclass(frozen=True)
 class Against:
     """By how much the best model is better than another, or than the baseline.
 
-    Limits and p-value are adjusted over the family: the limits hold for all of its comparisons
-    together (Bonferroni), the p-value is Holm's.
+    Limits and p-value are adjusted over the family alike (Bonferroni): the limits hold for all of
+    its comparisons together, and leave out 0 exactly where the p-value is below 1 - confidence.
     """
 
     model: str
@@ -29,24 +31,52 @@ class Against:
     #: Whether the adjusted p-value is below 1 - confidence.
     clear: bool
 
+    @property
+    def same(self) -> bool:
+        """Whether the two do not differ at all, for any subject."""
+        return self.better_by == 0 and self.low == self.high
+
+    @property
+    def tied(self) -> bool:
+        """Whether the difference was tested and is not clear."""
+        return self.same or (self.p_value is not None and not self.clear)
+
 
 @dataclass(frozen=True)
-class Verdict:
-    """The best model by one metric in one group (None: everybody)."""
+class Standing:
+    """One model's value of a metric, and how it compares with the baseline."""
 
-    group: Any
-    metric: str
     model: str
     value: float
     low: float | None
     high: float | None
     #: Kaplan-Meier of the reference set, predicted for everybody.
     baseline: Against | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who is best by one metric in one group (None: everybody)."""
+
+    group: Any
+    metric: str
+    #: The model with the best value, then those that show no clear difference from it.
+    best: tuple[Standing, ...]
+    #: The first of the best models against every other model.
     others: tuple[Against, ...]
     #: Whether a warning says that the tails decide, not the data.
     unsettled: bool
+    #: Codes of warnings that part of the best models' error is one that nobody observed.
+    beyond: tuple[str, ...] = ()
     #: Models compared here whose curves have so few times that what lies between them matters.
     coarse: tuple[str, ...] = ()
+    #: Models that have no value of this metric.
+    missing: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> Standing:
+        """The model with the best value."""
+        return self.best[0]
 
 
 def best_rows(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], dict[str, Any]]:
@@ -103,44 +133,58 @@ def stops_at(data: dict[str, Any], metric: str) -> float | None:
 
 def verdicts(data: dict[str, Any], metric: str) -> list[Verdict]:
     """Judge by one metric, from the plain data of `Evaluation.to_dict`; one for each group."""
+    return [
+        _verdict(data, row)
+        for (_, name), row in best_rows(data["metrics"]).items()
+        if name == metric
+    ]
+
+
+def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
+    """Judge by the metric of a row, which is the best of its group."""
+    group, metric, first = row.get("group"), row["metric"], row["model"]
+    known = {
+        r["model"]: r
+        for r in data["metrics"]
+        if (r.get("group"), r["metric"]) == (group, metric) and isinstance(r["value"], float)
+    }
+    others = _others(data, row)
+    tied = [other.model for other in others if other.tied]
+    warnings, mine = data["warnings"], (None, first, *tied)
+    told = [w["code"] for w in warnings if w["metric"] == metric and w["model"] in mine]
+    coarse = [w["model"] for w in warnings if w["code"] == "coarse-grid"]
+    return Verdict(
+        group,
+        metric,
+        tuple(_standing(data, known[model]) for model in (first, *tied)),
+        others,
+        "tail-decides" in told,
+        tuple(code for code in _TAILS if code in told),
+        tuple(name for name in coarse if name in known),
+        tuple(model for model in data["models"] if model not in known),
+    )
+
+
+def _others(data: dict[str, Any], row: dict[str, Any]) -> tuple[Against, ...]:
+    """Compare the model of a row with every other model."""
+    sign = 1.0 if row["direction"] == "lower" else -1.0
+    group, metric, model = row.get("group"), row["metric"], row["model"]
     found = []
-    level = _level(data)
-    for (group, name), row in best_rows(data["metrics"]).items():
-        if name != metric:
+    for pair in data["comparisons"]:
+        # A difference from an undefined or infinite value is no number.
+        known = isinstance(pair["difference"], float)
+        if not known or (pair.get("group"), pair["metric"]) != (group, metric):
             continue
-        sign = 1.0 if row["direction"] == "lower" else -1.0
-        model = row["model"]
+        if model == pair["model_a"]:
+            found.append(_against(pair, pair["model_b"], -sign, _level(data)))
+        elif model == pair["model_b"]:
+            found.append(_against(pair, pair["model_a"], sign, _level(data)))
+    return tuple(found)
 
-        def mine(rows: list[dict[str, Any]], group: Any = group) -> list[dict[str, Any]]:
-            # A difference from an undefined or infinite value is no number.
-            known = [r for r in rows if isinstance(r["difference"], float)]
-            return [r for r in known if r["metric"] == metric and r.get("group") == group]
 
-        others = []
-        for pair in mine(data["comparisons"]):
-            if model == pair["model_a"]:
-                others.append(_against(pair, pair["model_b"], -sign, level))
-            elif model == pair["model_b"]:
-                others.append(_against(pair, pair["model_a"], sign, level))
-        unsettled = any(
-            w["code"] == "tail-decides" and w["metric"] == metric for w in data["warnings"]
-        )
-        coarse = [w["model"] for w in data["warnings"] if w["code"] == "coarse-grid"]
-        found.append(
-            Verdict(
-                group,
-                metric,
-                model,
-                row["value"],
-                row["low"],
-                row["high"],
-                against_baseline(data, model, metric, group),
-                tuple(others),
-                unsettled,
-                tuple(name for name in coarse if name in (model, *(o.model for o in others))),
-            )
-        )
-    return found
+def _standing(data: dict[str, Any], row: dict[str, Any]) -> Standing:
+    baseline = against_baseline(data, row["model"], row["metric"], row.get("group"))
+    return Standing(row["model"], row["value"], row["low"], row["high"], baseline)
 
 
 def against_baseline(
@@ -165,9 +209,7 @@ def _against(row: dict[str, Any], model: str, sign: float, level: float) -> Agai
     low, high = row["low_simultaneous"], row["high_simultaneous"]
     if isinstance(low, float) and isinstance(high, float):
         low, high = sorted((sign * low, sign * high))
-    # Bonferroni, as the limits beside it: with Holm's p a "better" could stand beside a limit of 0.
-    p = row["p_value"]
-    p = p if p is None else min(1.0, row["family"] * p)
+    p = row["p_simultaneous"]
     clear = p is not None and p < level
     return Against(model, sign * row["difference"], low, high, p, row["family"], clear)
 

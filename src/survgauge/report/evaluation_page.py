@@ -171,9 +171,9 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
 
 def _differences_text(data: dict[str, Any]) -> Markup:
     text = (
-        "All models are compared on the same subjects. Filled marks: the data tell the two apart "
-        "(p under 0.05 after Holm's adjustment over the pairs of models). The intervals hold for "
-        "all pairs of a metric together (Bonferroni)."
+        "All models are compared on the same subjects. A filled mark is a clear difference, a "
+        "hollow mark is none. Intervals and p-values are adjusted alike for the number of pairs "
+        "of models (Bonferroni)."
     )
     if data["confidence"] is None:
         text = "Intervals were not asked for, so differences have no error to judge them by."

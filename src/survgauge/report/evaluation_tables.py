@@ -50,9 +50,9 @@ def glance(data: dict[str, Any]) -> Markup:
                 lead.append(tag("td", str(group)))
             body.append(tag("tr", *lead, *shown, data_series=k))
     caption = (
-        "Value with interval. Marked: the best of a column, and all that the data do not tell "
+        "Value with interval. Marked: the best of a column, and all models without a clear "
+        "difference from it."
     )
-    caption += "apart from it (Holm)."
     whole = tag(
         "table",
         tag("thead", tag("tr", *head)),
@@ -109,7 +109,8 @@ def _marked(data: dict[str, Any]) -> set[tuple[Any, str, str]]:
     for row in data["comparisons"]:
         group, metric, pair = row.get("group"), row["metric"], (row["model_a"], row["model_b"])
         first = best.get((group, metric))
-        close = row["p_holm"] is not None and row["p_holm"] >= 0.05
+        p = row["p_simultaneous"]
+        close = p is not None and p >= 1 - (data["confidence"] or 0.95)
         if first in pair and (close or row["difference"] == 0):
             found.add((group, metric, pair[pair[0] == first]))
     return found

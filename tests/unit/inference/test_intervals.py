@@ -114,7 +114,8 @@ def test_constant_differences_have_no_p_value_in_both():
     for ev in both(columns, ("a", "b"), ["mae_uncensored"]):
         [row] = ev.comparisons()
         assert row["difference"] == pytest.approx(-0.3)
-        assert np.isnan([row["p_value"], row["p_holm"], row["low"], row["high"]]).all()
+        names = ("p_value", "p_holm", "p_simultaneous", "low", "high")
+        assert np.isnan([row[name] for name in names]).all()
 
 
 def test_a_root_of_zero_follows_one_rule_in_both():
@@ -147,16 +148,19 @@ def test_comparisons_with_the_baseline_are_adjusted_over_the_models():
             middle, half = r["difference"], (r["high"] - r["low"]) / 2
             assert r["low_simultaneous"] == pytest.approx(middle - stretch * half)
             assert r["high_simultaneous"] == pytest.approx(middle + stretch * half)
+            assert r["p_simultaneous"] == pytest.approx(min(1.0, 4 * r["p_value"]))
+            outside = not r["low_simultaneous"] <= 0 <= r["high_simultaneous"]
+            assert outside == (r["p_simultaneous"] < 0.05)
 
 
 def test_the_verdict_is_adjusted_and_says_over_what():
     y, train, models = draw(80, 3, models=4)
     ev = sg.evaluate(models, y, y_train=train, metrics=["mae_po"], tau=2.0)
-    text = str(ev)
-    assert "no clear difference from Kaplan-Meier for everybody (" in text
-    assert "adjusted for the choice among 4 models)" in text
-    assert "adjusted for 6 pairs of models)" in text
-    alone = str(sg.evaluate(models["m0"], y, y_train=train, metrics=["mae_po"], tau=2.0))
+    assert "adjusted for the choice among 4 models" in ev.verdict
+    assert "adjusted for 6 pairs of models" in ev.verdict
+    assert " ".join(str(ev).split("\n\n")[0].split()) == ev.verdict
+    alone = sg.evaluate(models["m0"], y, y_train=train, metrics=["mae_po"], tau=2.0).verdict
+    assert "no clear difference from Kaplan-Meier for everybody (" in alone
     assert "adjusted" not in alone
 
 
@@ -169,7 +173,7 @@ def test_a_single_significant_model_among_many_is_not_called_better():
         ev = sg.evaluate({**models, "good": good}, y, y_train=train, metrics=["mae_po"], tau=2.0)
         row = next(r for r in ev.baseline_comparisons() if r["model"] == "good")
         if row["difference"] < 0 and row["p_value"] < 0.05 <= row["p_holm"]:
-            assert "no clear difference from Kaplan-Meier" in str(ev)
+            assert "None of these models are clearly better than Kaplan-Meier" in ev.verdict
             return
     pytest.fail("no such model found")
 
@@ -195,8 +199,8 @@ def test_the_best_of_ten_noise_models_is_seldom_called_better():
 def test_a_verdict_is_as_clear_as_the_limits_beside_it():
     """Holm's p may lie below 5 % where Bonferroni's limits hold 0."""
     row = {"difference": -0.8, "low_simultaneous": -1.8, "high_simultaneous": 0.2,
-           "p_value": 0.03, "p_holm": 0.045, "family": 3}  # fmt: skip
+           "p_value": 0.03, "p_holm": 0.045, "p_simultaneous": 0.09, "family": 3}  # fmt: skip
     found = _against(row, "early", -1.0, 0.05)
     assert not found.clear
     assert found.p_value == pytest.approx(0.09)
-    assert _against(row | {"p_value": 0.01}, "early", -1.0, 0.05).clear
+    assert _against(row | {"p_simultaneous": 0.03}, "early", -1.0, 0.05).clear

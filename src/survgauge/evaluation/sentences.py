@@ -1,0 +1,254 @@
+"""The verdict in sentences: the same words in `print`, in notebooks, on pages and in a shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._tools.text_tables import number, relation
+from ..metrics.registry import REGISTRY
+from .verdict import Against, Standing, Verdict, adjusted_for, headline, stops_at, verdicts
+
+NOTHING = "No metric has a value on these data and predictions."
+#: Digits of a number in a sentence.
+DIGITS = 3
+#: How many models, and how many groups, are told one by one.
+_MOST_MODELS = 4
+_MOST_GROUPS = 12
+
+
+def verdict_sentences(data: dict[str, Any]) -> list[str]:
+    """Say who is best, by how much and how surely; the first sentence stands alone.
+
+    Parameters
+    ----------
+    data : dict
+        From `Evaluation.to_dict`.
+    """
+    metric = headline(data)
+    found = verdicts(data, metric)
+    if not found:
+        return [NOTHING]
+    if found[0].group is None:
+        return _Words(data, found[0]).sentences()
+    count = len(found)
+    sentences = [f"{REGISTRY[metric].title} in {count} group{'s' * (count > 1)}:"]
+    if count > _MOST_GROUPS:
+        found.sort(key=lambda v: -_size(data, v.group, "subjects"))
+    for verdict in found[:_MOST_GROUPS]:
+        first, *rest = _Words(data, verdict).sentences()
+        subjects, events = (_size(data, verdict.group, what) for what in ("subjects", "events"))
+        sentences += [f"Group {verdict.group} ({subjects} subjects, {events} events): {first}"]
+        sentences += rest
+    if count > _MOST_GROUPS:
+        sentences.append(f"{count - _MOST_GROUPS} smaller groups are in the table.")
+    return sentences
+
+
+def _size(data: dict[str, Any], group: Any, what: str) -> int:
+    return int(data["support"].get("groups", {}).get(str(group), {}).get(what, 0))
+
+
+def listed(parts: list[str]) -> str:
+    """Join parts of a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def amount(value: float, unit: str) -> str:
+    """Return a number as sentences have it, with its unit."""
+    return f"{number(value, DIGITS)} {unit}".strip()
+
+
+def interval_text(data: dict[str, Any], low: float | None, high: float | None) -> str:
+    """Say an interval; nothing where there is none."""
+    if not (isinstance(low, float) and isinstance(high, float)):
+        return ""
+    level = f"{data['confidence'] * 100:g} % CI"
+    return f"{level} {number(low, DIGITS)} to {number(high, DIGITS)}"
+
+
+def in_brackets(*parts: str) -> str:
+    """Join what is not empty, in brackets after a space; nothing where all of it is.
+
+    >>> in_brackets("", "p = 0.5"), in_brackets("")
+    (' (p = 0.5)', '')
+    """
+    told = ", ".join(part for part in parts if part)
+    return f" ({told})" if told else ""
+
+
+class _Words:
+    """Sentences of one verdict; no difference is called better unless it is clear."""
+
+    def __init__(self, data: dict[str, Any], v: Verdict) -> None:
+        self.data, self.v, self.metric = data, v, REGISTRY[v.metric]
+        time = data.get("unit") or ""
+        self.unit = time if self.metric.unit == "time" else ""
+        #: Whether the metric says by how much time predictions are off.
+        self.in_time = self.metric.loss == "absolute"
+        stop = stops_at(data, v.metric)
+        self.stop = "" if stop is None else amount(stop, time)
+
+    def sentences(self) -> list[str]:
+        """Return the best models with their values, the comparisons, and what is in doubt."""
+        return [self._first(), *self._baselines(), *self._others(), *self._doubts()]
+
+    # -- the best ------------------------------------------------------------------------------
+
+    def _first(self) -> str:
+        """Name the best models with their values."""
+        best = self.v.best
+        if len(best) > 1:
+            who = f"{listed([s.model for s in best])} are best, {self._no_difference()}: "
+            return f"{who}{self._measured('their')} {self._values()}."
+        [one] = best
+        who = f"{one.model} {self._rank()}: " if self.v.others else ""
+        measured = self._measured("its" if who else f"of {one.model}")
+        told = f"{measured} {amount(one.value, self.unit)}{self._on_average()}{self._limits(one)}"
+        if one.baseline is not None:
+            told += f"{';' if one.baseline.tied else ','} {self._compared(one.baseline)}"
+        return f"{who}{told}."
+
+    def _rank(self) -> str:
+        """Say how the model with the best value stands; it is the best only where that is clear."""
+        if all(other.clear for other in self.v.others) and not self.v.unsettled:
+            return "is best"
+        return "has the smallest error" if self.in_time else "has the best value"
+
+    def _no_difference(self) -> str:
+        """Say that several models are best, with what is known of their differences."""
+        tied = [other for other in self.v.others if other.tied]
+        whose = "between them" if len(tied) == 1 else f"from {self.v.first.model}"
+        if all(other.same for other in tied):
+            return f"with no difference {whose}"
+        least = min(tied, key=lambda other: 1.0 if other.p_value is None else other.p_value)
+        told = [f"p {relation(least.p_value)} or more"]
+        if len(tied) == 1:
+            told = [amount(least.better_by, self.unit), self._sure(least)]
+        return f"with no clear difference {whose}{in_brackets(*told, adjusted_for(least))}"
+
+    def _measured(self, whose: str) -> str:
+        """Begin to say a value: what is measured, of whom."""
+        of = f" {whose}" if whose.startswith("of ") else ""
+        if self.in_time:
+            return f"{'The' if of else whose} predicted times{of} are off by"
+        return f"{self.metric.title}{self.stop and f' up to {self.stop}'}{of} is"
+
+    def _on_average(self) -> str:
+        """Say of an error in time that it is a mean, and up to which time."""
+        if not self.in_time:
+            return ""
+        return f" on average{self.stop and f' within the first {self.stop}'}"
+
+    def _limits(self, standing: Standing) -> str:
+        return in_brackets(interval_text(self.data, standing.low, standing.high))
+
+    def _values(self) -> str:
+        """Values of several models: one by one, or the range of many."""
+        best = self.v.best
+        if len(best) > _MOST_MODELS:
+            values = [standing.value for standing in best]
+            told = f"{number(min(values), DIGITS)} to {amount(max(values), self.unit)}"
+        else:
+            told = listed(
+                [
+                    amount(s.value, self.unit)
+                    + in_brackets(s.model, interval_text(self.data, s.low, s.high))
+                    for s in best
+                ]
+            )
+        return f"{told}{self._on_average()}"
+
+    # -- comparisons ---------------------------------------------------------------------------
+
+    def _baselines(self) -> list[str]:
+        """Compare several best models with Kaplan-Meier; one is compared in the first sentence."""
+        known = [(s.model, s.baseline) for s in self.v.best if s.baseline is not None]
+        if len(self.v.best) == 1 or not known:
+            return []
+        name, over = known[0][1].model, adjusted_for(known[0][1])
+        if len(known) > _MOST_MODELS:
+            number_of = sum(km.clear and km.better_by > 0 for _, km in known)
+            of = {0: "None", len(known): "All"}.get(number_of, str(number_of))
+            sure = in_brackets(over)
+            return [f"{of} of these models are clearly better than {name}{sure}."]
+        told = []
+        for model, km in known:
+            if km.tied:
+                sure = "" if km.same else in_brackets(self._gap(km), self._sure(km))
+                told.append(f"{model} shows no {'' if km.same else 'clear '}difference{sure}")
+            else:
+                told.append(f"{model} is {self._gap(km)}{in_brackets(self._sure(km))}")
+        return [f"Compared with {name}, {listed(told)}{over and f', {over}'}."]
+
+    def _others(self) -> list[str]:
+        """Say which models the first of the best ones leaves behind."""
+        rest = [other for other in self.v.others if not other.tied]
+        if not rest:
+            return []
+        parts = [
+            f"{self._gap(other)} than {other.model}{in_brackets(self._sure(other))}"
+            for other in rest[:_MOST_MODELS]
+        ]
+        more = len(rest) - _MOST_MODELS
+        if more > 0:
+            parts.append(f"better than {more} more model{'s' * (more > 1)}")
+        over = adjusted_for(rest[0])
+        who = "It" if len(self.v.best) == 1 else self.v.first.model
+        return [f"{who} is {listed(parts)}{over and f', {over}'}."]
+
+    def _compared(self, other: Against) -> str:
+        """Compare with another model as a part of a sentence."""
+        if other.same:
+            return f"no difference from {other.model}"
+        sure, over = self._sure(other), adjusted_for(other)
+        if other.tied:
+            told = in_brackets(self._gap(other), sure, over)
+            return f"no clear difference from {other.model}{told}"
+        return f"{self._gap(other)} than {other.model}{in_brackets(sure, over)}"
+
+    def _gap(self, other: Against) -> str:
+        side = "better" if other.better_by >= 0 else "worse"
+        return f"{amount(abs(other.better_by), self.unit)} {side}"
+
+    def _sure(self, other: Against) -> str:
+        """Interval and p-value of a difference, adjusted alike."""
+        if other.p_value is None:
+            return "no standard error" if self.data["confidence"] is not None else ""
+        low, high = other.low, other.high
+        if other.better_by < 0 and low is not None and high is not None:
+            low, high = -high, -low
+        return f"{interval_text(self.data, low, high)}, p {relation(other.p_value)}"
+
+    # -- doubts --------------------------------------------------------------------------------
+
+    def _doubts(self) -> list[str]:
+        """Name what puts the verdict in doubt, and who is not part of it."""
+        v, found = self.v, []
+        if self.data["confidence"] is None and v.others:
+            found.append("No intervals were asked for, so these differences are not tested.")
+        if v.unsettled:
+            found.append(
+                "The comparison depends on how curves are extended past their last time (see the "
+                "warning tail-decides)."
+            )
+        elif v.beyond:
+            found.append(
+                f"Part of this error lies past the follow-up, where nobody was observed (see the "
+                f"warning{'s' * (len(v.beyond) > 1)} {listed(list(v.beyond))})."
+            )
+        if v.coarse:
+            found.append(
+                f"The times of {listed(list(v.coarse))} are read between few predicted times (see "
+                "the warning coarse-grid)."
+            )
+        if v.missing:
+            one = len(v.missing) == 1
+            found.append(
+                f"{listed(list(v.missing))} {'has' if one else 'have'} no value of this metric "
+                f"and {'is' if one else 'are'} not compared."
+            )
+        return found
