@@ -15,7 +15,6 @@ BESIDE = {
     "losses": "squared, relative, log and normalised losses of all time errors",
     "skill": "share of Kaplan-Meier's loss that a model saves",
     "coverage": "share of subjects inside their prediction intervals",
-    "calibration_slope": "are differences between subjects too large or too small",
     "log_rank": "do predicted times come and go at the observed rate",
     "residuals": "Cox-Snell, martingale and deviance residuals",
 }
@@ -53,6 +52,13 @@ def bound(value: float) -> str:
     return "∞" if value == float("inf") else "-∞" if value == float("-inf") else f"{value:g}"
 
 
+def better(metric: dict[str, Any]) -> str:
+    """Which values are better."""
+    if metric["target"] is not None:
+        return f"{metric['target']:g} is best"
+    return f"{metric['direction']} is better"
+
+
 def interval_of(metric: dict[str, Any]) -> str:
     """Where the standard error comes from, and on which scale the interval is symmetric."""
     told = INTERVALS[metric["inference"]]
@@ -73,7 +79,7 @@ def facts(metric: dict[str, Any]) -> str:
     low, high = map(bound, metric["range"])
     parts = [
         f"`{metric['name']}`",
-        f"{metric['direction']} is better",
+        better(metric),
         f"{low} to {high}" + (f", in units of {metric['unit']}" if metric["unit"] else ""),
         f"needs {metric['needs']}",
         f"proper: {metric['proper']}",
@@ -94,7 +100,8 @@ def page() -> str:
         unit = f" ({m['unit']})" if m["unit"] else ""
         home = page_of(m["name"])
         rows.append(
-            f"| [`{m['name']}`](metrics/{home}.md) | {m['title']}{unit} | {m['direction']} | "
+            f"| [`{m['name']}`](metrics/{home}.md) | **{m['title']}**{unit}: {m['about']} | "
+            f"{better(m).removesuffix(' is better')} | "
             f"{low} to {high} | {m['needs']} | {m['proper']} | {interval_of(m)} | "
             f"{m['reference']} |"
         )

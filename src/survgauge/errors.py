@@ -18,6 +18,10 @@ class UndefinedMetricError(SurvgaugeError, ValueError):
     """The input is valid, but the metric has no value on it (for example: no comparable pair)."""
 
 
+class NotApplicableError(UndefinedMetricError):
+    """The metric does not apply to predictions of this kind, whatever the outcomes."""
+
+
 class MissingExtraError(SurvgaugeError, ImportError):
     """A feature needs a package that the base install leaves out."""
 

@@ -46,11 +46,6 @@ class Scorer:
         """Name of the metric."""
         return self.metric.name
 
-    @property
-    def sign(self) -> int:
-        """1 where larger values of the metric are better, -1 for losses."""
-        return 1 if self.metric.direction == "higher" else -1
-
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score a fitted estimator on a test fold."""
         outcomes = Outcomes.of(y)
@@ -75,7 +70,7 @@ class Scorer:
         try:
             problem = Problem.of(outcomes, reference, **self.settings)
             past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
-            return self.sign * float(metric.measure(problem, prediction).value)
+            return -metric.badness(float(metric.measure(problem, prediction).value))
         except UndefinedMetricError as error:
             message = f"{self.name} is undefined on this fold ({error}); its score is NaN"
             warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -31,7 +31,21 @@ LATER = [
     for name, metric in REGISTRY.items()
     if metric.reads_g and (metric.within_horizon or not simulation("targets").is_time_error(name))
 ]
-INTERVALS = [n for n, m in REGISTRY.items() if m.inference != "test" and n not in LATER]
+# With a target, the interval of the true model has to cover that.
+TARGETS = [name for name, metric in REGISTRY.items() if metric.target is not None]
+INTERVALS = [
+    n for n, m in REGISTRY.items() if m.inference != "test" and n not in (*LATER, *TARGETS)
+]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_is_covered_for_the_true_model(name):
+    for kind in results.KINDS:
+        for n in results.SIZES:
+            row = FOUND.get(metric=name, study="tests", model="true", censoring=kind, n=n)
+            assert row is not None, (name, kind, n)
+            assert row["limit"] == REGISTRY[name].target
+            assert 90 <= row["covers_limit"] <= 99
 
 
 @pytest.mark.parametrize("name", INTERVALS)

@@ -146,7 +146,7 @@ def test_a_method_is_one_function_and_one_record(registry):
     )
     for one, other in zip(ev.rows(), stream.rows(), strict=True):
         assert one["value"] == pytest.approx(other["value"], rel=1e-10)
-    assert REGISTRY["mae_end"].title == "Mean absolute error, end of follow-up"
+    assert REGISTRY["mae_end"].title == "MAE, end of follow-up"
 
 
 @pytest.mark.parametrize("rows", [None, 1, 17, 1000])

@@ -108,8 +108,10 @@ def test_scorers_have_the_right_sign(name):
             return curves
 
     got = sg.scorer(name, y_train=train(), time=6.0)(Model(), np.zeros((len(y), 1)), y)
-    sign = 1 if REGISTRY[name].direction == "higher" else -1
-    assert got == pytest.approx(sign * compute(name, y, curves).value)
+    value = compute(name, y, curves).value
+    assert got == pytest.approx({"higher": value, "lower": -value}.get(
+        REGISTRY[name].direction, -abs(value - (REGISTRY[name].target or 0.0))
+    ))  # fmt: skip
 
 
 def test_the_page_of_metrics_is_up_to_date():

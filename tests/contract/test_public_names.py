@@ -26,6 +26,7 @@ OTHERS = (
     "one_calibration",
     "km_calibration",
     "ici",
+    "calibration_slope",
 )
 PROMISED = [f"{loss}_{m}" for loss in ("mae", "mse", "rmse") for m in METHODS] + list(OTHERS)
 
@@ -43,7 +44,10 @@ def test_unknown_names_are_attribute_errors():
 def test_all_promised_metrics_are_registered():
     assert sorted(REGISTRY) == sorted(PROMISED)
     for row in sg.available_metrics():
-        assert row["direction"] in ("lower", "higher")
+        assert row["direction"] in ("lower", "higher", "target")
+        assert (row["direction"] == "target") == (row["target"] is not None)
+        assert row["title"]
+        assert row["about"].endswith(".")
         assert row["needs"] in ("times", "curves", "risk")
         assert row["range"][0] < row["range"][1]
         assert row["reference"]

@@ -212,6 +212,11 @@ def _metrics(metrics: Iterable[str] | str | None, n: int) -> list[Metric]:
                 f"metrics: {metric.name} is a p-value, which has no true value to compare with; "
                 "name metrics that measure something"
             )
+        if not metric.ranks_models:
+            raise InputError(
+                f"metrics: {metric.name} puts models in no order ({metric.better}); name metrics "
+                "of which lower or higher values are better"
+            )
     return chosen
 
 

@@ -152,15 +152,17 @@ class MetricsDisplay(Display):
             marks.append(Rule("x", 0.05, "p = 0.05", dash="dotted"))
         low, high = (-0.03, 1.03) if one["test"] else (None, None)
         unit = one["unit"] if one["unit"] != "time" else "in units of time"
-        better = _better_values(one)
+        known_by = REGISTRY[metric]
+        if known_by.target is not None:
+            marks.append(Rule("x", known_by.target, f"best: {known_by.target:g}", dash="dotted"))
         return Panel(
-            Axis(metric, "p-value" if one["test"] else unit, low, high),
+            Axis(one["title"], "p-value" if one["test"] else unit, low, high),
             Axis(),
             tuple(marks),
-            better,
+            known_by.better,
             tuple(_entry(entry, rows.get(entry)) for entry in entries),
             height=0.74 + 0.17 * len(entries),
-            note=f"{one['title']}; {better}.",
+            note=f"{known_by.about} {known_by.better.capitalize()} ({metric}).".lstrip(),
         )
 
 
@@ -231,8 +233,8 @@ class DifferencesDisplay(Display):
         cls, record: dict[str, Any], metric: str, group: Any = None
     ) -> DifferencesDisplay:
         """Build from the plain data of `Evaluation.to_dict`, for one group where there are any."""
-        numbers = ("difference", "low", "high", "low_simultaneous", "high_simultaneous")
-        numbers += ("p_simultaneous",)
+        numbers: tuple[str, ...] = ("difference", "low", "high")
+        numbers += ("low_simultaneous", "high_simultaneous", "p_simultaneous")
         pairs = [
             {k: v for k, v in row.items() if k != "group"} | {k: _float(row[k]) for k in numbers}
             for row in record["comparisons"]
@@ -289,13 +291,13 @@ class DifferencesDisplay(Display):
         side = f"left of 0 the {first} model is better"
         unit = self.unit if self.unit != "time" else "in units of time"
         panel = Panel(
-            Axis(f"Difference in {self.metric}", unit, -1.08 * reach, 1.08 * reach),
+            Axis(f"Difference in {self.title}", unit, -1.08 * reach, 1.08 * reach),
             Axis(),
             tuple(marks),
             side,
             tuple(_pair(row, bool(sure)) for row, sure in zip(rows, clear, strict=True)),
             height=1.0 + 0.2 * len(rows),
-            note=f"{self.title}; {side}.",
+            note=f"{side.capitalize()} ({self.metric}).",
         )
         few = f"{len(rows)} of {len(self.values)} pairs: those of the best model"
         return Chart(
@@ -359,10 +361,6 @@ def _value(row: dict[str, Any], unit: str, baseline: float) -> dict[str, Any]:
         "baseline": baseline,
         "test": metric.inference == "test",
     }
-
-
-def _better_values(row: dict[str, Any]) -> str:
-    return "small means miscalibrated" if row["test"] else f"{row['direction']} is better"
 
 
 def _with_skill(row: dict[str, Any]) -> str:

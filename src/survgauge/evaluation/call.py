@@ -20,6 +20,7 @@ from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric, default_metrics
 from ..reference.reference import Reference
+from .applicable import leave_out
 from .arrays import fold_arrays
 from .censoring_remarks import check_follow_up
 from .census import Census
@@ -210,6 +211,8 @@ def evaluate(
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
     warnings += remarks
+    if metrics is None:
+        scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem)
     if sizes:
         support["groups"] = sizes

@@ -155,6 +155,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "no value on these data, with the reason; the table has NaN",
         "mend what the message says, or leave the metric out",
     ),
+    "not-applicable": Explanation(
+        "note",
+        "the metric does not apply to predictions of this kind: step curves have no density and "
+        "may give probability 0 to an event, and equal predictions have no calibration slope; a "
+        "default metric that applies to no model is left out",
+        "nothing; for the metric, predict curves without steps",
+    ),
     "negative-score": Explanation(
         "problem",
         "a mean of losses below zero: Simpson's rule (convention `pycox`) has negative weights on "

@@ -156,7 +156,7 @@ class Evaluation:
             family = []
             for a, b in combinations(self.models, 2):
                 first, second = by_cell.get((group, name, a)), by_cell.get((group, name, b))
-                if first is None or second is None or first.metric.inference == "test":
+                if first is None or second is None or not first.metric.ranks_models:
                     continue
                 labels = _labels(first, model_a=a, model_b=b)
                 family.append((labels, self._compare(first, second)))

@@ -86,9 +86,8 @@ def best_rows(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], dict[str,
         value = row["value"]
         if not isinstance(value, float | int) or value != value:
             continue  # undefined or infinite, as plain data
-        sign = 1 if row["direction"] == "lower" else -1
-        key = (row.get("group"), row["metric"])
-        if key not in best or sign * value < sign * best[key]["value"]:
+        key, badness = (row.get("group"), row["metric"]), REGISTRY[row["metric"]].badness
+        if key not in best or badness(value) < badness(best[key]["value"]):
             best[key] = row
     return best
 

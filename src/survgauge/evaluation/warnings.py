@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UndefinedMetricError
+from ..errors import NotApplicableError, UndefinedMetricError
 from ..inference import compare_values
 from ..metrics.details import Clusters, below_zero, standard_error
 from ..metrics.past_curve import PastCurveError
@@ -60,10 +60,12 @@ class EvaluationWarning:
 
 def undefined(error: UndefinedMetricError, model: str, metric: str) -> EvaluationWarning:
     """Remark on a metric without a value, with the code of what keeps it from having one."""
-    past = isinstance(error, PastCurveError)
-    return EvaluationWarning(
-        "past-curve" if past else "undefined-metric", str(error), model, metric
-    )
+    code = "undefined-metric"
+    if isinstance(error, PastCurveError):
+        code = "past-curve"
+    elif isinstance(error, NotApplicableError):
+        code = "not-applicable"
+    return EvaluationWarning(code, str(error), model, metric)
 
 
 def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
@@ -158,7 +160,8 @@ def check_measured(
         found.append(EvaluationWarning(code, message, model, metric.name))
 
     if np.isnan(measured.value):
-        remark("undefined-metric", "has no value on these data; the support says what was left out")
+        why = support.get("note")
+        remark("not-applicable" if why else "undefined-metric", why or "no value on these data")
     for note, count in (support.get("notes") or {}).items():
         remark("excluded" if note.startswith("excluded") else "changed", f"{note} ({count})")
     if metric.headline:
@@ -167,7 +170,13 @@ def check_measured(
         _check_reference(metric, measured, remark)
     if metric.reads_g:
         _check_robust(measured, remark)
-    if np.isinf(measured.value):
+    if np.isinf(measured.value) and measured.convention.get("interpolation") == "step":
+        remark(
+            "not-applicable",
+            "step curves give probability 0 to events before their first step or after their last, "
+            "which makes a logarithmic loss infinite",
+        )
+    elif np.isinf(measured.value):
         remark(
             "infinite",
             "the model gave probability zero to something that happened (a curve that is flat, or "

@@ -241,6 +241,11 @@ class MetricSpec:
         if function is None and (direction is None or name in REGISTRY):
             one_of("metrics", name, REGISTRY)
             direction = REGISTRY[name].direction
+            if REGISTRY[name].target is not None:
+                raise InputError(
+                    f"metrics: {name} puts models in no order ({REGISTRY[name].better}), so a plan "
+                    "cannot compare its order with the true one; leave it out"
+                )
         one_of(f"metric {name!r}: direction", direction, ("lower", "higher"))
         settings = {key: value for key, value in table.items() if key != "label"}
         _check_settings(name, settings)

@@ -67,7 +67,9 @@ class Metric:
     Attributes
     ----------
     name, title : str
-        By which users call it, and a few words for tables.
+        By which programs call it, and its name for people, in tables, axes and sentences.
+    about : str
+        A sentence that says what it measures.
     terms : callable, optional
         For a metric that is a mean over subjects: ``terms(problem, prediction)`` gives the loss of
         each subject, or `Terms`, or `Details` with contributions. Everything else follows:
@@ -80,8 +82,10 @@ class Metric:
         What adds up instead of `compute` in a stream; see `OwnSurvival` for its methods.
     family : {"time", "ranking", "probability", "calibration", "own"}
         With which other metrics it is shown.
-    direction : {"lower", "higher"}
-        Which values are better.
+    direction : {"lower", "higher", "target"}
+        Which values are better; "target": those near `target`.
+    target : float, optional
+        The best value, where both lower and higher values are worse.
     range : pair of float
         Least and largest value.
     needs : {"times", "curves", "risk"}
@@ -126,12 +130,14 @@ class Metric:
 
     name: str
     title: str
+    about: str = ""
     terms: Callable[[Problem, Prediction], Any] | None = None
     compute: Callable[[Problem, Prediction], Measured] | None = None
     keeps: tuple[str, ...] = ()
     table: type[Any] | None = None
     family: str = "own"
     direction: str = "lower"
+    target: float | None = None
     range: tuple[float, float] = ANY
     needs: str = "curves"
     proper: str = "not known"
@@ -156,12 +162,14 @@ class Metric:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name must be the name of a metric; got {self.name!r}")
-        for field in ("title", "unit", "reference", "proper", "square"):
+        for field in ("title", "about", "unit", "reference", "proper", "square"):
             if not isinstance(getattr(self, field), str):
                 raise self._refused(f"{field} must be text; got {getattr(self, field)!r}")
         self._check_functions()
         one_of("family", self.family, FAMILIES)
-        one_of("direction", self.direction, ("lower", "higher"))
+        one_of("direction", self.direction, ("lower", "higher", "target"))
+        if (self.direction == "target") != isinstance(self.target, float | int):
+            raise self._refused('direction="target" and target, the best value, go together')
         one_of("needs", self.needs, ("times", "curves", "risk"))
         one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
         one_of("interval", self.interval, ("", "normal", "log", "logit", "own", "none"))
@@ -228,6 +236,24 @@ class Metric:
         if self.table is not None:
             return "count"
         return "ranked" if self.keeps else "whole"
+
+    @property
+    def better(self) -> str:
+        """Which values are better, in words."""
+        if self.inference == "test":
+            return "small p-values mean miscalibrated"
+        return f"{self.direction} is better" if self.target is None else f"{self.target:g} is best"
+
+    @property
+    def ranks_models(self) -> bool:
+        """Whether one model can be better by it than another: neither a p-value nor a target."""
+        return self.inference != "test" and self.target is None
+
+    def badness(self, value: float) -> float:
+        """Return a value so that lower is better, whatever the direction."""
+        if self.target is not None:
+            return abs(value - self.target)
+        return value if self.direction == "lower" else -value
 
     @property
     def has_baseline(self) -> bool:
@@ -304,7 +330,7 @@ class Metric:
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""
         shown = (
-            "name", "title", "direction", "range", "needs", "proper", "inference", "interval",
-            "takes_sample_weight", "unit", "reference",
+            "name", "title", "about", "direction", "target", "range", "needs", "proper",
+            "inference", "interval", "takes_sample_weight", "unit", "reference",
         )  # fmt: skip
         return {name: getattr(self, name) for name in shown}

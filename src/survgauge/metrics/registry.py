@@ -15,7 +15,7 @@ from ..errors import InputError, UndefinedMetricError
 from ..reference.losses import LOSSES
 from ..reference.surrogates import METHODS, Method
 from .calibration.calibration import d_calibration, one_calibration
-from .calibration.calibration_measures import km_distance
+from .calibration.calibration_measures import calibration_slope_details, km_distance
 from .calibration.mean_curve_sums import MeanCurveSums
 from .calibration.own_survival import OwnSurvival
 from .calibration.smooth_calibration import integrated_calibration_index
@@ -27,7 +27,7 @@ from .probability.probability import brier_at, integrated_scores
 from .problem import Problem
 from .ranking.discrimination import concordance_index_details, concordance_td_details
 from .ranking.dynamic_auc import cumulative_dynamic_auc_details
-from .record import POSITIVE, UNIT, Measured, Metric
+from .record import ANY, POSITIVE, UNIT, Measured, Metric
 from .terms import Terms
 from .time.terms import Point, convention, time_terms
 
@@ -137,7 +137,8 @@ def register_method(method: Method) -> Method:
     register_metric(
         Metric(
             name=f"mae_{method.name}",
-            title=f"Mean absolute error, {method.title}",
+            title=f"MAE, {method.title}",
+            about=f"Mean absolute error; each censored subject {method.counts_as}.",
             terms=absolute,
             loss="absolute",
             unit="time",
@@ -149,7 +150,8 @@ def register_method(method: Method) -> Method:
     register_metric(
         Metric(
             name=f"mse_{method.name}",
-            title=f"Mean squared error, {method.title}",
+            title=f"MSE, {method.title}",
+            about=f"Mean squared error; each censored subject {method.counts_as}.",
             unit="time^2",
             **shared,
         )
@@ -157,7 +159,8 @@ def register_method(method: Method) -> Method:
     register_metric(
         Metric(
             name=f"rmse_{method.name}",
-            title=f"Root mean squared error, {method.title}",
+            title=f"RMSE, {method.title}",
+            about=f"Root of the mean squared error; each censored subject {method.counts_as}.",
             unit="time",
             root=True,
             square=f"mse_{method.name}",
@@ -180,7 +183,8 @@ def _within(problem: Problem, prediction: Prediction) -> Terms:
 register_metric(
     Metric(
         name="mae_within",
-        title="Mean absolute error within the horizon, doubly robust",
+        title="MAE within the horizon",
+        about="Mean absolute error up to the last time that the data support, doubly robust.",
         terms=_within,
         loss="absolute",
         unit="time",
@@ -334,6 +338,10 @@ def _ici(problem: Problem, prediction: Prediction) -> Measured:
     return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
 
+def _calibration_slope(problem: Problem, prediction: Prediction) -> Measured:
+    return calibration_slope_details(problem.y, prediction.curves, supported_time(problem))
+
+
 _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
 _CENSORING = "under independent censoring"
 
@@ -353,7 +361,8 @@ _CALIBRATION: dict[str, Any] = {
 for _metric in (
     Metric(
         name="harrell",
-        title="Harrell's C: pairs in the right order",
+        title="Harrell's C",
+        about="Share of comparable pairs of subjects that are in the right order.",
         compute=_harrell,
         keeps=("risk",),
         needs="risk",
@@ -362,7 +371,9 @@ for _metric in (
     ),
     Metric(
         name="uno",
-        title="Uno's C: pairs weighted by 1/G^2, up to the horizon",
+        title="Uno's C",
+        about="Share of pairs in the right order, weighted by 1/G^2 so that censoring does not "
+        "matter.",
         compute=_uno,
         keeps=("risk",),
         needs="risk",
@@ -373,7 +384,9 @@ for _metric in (
     ),
     Metric(
         name="antolini",
-        title="Antolini's time-dependent C",
+        title="Antolini's C",
+        about="Share of pairs in which the curve of the subject with the event is lower at that "
+        "time.",
         compute=_antolini,
         reads="event",
         default_until=100_000,
@@ -382,7 +395,9 @@ for _metric in (
     ),
     Metric(
         name="auc",
-        title="Cumulative/dynamic AUC at the time of interest",
+        title="AUC",
+        about="Share of pairs with and without an event by the time that are in the right order "
+        "(cumulative/dynamic).",
         compute=_auc,
         keeps=("at_time",),
         needs="risk",
@@ -393,7 +408,8 @@ for _metric in (
     ),
     Metric(
         name="brier",
-        title="Brier score at the time of interest",
+        title="Brier score",
+        about="Mean squared error of the predicted probability at the time.",
         terms=_brier,
         range=POSITIVE,
         weights_by_g=True,
@@ -406,7 +422,8 @@ for _metric in (
     ),
     Metric(
         name="ibs",
-        title="Integrated Brier score up to the horizon",
+        title="Integrated Brier score",
+        about="Brier score averaged over all times up to the horizon.",
         terms=partial(_integrated, name="ibs"),
         range=POSITIVE,
         weights_by_g=True,
@@ -419,7 +436,9 @@ for _metric in (
     ),
     Metric(
         name="ibll",
-        title="Integrated binomial log-loss up to the horizon",
+        title="Integrated log loss",
+        about="Logarithmic loss of the predicted probabilities, averaged over all times up to "
+        "the horizon.",
         terms=partial(_integrated, name="ibll"),
         range=POSITIVE,
         weights_by_g=True,
@@ -432,7 +451,8 @@ for _metric in (
     ),
     Metric(
         name="crps",
-        title="Survival-CRPS",
+        title="Survival CRPS",
+        about="Squared distance of each curve from the observed course, added up over time.",
         terms=partial(_density, details=crps_details),
         range=POSITIVE,
         reads="own",
@@ -443,21 +463,24 @@ for _metric in (
     ),
     Metric(
         name="brier_dr",
-        title="Brier score at the time of interest, doubly robust",
+        title="Brier score, doubly robust",
+        about="Brier score at the time, right if the law of the event time or G is right.",
         terms=_brier_dr,
         reads="time",
         **_ROBUST,
     ),
     Metric(
         name="ibs_dr",
-        title="Integrated Brier score up to the horizon, doubly robust",
+        title="Integrated Brier score, doubly robust",
+        about="Integrated Brier score, right if the law of the event time or G is right.",
         terms=_ibs_dr,
         reads="horizon",
         **_ROBUST,
     ),
     Metric(
         name="crps_dr",
-        title="CRPS up to tau or the horizon, doubly robust",
+        title="CRPS, doubly robust",
+        about="CRPS up to the horizon, right if the law of the event time or G is right.",
         terms=_crps_dr,
         reads="horizon",
         unit="time",
@@ -465,7 +488,8 @@ for _metric in (
     ),
     Metric(
         name="log_likelihood",
-        title="Mean log-likelihood",
+        title="Log-likelihood",
+        about="Mean logarithm of the predicted density at events and of the survival at censoring.",
         terms=partial(_density, details=log_likelihood_details),
         direction="higher",
         reads="own",
@@ -475,7 +499,9 @@ for _metric in (
     ),
     Metric(
         name="d_calibration",
-        title="D-calibration (Kolmogorov-Smirnov), p-value",
+        title="D-calibration",
+        about="Test of whether predicted survival at the subjects' own times is uniform "
+        "(Kolmogorov-Smirnov).",
         compute=_d_calibration,
         table=OwnSurvival,
         direction="higher",
@@ -486,7 +512,8 @@ for _metric in (
     ),
     Metric(
         name="one_calibration",
-        title="1-calibration at the time of interest, p-value",
+        title="1-calibration",
+        about="Test of whether predicted and observed risks agree at the time, in groups of risk.",
         compute=_one_calibration,
         keeps=("path",),
         direction="higher",
@@ -497,7 +524,9 @@ for _metric in (
     ),
     Metric(
         name="km_calibration",
-        title="Squared distance of the mean curve from Kaplan-Meier",
+        title="KM-calibration",
+        about="Squared distance of the mean predicted curve from Kaplan-Meier of the test "
+        "subjects.",
         compute=_km_calibration,
         table=MeanCurveSums,
         reads="follow_up",
@@ -507,13 +536,27 @@ for _metric in (
     ),
     Metric(
         name="ici",
-        title="Integrated calibration index at the time of interest",
+        title="Integrated calibration index (ICI)",
+        about="Mean distance of predicted from observed (smoothed) probabilities at the time.",
         compute=_ici,
         keeps=("at_time",),
         reads="time",
         inference="own",
         reference="Austin et al. (2020), Statistics in Medicine 39",
         **_CALIBRATION,
+    ),
+    Metric(
+        name="calibration_slope",
+        title="Calibration slope",
+        about="Slope of the observed on the predicted log hazard; below 1 predictions are too "
+        "extreme, above 1 too tame.",
+        compute=_calibration_slope,
+        keeps=("at_time",),
+        direction="target",
+        target=1.0,
+        reads="time",
+        reference="van Houwelingen (2000), Statistics in Medicine 19",
+        **(_CALIBRATION | {"range": ANY}),
     ),
 ):
     register_metric(_metric)

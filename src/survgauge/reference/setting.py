@@ -337,9 +337,9 @@ class Method:
     function : callable
         Takes a `Setting` and returns `Surrogates`.
     title : str
-        A few words after "Mean absolute error, ".
+        A few words after "MAE, ".
     counts_as : str
-        The rest of the sentence "A censored subject ...".
+        The rest of the sentence "Each censored subject ...".
     reference : str
         Where it was published.
     imputes : bool

@@ -8,6 +8,7 @@ from .. import displays
 from ..displays.description import Chart
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation.verdict import best_rows, headline
+from ..metrics.registry import REGISTRY
 from .specs import Spec, alone, figure
 
 if TYPE_CHECKING:
@@ -105,4 +106,5 @@ def _differences(data: dict[str, Any]) -> list[Spec]:
 
 
 def _labels(buckets: list[tuple[str, Any]]) -> list[str]:
-    return [metric if group is None else f"{metric}, {group}" for metric, group in buckets]
+    titles = {metric: REGISTRY[metric].title for metric, _ in buckets}
+    return [titles[m] if group is None else f"{titles[m]}, {group}" for m, group in buckets]

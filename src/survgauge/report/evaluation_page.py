@@ -105,9 +105,8 @@ def _hidden(data: dict[str, Any]) -> list[str]:
     metric, models = headline(data), data["models"]
     if len(models) <= _MOST_MODELS:
         return []
-    sign = 1 if REGISTRY[metric].direction == "lower" else -1
     values = {
-        row["model"]: sign * row["value"]
+        row["model"]: REGISTRY[metric].badness(row["value"])
         for row in data["metrics"]
         if row["metric"] == metric and isinstance(row["value"], float)
     }

@@ -26,18 +26,14 @@ def glance(data: dict[str, Any]) -> Markup:
     grouped = groups != [None]
     boxes = [
         tag("label", tag("input", type="checkbox", checked=name in first, data_show_column=name),
-            " ", name, class_="small", title=REGISTRY[name].title)
+            " ", REGISTRY[name].title, class_="small", title=name)
         for name in ordered
     ]  # fmt: skip
     head: list[Markup] = [_head("model")] + ([_head("group")] if grouped else [])
     for name in ordered:
-        arrow = f"{REGISTRY[name].direction} is better"
-        if REGISTRY[name].inference == "test":
-            arrow = "small means miscalibrated"
-        title = REGISTRY[name].title
-        label = tag("button", name, type="button", title=f"{title}; {arrow}")
-        unit = _unit(data, name)
-        told = f"{title.partition(':')[0]}{f', {unit}' if unit else ''}; {arrow}"
+        metric, unit = REGISTRY[name], _unit(data, name)
+        label = tag("button", metric.title, type="button", title=f"{name}: {metric.about}")
+        told = f"{unit}; {metric.better}" if unit else metric.better
         note = tag("span", told, class_="interval soft small")
         head.append(tag("th", label, note, scope="col", class_="number", data_column_name=name))
     body = []
@@ -104,7 +100,7 @@ def _marked(data: dict[str, Any]) -> set[tuple[Any, str, str]]:
     found = {
         (group, metric, model)
         for (group, metric), model in best.items()
-        if REGISTRY[metric].inference != "test"
+        if REGISTRY[metric].ranks_models
     }
     for row in data["comparisons"]:
         group, metric, pair = row.get("group"), row["metric"], (row["model_a"], row["model_b"])
@@ -146,21 +142,21 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     header += [("group", None)] if grouped else []
     header += [("metric", None), ("value", "number"), ("interval", "number"),
                ("standard error", "number"), ("skill over KM", "number"),
-               ("better", None)]  # fmt: skip
+               ("which is better", None)]  # fmt: skip
     lines = []
     for row in rows:
         name = row["metric"]
         mark = _key(row) in marked
         cells = [tag("th", row["model"], scope="row", class_="model")]
         cells += [tag("td", str(row["group"]), data_sort=str(row["group"]))] if grouped else []
-        title = tag("span", REGISTRY[name].title, class_="interval soft")
-        cells += [tag("td", tag("code", name), title, data_sort=name)]
+        title, code = REGISTRY[name].title, tag("code", name, class_="interval soft")
+        cells += [tag("td", title, code, data_sort=name)]
         cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
         cells.append(_figure_cell(row["stderr"]))
         skill = row["skill"]
         cells.append(tag("td", "-" if skill is None else f"{skill:.1%}", class_="number",
                          data_sort="" if skill is None else skill))  # fmt: skip
-        cells.append(tag("td", row["direction"]))
+        cells.append(tag("td", REGISTRY[name].better))
         lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
     long = len(lines) > MOST_PRINTED
     note = f"The table of all {len(lines)} numbers is left out of print; CSV and JSON have it."
@@ -192,7 +188,8 @@ def _filters(data: dict[str, Any], grouped: bool) -> Markup:
         tag("label", "Search ", tag("input", type="search", data_filter="all-numbers",
                                     placeholder="model, metric, words")),
         tag("label", "Metric ", tag(
-            "select", tag("option", "all", value=""), *(tag("option", m, value=m) for m in metrics),
+            "select", tag("option", "all", value=""),
+            *(tag("option", REGISTRY[m].title, value=m) for m in metrics),
             data_filter="all-numbers", data_column=offset)),
     ]  # fmt: skip
     if grouped:
@@ -221,7 +218,8 @@ def conventions(data: dict[str, Any]) -> Markup:
     items = []
     for name, rules in found.items():
         told = "; ".join(f"{k}: {_plain(v)}" for k, v in rules.items() if v is not None)
-        items.append(tag("tr", tag("th", tag("code", name), scope="row"), tag("td", told)))
+        title = join(REGISTRY[name].title, tag("code", name, class_="interval soft"))
+        items.append(tag("tr", tag("th", title, scope="row"), tag("td", told)))
     body = tag("table", tag("tbody", *items))
     how = "How each number was computed (conventions)"
     return tag("details", tag("summary", how), tag("div", body, class_="table"))

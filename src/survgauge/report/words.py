@@ -110,11 +110,12 @@ def _meaning(data: dict[str, Any], metric: str) -> list[str]:
     if method is None or not _in_time(metric):
         return []
     rules = next(r["convention"] for r in data["metrics"] if r["metric"] == metric)
-    much = ", and the less the earlier it left" if rules.get("weighted") and method.imputes else ""
+    much = "; those censored early get less weight"
+    much = much if rules.get("weighted") and method.imputes else ""
     doubt = _BIASED if method.extrapolates and _censored(data) > _HALF else ""
     found = [
-        f"The error is the distance from the predicted (of curves: the median) time to the event. "
-        f"A censored subject {method.counts_as}{much}.{doubt}"
+        "The error is the distance from the predicted time (of curves: the median) to the event "
+        f"time. Each censored subject {method.counts_as}{much}.{doubt}"
     ]
     return [*found, _WHY] if REGISTRY[metric].within_horizon else found
 

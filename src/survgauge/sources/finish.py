@@ -8,6 +8,7 @@ from typing import Any
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..evaluation import Evaluation
+from ..evaluation.applicable import leave_out
 from ..evaluation.call import support_of
 from ..evaluation.censoring_remarks import check_agreement, check_follow_up, check_weights
 from ..evaluation.census import Census
@@ -78,6 +79,8 @@ def finish(
     warnings += remarks + check_weights(scores) + check_agreement(scores)
     every = [fold for _, fold in folds]
     warnings += tail_remarks(every, problem, request.asked.confidence)
+    if request.default:
+        scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores)
     if sizes:
         support["groups"] = sizes

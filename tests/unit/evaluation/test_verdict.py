@@ -228,3 +228,52 @@ def test_risk_scores_alone_are_judged_by_their_order() -> None:
     ev = sg.evaluate({"a": sg.RiskScores(x), "b": sg.RiskScores(-x)}, y, unit="days")
     assert ev.verdict.startswith("a is best: ")
     assert "days better" not in ev.verdict
+
+
+# -- metrics that do not apply ---------------------------------------------------------------------
+
+
+def steps(x: Any) -> sg.SurvivalCurves:
+    grid = np.linspace(20, 700, 40)  # an event before the first step has probability 0
+    survival = np.exp(-((grid / 300) ** 1.5) * np.exp(0.9 * x)[:, None])
+    return sg.SurvivalCurves(grid, survival, interpolation="step")
+
+
+def test_metrics_that_no_model_can_have_are_left_out_of_the_default_ones_and_said_once() -> None:
+    y, x = draw(300)
+    train = draw(300, seed=1)[0]
+    ev = sg.evaluate({"a": steps(x), "b": steps(0.5 * x)}, y, y_train=train, unit="days")
+    shown = {row["metric"] for row in ev.rows()}
+    assert not shown & {"log_likelihood", "ibll"}
+    said = [w for w in ev.warnings if w.metric in ("log_likelihood", "ibll")]
+    assert [(w.code, w.model) for w in said] == [("not-applicable", None)] * 2
+    named = sg.evaluate({"a": steps(x)}, y, y_train=train, metrics=["log_likelihood", "ibs"])
+    assert {row["metric"] for row in named.rows()} == {"log_likelihood", "ibs"}
+    assert [w.model for w in named.warnings if w.code == "not-applicable"] == ["a"]
+
+
+def test_a_metric_that_one_model_can_have_stays() -> None:
+    y, x = draw(300)
+    linear = sg.SurvivalCurves(steps(x).times, steps(x).survival)
+    flat = steps(0 * x)
+    ev = sg.evaluate({"a": linear, "b": flat}, y, y_train=draw(300, seed=1)[0])
+    shown = {(row["model"], row["metric"]) for row in ev.rows()}
+    for metric in ("log_likelihood", "ibll", "calibration_slope"):
+        assert {("a", metric), ("b", metric)} <= shown
+        said = [(w.code, w.model) for w in ev.warnings if w.metric == metric]
+        assert ("not-applicable", "b") in said
+
+
+def test_a_stream_leaves_out_the_same_metrics() -> None:
+    y, x = draw(300)
+    train, curves = draw(300, seed=1)[0], steps(x)
+    whole = sg.evaluate({"a": curves}, y, y_train=train)
+    names = [f"s{k}" for k in range(40)]
+    columns = {"time": y.time, "event": y.event, **dict(zip(names, curves.survival.T, strict=True))}
+    stream = sg.evaluate_stream(
+        [columns],
+        y_train=train,
+        predictions={"a": sg.CurveColumns(tuple(names), curves.times, interpolation="step")},
+    )
+    left = {m["metric"] for m in whole.rows()} - {m["metric"] for m in stream.rows()}
+    assert left == {"antolini"}

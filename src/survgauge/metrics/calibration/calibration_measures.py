@@ -10,7 +10,7 @@ import numpy as np
 from ..._tools.arrays import Floats, probability, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
-from ...errors import InputError, UndefinedMetricError, one_of
+from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
 from ...reference.kaplan_meier import KaplanMeier, RiskTable
 from ..checks import check_curves, read_curves
 from ..details import Clusters, Details
@@ -349,7 +349,9 @@ def calibration_slope_details(
     if not rows.event.any():
         raise UndefinedMetricError("calibration_slope needs at least one event in y_true; got none")
     if not x.max() > x.min():
-        raise UndefinedMetricError("calibration_slope needs different predictions; all are equal")
+        raise NotApplicableError(
+            "the calibration slope needs predictions that differ between subjects; all are equal"
+        )
     fit = CoxRegression(rows.time, rows.event, rows.weight, x[None, :], ties)
     if not fit.identified:
         raise UndefinedMetricError(

@@ -148,7 +148,7 @@ def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = Non
     if checked.interpolation == "step":
         score[y.event] = np.nan
     convention = {"score": "log_likelihood", "direction": "higher"}
-    note = "step curves have no density at events; use interpolation='linear' or 'pchip'"
+    note = "step curves have no density"
     return _mean(y, mass, score, checked, convention, note)
 
 
