@@ -210,6 +210,15 @@ EXPLANATIONS: dict[str, Explanation] = {
 }
 
 
+#: How much warnings weigh, gravest first.
+WEIGHTS = ("problem", "caution", "note")
+
+
+def weight_of(code: str) -> str:
+    """Say how much a warning weighs; a code of a newer version is a caution."""
+    return EXPLANATIONS[code].weight if code in EXPLANATIONS else "caution"
+
+
 def explain(code: str) -> Explanation:
     """Explain a code; every code of `evaluate` has an entry.
 

@@ -17,7 +17,7 @@ from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from .sentences import verdict_sentences
-from .text import evaluation_text
+from .text import compact_text, evaluation_text
 from .warnings import EvaluationWarning
 
 NAN = float("nan")
@@ -126,17 +126,29 @@ class Evaluation:
 
     @property
     def table(self) -> Any:
-        """Frame with a row per model and metric.
+        """Frame with a row per model and metric; `conventions` says how each was computed.
 
-        Columns: model, metric, value, low, high, stderr, interval (on which scale it is symmetric:
-        normal, log, logit; edge: bound of a share of 0 or 1; none), skill (1 - loss / loss of the
-        reference set's Kaplan-Meier), direction, unit, and what the convention holds.
+        Columns: group (where there are groups), model, metric, value, low, high, stderr, skill
+        (1 - loss / loss of the reference set's Kaplan-Meier), direction, unit.
         """
-        rows = []
+        elsewhere = ("interval", "convention")
+        return as_frame(
+            [{k: v for k, v in row.items() if k not in elsewhere} for row in self.rows()]
+        )
+
+    @property
+    def conventions(self) -> Any:
+        """Frame that says how each number was computed: model, metric, rule, value.
+
+        The rule "interval" says on which scale the interval is symmetric (normal, log, logit;
+        edge: bound of a share of 0 or 1; none); the others are those of the metric's convention.
+        """
+        found = []
         for row in self.rows():
-            convention = row.pop("convention")
-            rows.append({**row, **{f"convention_{k}": v for k, v in convention.items()}})
-        return as_frame(rows)
+            names = {k: row[k] for k in ("group", "model", "metric", "time") if k in row}
+            rules = {"interval": row["interval"], **row["convention"]}
+            found += [{**names, "rule": rule, "value": value} for rule, value in rules.items()]
+        return as_frame(found)
 
     @property
     def verdict(self) -> str:
@@ -238,6 +250,10 @@ class Evaluation:
         """
         return import_module("survgauge.report").write_evaluation(self, path, title, audit)
 
+    def to_text(self) -> str:
+        """Return everything as text: all metrics, differences, support and warnings."""
+        return evaluation_text(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
         return {
@@ -253,7 +269,10 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        return evaluation_text(self)
+        return compact_text(self)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("survgauge.report").evaluation_card(self.to_dict()))
 
     def __repr__(self) -> str:
         return (

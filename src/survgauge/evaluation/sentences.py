@@ -6,7 +6,17 @@ from typing import Any
 
 from .._tools.text_tables import number, relation
 from ..metrics.registry import REGISTRY
-from .verdict import Against, Standing, Verdict, adjusted_for, headline, stops_at, verdicts
+from .verdict import (
+    Against,
+    Standing,
+    Verdict,
+    adjusted_for,
+    alone,
+    cell_of,
+    headline,
+    stops_at,
+    verdicts,
+)
 
 NOTHING = "No metric has a value on these data and predictions."
 #: Digits of a number in a sentence.
@@ -28,8 +38,9 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
     found = verdicts(data, metric)
     if not found:
         return [NOTHING]
-    if found[0].group is None:
-        return _Words(data, found[0]).sentences()
+    everybody = [verdict for verdict in found if verdict.group is None]
+    if everybody:
+        return [text for verdict in everybody for text in _Words(data, verdict).sentences()]
     count = len(found)
     sentences = [f"{REGISTRY[metric].title} in {count} group{'s' * (count > 1)}:"]
     if count > _MOST_GROUPS:
@@ -42,6 +53,11 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
     if count > _MOST_GROUPS:
         sentences.append(f"{count - _MOST_GROUPS} smaller groups are in the table.")
     return sentences
+
+
+def model_sentence(data: dict[str, Any], row: dict[str, Any]) -> str:
+    """Say the value of one model by itself, with its interval, against the baseline."""
+    return _Words(data, alone(data, row)).sentences()[0]
 
 
 def _size(data: dict[str, Any], group: Any, what: str) -> int:
@@ -89,12 +105,34 @@ class _Words:
         self.unit = time if self.metric.unit == "time" else ""
         #: Whether the metric says by how much time predictions are off.
         self.in_time = self.metric.loss == "absolute"
-        stop = stops_at(data, v.metric)
+        stop, at = stops_at(data, v.metric), v.cell[2]
         self.stop = "" if stop is None else amount(stop, time)
+        self.when = self.stop and f" up to {self.stop}"
+        if at is not None:
+            self.when = f" at {amount(at, time)}"
 
     def sentences(self) -> list[str]:
         """Return the best models with their values, the comparisons, and what is in doubt."""
-        return [self._first(), *self._baselines(), *self._others(), *self._doubts()]
+        if not self.metric.ranks_models:
+            return [self._side_by_side(), *self._doubts()]
+        parts = (self._ties, self._baselines, self._others, self._doubts)
+        return [self._first(), *(text for part in parts for text in part())]
+
+    def _side_by_side(self) -> str:
+        """Say the values of all models by a metric that makes none better than another."""
+        rows = [
+            Standing(row["model"], row["value"], row["low"], row["high"], None)
+            for row in self.data["metrics"]
+            if cell_of(row) == self.v.cell and isinstance(row["value"], float)
+        ]
+        told = listed([self._of(standing) for standing in rows])
+        return f"{self.metric.title}{self.when} ({self.metric.better}): {told}."
+
+    def _of(self, s: Standing) -> str:
+        """Say a value with whose it is, and its interval."""
+        test = self.metric.inference == "test"
+        value = f"p {relation(s.value)}" if test else amount(s.value, self.unit)
+        return value + in_brackets(s.model, interval_text(self.data, s.low, s.high))
 
     # -- the best ------------------------------------------------------------------------------
 
@@ -102,7 +140,7 @@ class _Words:
         """Name the best models with their values."""
         best = self.v.best
         if len(best) > 1:
-            who = f"{listed([s.model for s in best])} are best, {self._no_difference()}: "
+            who = f"{listed([s.model for s in best])} are best, with {self._difference()}: "
             return f"{who}{self._measured('their')} {self._values()}."
         [one] = best
         who = f"{one.model} {self._rank()}: " if self.v.others else ""
@@ -118,24 +156,37 @@ class _Words:
             return "is best"
         return "has the smallest error" if self.in_time else "has the best value"
 
-    def _no_difference(self) -> str:
-        """Say that several models are best, with what is known of their differences."""
-        tied = [other for other in self.v.others if other.tied]
-        whose = "between them" if len(tied) == 1 else f"from {self.v.first.model}"
-        if all(other.same for other in tied):
-            return f"with no difference {whose}"
-        least = min(tied, key=lambda other: 1.0 if other.p_value is None else other.p_value)
-        told = [f"p {relation(least.p_value)} or more"]
-        if len(tied) == 1:
-            told = [amount(least.better_by, self.unit), self._sure(least)]
-        return f"with no clear difference {whose}{in_brackets(*told, adjusted_for(least))}"
+    @property
+    def _tied(self) -> list[Against]:
+        return [other for other in self.v.others if other.tied]
+
+    def _difference(self) -> str:
+        """Say that the best models do not differ, or not clearly."""
+        clear = "" if all(other.same for other in self._tied) else "clear "
+        whose = "between them" if len(self._tied) == 1 else f"from {self.v.first.model}"
+        return f"no {clear}difference {whose}"
+
+    def _ties(self) -> list[str]:
+        """Say what is known of the differences between the best models."""
+        open_to_doubt = [other for other in self._tied if not other.same]
+        if not open_to_doubt:
+            return []
+        least = min(
+            open_to_doubt, key=lambda other: 1.0 if other.p_value is None else other.p_value
+        )
+        over = adjusted_for(least)
+        if len(self._tied) == 1:
+            told = in_brackets(self._sure(least), over)
+            return [f"They differ by {amount(abs(least.better_by), self.unit)}{told}."]
+        told = f"p {relation(least.p_value)} or more{over and f', {over}'}"
+        return [f"Their differences from {self.v.first.model} are not significant ({told})."]
 
     def _measured(self, whose: str) -> str:
         """Begin to say a value: what is measured, of whom."""
         of = f" {whose}" if whose.startswith("of ") else ""
         if self.in_time:
             return f"{'The' if of else whose} predicted times{of} are off by"
-        return f"{self.metric.title}{self.stop and f' up to {self.stop}'}{of} is"
+        return f"{self.metric.title}{self.when}{of} is"
 
     def _on_average(self) -> str:
         """Say of an error in time that it is a mean, and up to which time."""
@@ -153,13 +204,7 @@ class _Words:
             values = [standing.value for standing in best]
             told = f"{number(min(values), DIGITS)} to {amount(max(values), self.unit)}"
         else:
-            told = listed(
-                [
-                    amount(s.value, self.unit)
-                    + in_brackets(s.model, interval_text(self.data, s.low, s.high))
-                    for s in best
-                ]
-            )
+            told = listed([self._of(standing) for standing in best])
         return f"{told}{self._on_average()}"
 
     # -- comparisons ---------------------------------------------------------------------------
@@ -212,7 +257,10 @@ class _Words:
 
     def _gap(self, other: Against) -> str:
         side = "better" if other.better_by >= 0 else "worse"
-        return f"{amount(abs(other.better_by), self.unit)} {side}"
+        share = ""
+        if other.share is not None and not self.in_time:
+            share = f" ({abs(other.share) * 100:.0f} %)"
+        return f"{amount(abs(other.better_by), self.unit)}{share} {side}"
 
     def _sure(self, other: Against) -> str:
         """Interval and p-value of a difference, adjusted alike."""
@@ -242,8 +290,8 @@ class _Words:
             )
         if v.coarse:
             found.append(
-                f"The times of {listed(list(v.coarse))} are read between few predicted times (see "
-                "the warning coarse-grid)."
+                f"The curves of {listed(list(v.coarse))} have few predicted times (see the warning "
+                "coarse-grid)."
             )
         if v.missing:
             one = len(v.missing) == 1

@@ -6,12 +6,15 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .._tools.text_tables import columns, number, p_text
+from .._tools.text_tables import columns, number, p_text, relation
+from ..metrics.registry import REGISTRY
+from .explanations import weight_of
 from .sentences import verdict_sentences
-from .verdict import best_rows
+from .verdict import Cell, best_rows, cell_of, glance
 
 if TYPE_CHECKING:
     from .result import Evaluation
+    from .warnings import EvaluationWarning
 
 #: Columns of a paragraph.
 _WIDTH = 96
@@ -19,11 +22,38 @@ _WIDTH = 96
 
 def evaluation_text(result: Evaluation) -> str:
     """Render the verdict, values with intervals, comparisons, support and warnings."""
-    parts = [_verdict(result.to_dict()), _values(result)]
+    data = result.to_dict()
+    parts = [_verdict(data), _values(data, _metrics(data))]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result))
-    parts += [_support(result), _warnings(result)]
+    parts += [_support(result), _warnings(result.warnings, len(result.models))]
     return "\n\n".join(part for part in parts if part)
+
+
+def compact_text(result: Evaluation) -> str:
+    """Render the verdict, a few metrics and the gravest warnings, and say where the rest is."""
+    data = result.to_dict()
+    metrics = _metrics(data)
+    shown = glance(metrics) or metrics[:5]
+    grave = [w for w in result.warnings if weight_of(w.code) == "problem"]
+    parts = [
+        _verdict(data),
+        _values(data, shown) if shown else "",
+        _warnings(grave, len(result.models)),
+        _rest(result, len(metrics), len(grave)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _rest(result: Evaluation, metrics: int, told: int) -> str:
+    """Say where the rest is."""
+    more = len({(w.code, w.message) for w in result.warnings}) - told
+    warnings = f", {more} more warnings in .warnings" if more > 0 else ""
+    return textwrap.fill(f"All {metrics} metrics: .table{warnings}, everything: .to_text()", _WIDTH)
+
+
+def _metrics(data: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["metric"] for row in data["metrics"]))
 
 
 def _verdict(data: dict[str, Any]) -> str:
@@ -31,47 +61,59 @@ def _verdict(data: dict[str, Any]) -> str:
     return "\n".join(textwrap.fill(text, _WIDTH) for text in verdict_sentences(data))
 
 
-def _warnings(result: Evaluation) -> str:
+def _warnings(warnings: list[EvaluationWarning], models: int) -> str:
     """List remarks; one that several models share is said once."""
     shared: dict[tuple[str, str, str, str], list[str]] = {}
-    for w in result.warnings:
+    for w in warnings:
         group = "" if w.group is None else f"group {w.group}"
         names = shared.setdefault((w.code, group, w.metric or "", w.message), [])
         if w.model and w.model not in names:
             names.append(w.model)
     lines = []
-    for (code, group, metric, message), models in shared.items():
-        whose = "all models" if len(models) == len(result.models) > 1 else ", ".join(models)
+    for (code, group, metric, message), named in shared.items():
+        whose = "all models" if len(named) == models > 1 else ", ".join(named)
         where = " ".join(part for part in (group, whose, metric) if part)
         lines.append(f"  [{code}] {where + ': ' if where else ''}{message}")
     return "Warnings\n" + "\n".join(lines) if lines else ""
 
 
-def _values(result: Evaluation) -> str:
-    """One row a metric (and group), one column a model."""
-    cells: dict[tuple[Any, str], dict[str, str]] = {}
-    arrows = {}
-    for row in result.rows():
-        key = (row.get("group"), row["metric"])
-        text = number(row["value"])
-        if not math.isnan(row["low"]):
-            text += f" [{number(row['low'])}, {number(row['high'])}]"
-        cells.setdefault(key, {})[row["model"]] = text
-        arrows[row["metric"]] = "lower" if row["direction"] == "lower" else "higher"
-    grouped = any(group is not None for group, _ in cells)
-    header = [*(["group"] if grouped else []), "metric", "better", *result.models]
+def _values(data: dict[str, Any], metrics: list[str]) -> str:
+    """One row per metric (and group), one column per model."""
+    cells: dict[Cell, dict[str, str]] = {}
+    for row in sorted(data["metrics"], key=lambda row: _place(row, metrics)):
+        if row["metric"] in metrics:
+            cells.setdefault(cell_of(row), {})[row["model"]] = _value(row)
+    grouped = any(group is not None for group, _, _ in cells)
+    header = [*(["group"] if grouped else []), "metric", "", "better", *data["models"]]
     rows = [
         [
             *([str(group)] if grouped else []),
-            metric,
-            arrows[metric],
-            *(by_model.get(model, "n/a") for model in result.models),
+            REGISTRY[name].title + ("" if time is None else f" at {number(time)}"),
+            name,
+            REGISTRY[name].better.removesuffix(" is better").removesuffix(" is best"),
+            *(by_model.get(model, "n/a") for model in data["models"]),
         ]
-        for (group, metric), by_model in cells.items()
+        for (group, name, time), by_model in cells.items()
     ]
-    level = "" if result.confidence is None else f" with {result.confidence:.0%} intervals"
-    unit = result.unit or "the unit of the data"
-    return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=3 if grouped else 2)
+    level = "" if data["confidence"] is None else f" with {data['confidence']:.0%} intervals"
+    unit = data["unit"] or "the unit of the data"
+    return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=4 if grouped else 3)
+
+
+def _place(row: dict[str, Any], metrics: list[str]) -> int:
+    return metrics.index(row["metric"]) if row["metric"] in metrics else len(metrics)
+
+
+def _value(row: dict[str, Any]) -> str:
+    """Return a value with its interval."""
+    value = row["value"]
+    if not isinstance(value, float):
+        return "-" if value is None else str(value)
+    if REGISTRY[row["metric"]].inference == "test":
+        return f"p {relation(value)}"
+    limits = [row["low"], row["high"]]
+    known = all(isinstance(limit, float) for limit in limits)
+    return number(value) + (f" [{number(limits[0])}, {number(limits[1])}]" if known else "")
 
 
 def _comparisons(result: Evaluation) -> str:
@@ -80,7 +122,7 @@ def _comparisons(result: Evaluation) -> str:
     rows = []
     for row in result.comparisons():
         group, metric = row.get("group"), row["metric"]
-        first = best.get((group, metric))
+        first = best.get(cell_of(row))
         if first not in (row["model_a"], row["model_b"]) or not math.isfinite(row["difference"]):
             continue
         a, b, sign = row["model_a"], row["model_b"], 1.0

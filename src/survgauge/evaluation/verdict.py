@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..metrics.registry import REGISTRY, Metric
 
 BASELINE = "Kaplan-Meier for everybody"
+#: How many metrics of a family are shown beside each other first.
+_AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2}
 #: Warnings that put an error without a horizon in doubt.
 _TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
+
+
+#: What a row is about: group, metric, and the time that the metric is read at.
+Cell = tuple[Any, str, float | None]
+
+
+def cell_of(row: dict[str, Any]) -> Cell:
+    """Return which group, metric and time a row of plain data is about."""
+    return row.get("group"), row["metric"], row.get("time")
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,8 @@ class Against:
     family: int
     #: Whether the adjusted p-value is below 1 - confidence.
     clear: bool
+    #: By which share of its loss, where that is known.
+    share: float | None = None
 
     @property
     def same(self) -> bool:
@@ -56,10 +69,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who is best by one metric in one group (None: everybody)."""
+    """Who is best by one metric (at one time) in one group (None: everybody)."""
 
-    group: Any
-    metric: str
+    cell: Cell
     #: The model with the best value, then those that show no clear difference from it.
     best: tuple[Standing, ...]
     #: The first of the best models against every other model.
@@ -74,22 +86,52 @@ class Verdict:
     missing: tuple[str, ...] = ()
 
     @property
+    def group(self) -> Any:
+        """The group; None: everybody."""
+        return self.cell[0]
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.cell[1]
+
+    @property
     def first(self) -> Standing:
         """The model with the best value."""
         return self.best[0]
 
 
-def best_rows(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], dict[str, Any]]:
-    """Row of the model with the best value, by group and metric."""
-    best: dict[tuple[Any, str], dict[str, Any]] = {}
+def best_rows(rows: Iterable[dict[str, Any]]) -> dict[Cell, dict[str, Any]]:
+    """Row of the model with the best value, by group, metric and time."""
+    best: dict[Cell, dict[str, Any]] = {}
     for row in rows:
         value = row["value"]
         if not isinstance(value, float | int) or value != value:
             continue  # undefined or infinite, as plain data
-        key, badness = (row.get("group"), row["metric"]), REGISTRY[row["metric"]].badness
+        key, badness = cell_of(row), REGISTRY[row["metric"]].badness
         if key not in best or badness(value) < badness(best[key]["value"]):
             best[key] = row
     return best
+
+
+def leaders(data: dict[str, Any]) -> set[tuple[Cell, str]]:
+    """Return who is best by each metric, with all models without a clear difference from it.
+
+    Nobody is by a metric that makes no model better than another, and one model has nobody to win
+    against.
+    """
+    if len(data["models"]) < 2:
+        return set()
+    best = {cell: row["model"] for cell, row in best_rows(data["metrics"]).items()}
+    found = {(cell, model) for cell, model in best.items() if REGISTRY[cell[1]].ranks_models}
+    for row in data["comparisons"]:
+        cell, pair = cell_of(row), (row["model_a"], row["model_b"])
+        first = best.get(cell)
+        if first in pair and isinstance(row["difference"], float):
+            other = pair[pair[0] == first]
+            if _against(row, other, 1.0, _level(data)).tied:
+                found.add((cell, other))
+    return found
 
 
 def judged_by(metrics: Iterable[str]) -> list[str]:
@@ -114,7 +156,20 @@ def _place(metric: Metric) -> int:
         return 3 if method.looks_up or method.weights_by_g else 6
     if metric.family == "probability" and metric.reads != "time":
         return 4
-    return 5 if metric.family == "ranking" else 6
+    if metric.family == "ranking":
+        return 5
+    # How far predictions are from what was observed says more than whether a test notices it.
+    if metric.family == "calibration":
+        return 9 if metric.inference == "test" else 7 if metric.reads == "time" else 8
+    return 6
+
+
+def glance(metrics: Iterable[str]) -> list[str]:
+    """Return the few metrics to show first: some of each family."""
+    found: dict[str, list[str]] = {family: [] for family in _AT_A_GLANCE}
+    for name in judged_by(metrics):
+        found.get(REGISTRY[name].family, []).append(name)
+    return [name for family, most in _AT_A_GLANCE.items() for name in found[family][:most]]
 
 
 def headline(data: dict[str, Any]) -> str:
@@ -126,26 +181,26 @@ def headline(data: dict[str, Any]) -> str:
 def stops_at(data: dict[str, Any], metric: str) -> float | None:
     """Return the time at which the clock of a metric stops; None where it does not."""
     rows = [row for row in data["metrics"] if row["metric"] == metric]
-    found = [row["convention"].get("tau") for row in rows]
+    found = [row.get("until", row["convention"].get("tau")) for row in rows]
     return next((tau for tau in found if tau is not None), None)
 
 
 def verdicts(data: dict[str, Any], metric: str) -> list[Verdict]:
-    """Judge by one metric, from the plain data of `Evaluation.to_dict`; one for each group."""
-    return [
-        _verdict(data, row)
-        for (_, name), row in best_rows(data["metrics"]).items()
-        if name == metric
-    ]
+    """Judge by one metric, from the plain data of `Evaluation.to_dict`.
+
+    There is one verdict for each group, and for each time where the metric is read at several.
+    """
+    best = best_rows(data["metrics"])
+    return [_verdict(data, row) for (_, name, _), row in best.items() if name == metric]
 
 
 def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
     """Judge by the metric of a row, which is the best of its group."""
-    group, metric, first = row.get("group"), row["metric"], row["model"]
+    cell, metric, first = cell_of(row), row["metric"], row["model"]
     known = {
         r["model"]: r
         for r in data["metrics"]
-        if (r.get("group"), r["metric"]) == (group, metric) and isinstance(r["value"], float)
+        if cell_of(r) == cell and isinstance(r["value"], float)
     }
     others = _others(data, row)
     tied = [other.model for other in others if other.tied]
@@ -153,8 +208,7 @@ def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
     told = [w["code"] for w in warnings if w["metric"] == metric and w["model"] in mine]
     coarse = [w["model"] for w in warnings if w["code"] == "coarse-grid"]
     return Verdict(
-        group,
-        metric,
+        cell,
         tuple(_standing(data, known[model]) for model in (first, *tied)),
         others,
         "tail-decides" in told,
@@ -167,12 +221,11 @@ def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
 def _others(data: dict[str, Any], row: dict[str, Any]) -> tuple[Against, ...]:
     """Compare the model of a row with every other model."""
     sign = 1.0 if row["direction"] == "lower" else -1.0
-    group, metric, model = row.get("group"), row["metric"], row["model"]
-    found = []
+    model, found = row["model"], []
     for pair in data["comparisons"]:
         # A difference from an undefined or infinite value is no number.
         known = isinstance(pair["difference"], float)
-        if not known or (pair.get("group"), pair["metric"]) != (group, metric):
+        if not known or cell_of(pair) != cell_of(row):
             continue
         if model == pair["model_a"]:
             found.append(_against(pair, pair["model_b"], -sign, _level(data)))
@@ -182,19 +235,25 @@ def _others(data: dict[str, Any], row: dict[str, Any]) -> tuple[Against, ...]:
 
 
 def _standing(data: dict[str, Any], row: dict[str, Any]) -> Standing:
-    baseline = against_baseline(data, row["model"], row["metric"], row.get("group"))
-    return Standing(row["model"], row["value"], row["low"], row["high"], baseline)
+    return Standing(
+        row["model"], row["value"], row["low"], row["high"], _against_baseline(data, row)
+    )
 
 
-def against_baseline(
-    data: dict[str, Any], model: str, metric: str, group: Any = None
-) -> Against | None:
-    """Compare one model with Kaplan-Meier for everybody; None where nothing is known of it."""
-    for row in data["baseline_comparisons"]:
-        if (row["model"], row["metric"], row.get("group")) == (model, metric, group):
-            known = isinstance(row["difference"], float)
+def alone(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
+    """Look at one model by itself: its value, and how it compares with the baseline."""
+    return Verdict(cell_of(row), (_standing(data, row),), (), unsettled=False)
+
+
+def _against_baseline(data: dict[str, Any], row: dict[str, Any]) -> Against | None:
+    """Compare the model of a row with Kaplan-Meier; None where nothing is known of it."""
+    for pair in data["baseline_comparisons"]:
+        if pair["model"] == row["model"] and cell_of(pair) == cell_of(row):
+            if not isinstance(pair["difference"], float):
+                return None
             # Only losses have a baseline, so less is better.
-            return _against(row, BASELINE, -1.0, _level(data)) if known else None
+            found = _against(pair, BASELINE, -1.0, _level(data))
+            return replace(found, share=row.get("skill"))
     return None
 
 

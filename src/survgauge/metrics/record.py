@@ -86,6 +86,8 @@ class Metric:
         Which values are better; "target": those near `target`.
     target : float, optional
         The best value, where both lower and higher values are worse.
+    below, above : str
+        What values below and above the target mean.
     range : pair of float
         Least and largest value.
     needs : {"times", "curves", "risk"}
@@ -138,6 +140,8 @@ class Metric:
     family: str = "own"
     direction: str = "lower"
     target: float | None = None
+    below: str = ""
+    above: str = ""
     range: tuple[float, float] = ANY
     needs: str = "curves"
     proper: str = "not known"
@@ -162,7 +166,7 @@ class Metric:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name must be the name of a metric; got {self.name!r}")
-        for field in ("title", "about", "unit", "reference", "proper", "square"):
+        for field in ("title", "about", "below", "above", "unit", "reference", "proper", "square"):
             if not isinstance(getattr(self, field), str):
                 raise self._refused(f"{field} must be text; got {getattr(self, field)!r}")
         self._check_functions()

@@ -548,8 +548,9 @@ for _metric in (
     Metric(
         name="calibration_slope",
         title="Calibration slope",
-        about="Slope of the observed on the predicted log hazard; below 1 predictions are too "
-        "extreme, above 1 too tame.",
+        about="Slope of the observed on the predicted log hazard.",
+        below="predicted differences between subjects are too large",
+        above="predicted differences between subjects are too small",
         compute=_calibration_slope,
         keeps=("at_time",),
         direction="target",

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..metrics.registry import REGISTRY
 from . import charts
 from .audit_section import audit_charts, audit_fragment, audit_page
+from .card import evaluation_card
 from .evaluation_page import evaluation_page
 from .experiment_content import experiment_content
 from .experiment_page import experiment_page
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "audit_fragment",
+    "evaluation_card",
     "evaluation_html",
     "experiment_html",
     "saved_evaluation_html",

@@ -95,7 +95,8 @@ def _metrics(data: dict[str, Any]) -> list[Spec]:
 def _differences(data: dict[str, Any]) -> list[Spec]:
     """Paired differences, a choice for each metric (and group)."""
     best = best_rows(data["metrics"])
-    buckets = [(m, group) for m, group in _buckets(data, "comparisons") if (group, m) in best]
+    known = {(metric, group) for group, metric, _ in best}
+    buckets = [bucket for bucket in _buckets(data, "comparisons") if bucket in known]
     if not buckets:
         return []
     charts = [

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number
+from ..evaluation.explanations import weight_of
 from ..evaluation.verdict import headline
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
 from .evaluation_tables import all_numbers, conventions, glance
 from .markup import Markup, join, tag
-from .remarks import remarks, weight_of
+from .remarks import remarks
 from .shell import figure, page
 from .words import summary
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number, p_text
-from ..evaluation.verdict import best_rows
+from ..evaluation.verdict import Cell, cell_of, leaders
+from ..evaluation.verdict import glance as shown_first
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
-from .words import glance as shown_first
 
 #: Rows of the whole table that are worth paper.
 MOST_PRINTED = 150
@@ -20,7 +20,7 @@ def glance(data: dict[str, Any]) -> Markup:
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     first = shown_first(metrics) or metrics[:6]
     ordered = list(dict.fromkeys([*first, *metrics]))
-    marked = _marked(data)
+    marked = leaders(data)
     cells = {(r.get("group"), r["model"], r["metric"]): r for r in rows}
     groups = list(dict.fromkeys(row.get("group") for row in rows))
     grouped = groups != [None]
@@ -69,7 +69,7 @@ def _head(label: str, kind: str | None = None) -> Markup:
     return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
 
 
-def _cell(row: dict[str, Any] | None, metric: str, marked: set[Any]) -> Markup:
+def _cell(row: dict[str, Any] | None, metric: str, marked: set[tuple[Cell, str]]) -> Markup:
     common: dict[str, Any] = {"data_column_name": metric}
     if row is None:
         return tag("td", "n/a", class_="number soft", data_sort="", **common)
@@ -85,31 +85,8 @@ def _cell(row: dict[str, Any] | None, metric: str, marked: set[Any]) -> Markup:
     )
 
 
-def _key(row: dict[str, Any]) -> tuple[Any, str, str]:
-    return row.get("group"), row["metric"], row["model"]
-
-
-def _marked(data: dict[str, Any]) -> set[tuple[Any, str, str]]:
-    """Cells to mark: the best of a metric, and those that the data do not tell apart from it.
-
-    p-values of tests are no contest, and one model has nobody to win against.
-    """
-    if len(data["models"]) < 2:
-        return set()
-    best = {key: row["model"] for key, row in best_rows(data["metrics"]).items()}
-    found = {
-        (group, metric, model)
-        for (group, metric), model in best.items()
-        if REGISTRY[metric].ranks_models
-    }
-    for row in data["comparisons"]:
-        group, metric, pair = row.get("group"), row["metric"], (row["model_a"], row["model_b"])
-        first = best.get((group, metric))
-        p = row["p_simultaneous"]
-        close = p is not None and p >= 1 - (data["confidence"] or 0.95)
-        if first in pair and (close or row["difference"] == 0):
-            found.add((group, metric, pair[pair[0] == first]))
-    return found
+def _key(row: dict[str, Any]) -> tuple[Cell, str]:
+    return cell_of(row), row["model"]
 
 
 def _shown(value: Any, metric: str) -> str:
@@ -136,7 +113,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     """The whole table, a row a model and metric."""
     rows = data["metrics"]
     grouped = any("group" in row for row in rows)
-    marked = _marked(data)
+    marked = leaders(data)
     numbers = {model: k for k, model in enumerate(data["models"])}
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []

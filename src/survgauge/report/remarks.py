@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..evaluation.explanations import EXPLANATIONS
+from ..evaluation.explanations import EXPLANATIONS, WEIGHTS, weight_of
 from ..evaluation.verdict import headline
 from .markup import Markup, tag
-
-_WEIGHTS = ("problem", "caution", "note")
 
 
 def remarks(data: dict[str, Any]) -> Markup:
@@ -25,7 +23,7 @@ def remarks(data: dict[str, Any]) -> Markup:
     order = sorted(
         shared.items(),
         key=lambda item: (
-            _WEIGHTS.index(weight_of(item[0][0])),
+            WEIGHTS.index(weight_of(item[0][0])),
             not any(metric in place for place in item[1]),
         ),
     )
@@ -76,8 +74,3 @@ def _round_down(value: float) -> str:
         return "T"
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     return f"{math.floor(value / step + 1e-9) * step:.6g}"
-
-
-def weight_of(code: str) -> str:
-    """Say how much a warning weighs; a code of a newer version is a caution."""
-    return EXPLANATIONS[code].weight if code in EXPLANATIONS else "caution"

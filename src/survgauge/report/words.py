@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from .._tools.text_tables import number, relation
-from ..evaluation.sentences import DIGITS, NOTHING, interval_text, verdict_sentences
-from ..evaluation.verdict import adjusted_for, against_baseline, headline, judged_by, verdicts
+from ..evaluation.sentences import (
+    DIGITS,
+    NOTHING,
+    amount,
+    in_brackets,
+    interval_text,
+    listed,
+    model_sentence,
+    verdict_sentences,
+)
+from ..evaluation.verdict import glance, headline, judged_by, stops_at, verdicts
 from ..metrics.registry import REGISTRY
 
-#: How many metrics of a family are shown beside each other at the top of the page.
-_AT_A_GLANCE = {"time": 2, "probability": 1, "ranking": 1, "calibration": 1}
+#: Below this p-value a test is said to find something.
 _SURE = 0.05
 #: Share of censored subjects above which pseudo-observations are known to be biased.
 _HALF = 0.5
 _BIASED = (
-    " With more than half of the subjects censored it overstates the true error and favours "
-    "predictions that are too early; compare mae_ipcw_d with a horizon."
+    " With more than half of the subjects censored, this error is larger than the true error and "
+    "favours predictions that are too early; compare mae_ipcw_d with a horizon."
 )
 #: Why the error within the horizon is the headline: docs/results/truth.md.
 _WHY = (
-    "This error comes first because it was nearest to the truth, in order and in size, on data "
-    "with known event times. Errors without a horizon stand below it: they lean on times that "
-    "nobody observed."
+    "This error comes first because it was closest to the true error on data with known event "
+    "times. Errors without a horizon are in the tables; they depend on times that nobody observed."
 )
 
-
-def glance(metrics: Iterable[str]) -> list[str]:
-    """Return the few metrics to show first: some of each family."""
-    found: dict[str, list[str]] = {family: [] for family in _AT_A_GLANCE}
-    for name in judged_by(metrics):
-        found.get(REGISTRY[name].family, []).append(name)
-    return [name for family, most in _AT_A_GLANCE.items() for name in found[family][:most]]
+Row = dict[str, Any]
 
 
 def summary(data: dict[str, Any]) -> list[str]:
     """Sentences on who is best, by how much and how surely; the first one stands alone."""
     metric = headline(data)
     sentences = verdict_sentences(data)
-    for found in verdicts(data, metric):
-        if found.group is None:
-            sentences += _more(data, found.first.model, metric)
+    everybody = [found for found in verdicts(data, metric) if found.group is None]
+    if everybody:
+        sentences += _more(data, everybody[0].first.model, metric)
     if sentences != [NOTHING]:
         sentences += _meaning(data, metric)
     return [_unbroken(text) for text in sentences]
@@ -50,74 +50,112 @@ def summary(data: dict[str, Any]) -> list[str]:
 
 def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
     """Say what else is known of the best model: ranking, probabilities, calibration."""
-    rows = {
-        r["metric"]: r
-        for r in data["metrics"]
-        if r["model"] == model and r["metric"] != metric and r["value"] is not None
-    }
-    shown = {REGISTRY[name].family: rows[name] for name in reversed(glance(rows))}
+    rows = [
+        row
+        for row in data["metrics"]
+        if row["model"] == model and row.get("group") is None and isinstance(row["value"], float)
+    ]
+    others = [row for row in rows if row["metric"] != metric]
+    shown = glance(row["metric"] for row in others)
     sentences = []
-    if "ranking" in shown:
-        row = shown["ranking"]
-        interval = interval_text(data, row["low"], row["high"])
-        sentences.append(
-            f"{model} puts {row['value'] * 100:.0f} % of the comparable pairs in the right order "
-            f"({_called(row)} {number(row['value'], DIGITS)}{interval and f', {interval}'})."
-        )
-    if "probability" in shown and shown["probability"]["skill"] is not None:
-        sentences.append(_probabilities(data, model, shown["probability"]))
-    if "calibration" in shown and REGISTRY[shown["calibration"]["metric"]].inference == "test":
-        row = shown["calibration"]
-        found = "finds no fault" if row["value"] >= _SURE else "finds fault"
-        sentences.append(f"{_called(row)} {found} with its curves (p {relation(row['value'])}).")
-    return sentences
+    for family, say in (("ranking", _ranking), ("probability", model_sentence)):
+        first = [name for name in shown if REGISTRY[name].family == family]
+        sentences += [say(data, row) for row in others if row["metric"] in first]
+    return sentences + _calibration(data, model, rows)
 
 
-def _called(row: dict[str, Any]) -> str:
-    """Name of a row's metric in a sentence: its title without explanations.
+def _ranking(data: dict[str, Any], row: Row) -> str:
+    """Say how many pairs a model puts in the right order."""
+    told = f"{REGISTRY[row['metric']].title} {number(row['value'], DIGITS)}"
+    sure = in_brackets(told, interval_text(data, row["low"], row["high"]))
+    share = f"{row['value'] * 100:.0f} %"
+    return f"{row['model']} puts {share} of the comparable pairs in the right order{sure}."
 
-    >>> _called({"metric": "harrell"})
-    "Harrell's C"
+
+def _calibration(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]:
+    """Say how well a model is calibrated: first how far it is off, then what tests notice.
+
+    A test that finds nothing says little: under censoring it may have little power.
     """
-    return re.split(r"[:(]", REGISTRY[row["metric"]].title)[0].strip()
+    family = [row for row in rows if REGISTRY[row["metric"]].family == "calibration"]
+    by_name = {name: k for k, name in enumerate(judged_by(row["metric"] for row in family))}
+    family.sort(key=lambda row: by_name[row["metric"]])
+    tests = [row for row in family if REGISTRY[row["metric"]].inference == "test"]
+    sizes = [row for row in family if REGISTRY[row["metric"]].reads == "time" and row not in tests]
+    found = []
+    for time in dict.fromkeys(row.get("time") for row in sizes):
+        told = listed([_size(data, row) for row in sizes if row.get("time") == time])
+        at = "" if time is None else f" at {amount(time, data.get('unit') or '')}"
+        found.append(f"Calibration of {model}{at}: {told}.")
+    found += [text for row in sizes if (text := _off_target(row))]
+    return found + _tests(tests)
 
 
-def _probabilities(data: dict[str, Any], model: str, row: dict[str, Any]) -> str:
-    """Compare the loss of a model's probabilities with that of Kaplan-Meier."""
-    side = "better" if row["skill"] >= 0 else "worse"
-    called = _called(row)
-    start = f"Its probabilities ({called[0].lower()}{called[1:]} {number(row['value'], DIGITS)})"
-    gap = f"{abs(row['skill']) * 100:.0f} % {side}"
-    km = against_baseline(data, model, row["metric"])
-    told = "" if km is None or km.p_value is None else f"p {relation(km.p_value)}"
-    if km is not None and told and adjusted_for(km):
-        told += f", {adjusted_for(km)}"
-    if km is None or not told:
-        return f"{start} are {gap} than Kaplan-Meier's."
-    if km.clear:
-        return f"{start} are {gap} than Kaplan-Meier's ({told})."
-    return f"{start} show no clear difference from Kaplan-Meier's ({gap}, {told})."
+def _size(data: dict[str, Any], row: Row) -> str:
+    """Say a measure of calibration, with its interval and its best value."""
+    metric = REGISTRY[row["metric"]]
+    best = 0.0 if metric.target is None else metric.target
+    sure = in_brackets(interval_text(data, row["low"], row["high"]), f"{best:g} is best")
+    return f"{metric.title} {number(row['value'], DIGITS)}{sure}"
 
 
-def _in_time(metric: str) -> bool:
-    """Whether a metric says by how much time predictions are off."""
-    return REGISTRY[metric].loss == "absolute"
+def _off_target(row: Row) -> str:
+    """Say on which side of its best value a measure clearly lies, and what that means."""
+    metric, low, high = REGISTRY[row["metric"]], row["low"], row["high"]
+    if metric.target is None or not (isinstance(low, float) and isinstance(high, float)):
+        return ""
+    if low <= metric.target <= high:
+        return ""
+    side, means = ("above", metric.above) if low > metric.target else ("below", metric.below)
+    return f"{metric.title} is clearly {side} {metric.target:g}{means and f': {means}'}."
+
+
+def _tests(rows: list[Row]) -> list[str]:
+    """Say which tests find fault; one that finds none is no proof of calibration."""
+    told = {
+        found: [
+            f"{REGISTRY[row['metric']].title} (p {relation(row['value'])})"
+            for row in rows
+            if (row["value"] < _SURE) == found
+        ]
+        for found in (True, False)
+    }
+    sentences = []
+    if told[True]:
+        verb = "finds" if len(told[True]) == 1 else "find"
+        sentences.append(f"{listed(told[True])} {verb} evidence that its curves are miscalibrated.")
+    if told[False]:
+        verb = "finds" if len(told[False]) == 1 else "find"
+        sentences.append(
+            f"{listed(told[False])} {verb} no evidence of that, which is no proof of calibration."
+            if told[True]
+            else f"{listed(told[False])} {verb} no evidence that its curves are miscalibrated, "
+            "which is no proof that they are calibrated."
+        )
+    return sentences
 
 
 def _meaning(data: dict[str, Any], metric: str) -> list[str]:
     """Explain the error of the headline."""
-    method = REGISTRY[metric].method if metric else None
-    if method is None or not _in_time(metric):
+    record = REGISTRY[metric]
+    method = record.method
+    if method is None or record.loss != "absolute":
         return []
     rules = next(r["convention"] for r in data["metrics"] if r["metric"] == metric)
     much = "; those censored early get less weight"
     much = much if rules.get("weighted") and method.imputes else ""
     doubt = _BIASED if method.extrapolates and _censored(data) > _HALF else ""
+    stop = stops_at(data, metric)
+    clock = ""
+    if stop is not None:
+        until = amount(stop, data.get("unit") or "")
+        why = " (the last time that the data support)" * (stop == data["support"]["horizon"])
+        clock = f" Predicted and observed times after {until}{why} count as {until}."
     found = [
-        "The error is the distance from the predicted time (of curves: the median) to the event "
-        f"time. Each censored subject {method.counts_as}{much}.{doubt}"
+        "The error is the distance from the predicted time (for curves: the median) to the event "
+        f"time. Each censored subject {method.counts_as}{much}.{clock}{doubt}"
     ]
-    return [*found, _WHY] if REGISTRY[metric].within_horizon else found
+    return [*found, _WHY] if record.within_horizon else found
 
 
 def _censored(data: dict[str, Any]) -> float:

@@ -44,6 +44,8 @@ def plain(
 
     known = {name: value for name, value in values.items() if value is not None}
     pairs = [({"model_a": a, "model_b": b}, known[a], known[b]) for a, b in combinations(known, 2)]
+    if not REGISTRY[metric].ranks_models:
+        pairs = []
     base = [] if baseline is None or confidence is None else [
         ({"model": name}, value, baseline) for name, value in known.items()
     ]  # fmt: skip
@@ -105,15 +107,16 @@ def test_a_clear_winner() -> None:
 
 
 def test_two_tied_models_are_both_named() -> None:
-    first, second = told({"b": 101.0, "a": 100.0}, baseline=110.0)
+    first, second, third = told({"b": 101.0, "a": 100.0}, baseline=110.0)
     assert first == (
-        "a and b are best, with no clear difference between them (1.00 days, 95 % CI -0.960 to "
-        "2.96, p = 0.317): their predicted times are off by 100 days (a, 95 % CI 98.0 to 102) and "
-        "101 days (b, 95 % CI 99.0 to 103) on average within the first 500 days."
+        "a and b are best, with no clear difference between them: their predicted times are off by "
+        "100 days (a, 95 % CI 98.0 to 102) and 101 days (b, 95 % CI 99.0 to 103) on average within "
+        "the first 500 days."
     )
-    assert second.startswith("Compared with Kaplan-Meier for everybody, a is 10.0 days better (")
-    assert " and b is 9.00 days better (" in second
-    assert second.endswith(", adjusted for the choice among 2 models.")
+    assert second == "They differ by 1.00 days (95 % CI -0.960 to 2.96, p = 0.317)."
+    assert third.startswith("Compared with Kaplan-Meier for everybody, a is 10.0 days better (")
+    assert " and b is 9.00 days better (" in third
+    assert third.endswith(", adjusted for the choice among 2 models.")
 
 
 def test_identical_models_do_not_differ() -> None:
@@ -124,25 +127,30 @@ def test_identical_models_do_not_differ() -> None:
 
 
 def test_two_of_three_tied() -> None:
-    first, _, third = told({"a": 100.0, "b": 101.0, "c": 120.0}, baseline=101.0)
-    assert first.startswith("a and b are best, with no clear difference between them (1.00 days, ")
-    assert "adjusted for 3 pairs of models): " in first
-    assert third.startswith("a is 20.0 days better than c (95 % CI ")
-    assert third.endswith(", adjusted for 3 pairs of models.")
+    first, second, _, last = told({"a": 100.0, "b": 101.0, "c": 120.0}, baseline=101.0)
+    assert first.startswith("a and b are best, with no clear difference between them: ")
+    assert second.startswith("They differ by 1.00 days (")
+    assert second.endswith(", adjusted for 3 pairs of models).")
+    assert last.startswith("a is 20.0 days better than c (95 % CI ")
+    assert last.endswith(", adjusted for 3 pairs of models.")
 
 
 def test_several_models_and_a_baseline_that_is_as_good() -> None:
-    _, second = told({"a": 100.0, "b": 100.5}, baseline=100.0)
-    assert "a shows no difference and b shows no clear difference (0.500 days worse, " in second
+    *_, last = told({"a": 100.0, "b": 100.5}, baseline=100.0)
+    assert "a shows no difference and b shows no clear difference (0.500 days worse, " in last
 
 
 def test_twelve_models_are_all_named() -> None:
     values = {f"m{k}": 100.0 + 0.1 * k for k in range(12)}
-    first, second = told(values, baseline=150.0)
+    first, second, third = told(values, baseline=150.0)
     assert first.startswith("m0, m1, m2, ")
-    assert " and m11 are best, with no clear difference from m0 (p = 1.000 or more, " in first
-    assert "their predicted times are off by 100 to 101 days on average" in first
-    assert second.startswith("All of these models are clearly better than Kaplan-Meier")
+    assert " and m11 are best, with no clear difference from m0: their predicted times " in first
+    assert "are off by 100 to 101 days on average" in first
+    assert second == (
+        "Their differences from m0 are not significant (p = 1.000 or more, adjusted for 66 pairs "
+        "of models)."
+    )
+    assert third.startswith("All of these models are clearly better than Kaplan-Meier")
     values = {f"m{k}": 100.0 + 20 * k for k in range(12)}
     first, second = told(values)
     assert first.startswith("m0 is best: ")
@@ -188,6 +196,17 @@ def test_ranks_and_probabilities() -> None:
     assert told({"a": 0.1, "b": 0.2}, 0.01, metric="ibs")[0].startswith("a is best: ")
 
 
+def test_metrics_that_make_no_model_better_are_said_side_by_side() -> None:
+    assert told({"a": 0.9, "b": 1.2}, metric="calibration_slope", tau=None) == [
+        "Calibration slope (1 is best): 0.900 (a, 95 % CI -1.10 to 2.90) and 1.20 (b, 95 % CI "
+        "-0.800 to 3.20)."
+    ]
+    [sentence] = told({"a": 0.9, "b": 0.01}, metric="d_calibration", confidence=None, tau=None)
+    assert sentence == (
+        "D-calibration (small p-values mean miscalibrated): p = 0.900 (a) and p = 0.010 (b)."
+    )
+
+
 # -- on data ---------------------------------------------------------------------------------------
 
 
@@ -212,6 +231,46 @@ def test_the_verdict_is_the_same_everywhere(options: dict[str, Any]) -> None:
     assert page[: len(sentences)] == sentences
     assert "days" in ev.verdict
     assert "within the first" in ev.verdict
+
+
+def calibrated(**changes: tuple[float, float | None, float | None]) -> list[str]:
+    """What the summary says of calibration, given (value, low, high) by metric."""
+    from survgauge.report.words import summary
+
+    numbers = {"ici": (0.02, 0.0, 0.05), "calibration_slope": (0.9, 0.8, 1.1)}
+    numbers |= {"d_calibration": (0.4, None, None), "one_calibration": (0.3, None, None)}
+    data = plain({"cox": 100.0})
+    for name, (value, low, high) in (numbers | changes).items():
+        row = {"model": "cox", "metric": name, "value": value, "low": low, "high": high}
+        data["metrics"].append(row | {"direction": "lower", "convention": {}, "skill": None})
+    data["support"] |= {"horizon": 500.0}
+    texts = [text.replace("\u00a0", " ") for text in summary(data)]
+    return [text for text in texts if "alibra" in text or "slope" in text]
+
+
+def test_calibration_leads_with_its_size_and_no_test_proves_it() -> None:
+    assert calibrated() == [
+        "Calibration of cox: Integrated calibration index (ICI) 0.0200 (95 % CI 0 to 0.0500, 0 is "
+        "best) and Calibration slope 0.900 (95 % CI 0.800 to 1.10, 1 is best).",
+        "D-calibration (p = 0.400) and 1-calibration (p = 0.300) find no evidence that its curves "
+        "are miscalibrated, which is no proof that they are calibrated.",
+    ]
+
+
+def test_tests_of_calibration_that_disagree_are_both_told() -> None:
+    *_, bad, good = calibrated(one_calibration=(0.0002, None, None))
+    assert bad == "1-calibration (p < 0.001) finds evidence that its curves are miscalibrated."
+    assert good == (
+        "D-calibration (p = 0.400) finds no evidence of that, which is no proof of calibration."
+    )
+
+
+def test_a_slope_that_is_clearly_off_is_explained() -> None:
+    assert calibrated(calibration_slope=(0.6, 0.5, 0.7))[1] == (
+        "Calibration slope is clearly below 1: predicted differences between subjects are too "
+        "large."
+    )
+    assert "above 1" in calibrated(calibration_slope=(1.6, 1.5, 1.7))[1]
 
 
 def test_the_verdict_of_a_stream_is_that_of_arrays() -> None:
