@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, one_of
 
 
 def add_commands(subparsers: Any) -> None:
@@ -40,7 +40,12 @@ def add_commands(subparsers: Any) -> None:
     for axis in ("datasets", "censoring", "models"):
         command.add_argument(f"--{axis}", metavar="A,B,...", help=f"only these {axis} of the plan")
     command.add_argument(
-        "--out", metavar="DIR", help="also write tables (Markdown, CSV) and figures"
+        "--out", metavar="DIR", help="also write tables (Markdown, CSV, LaTeX) and figures"
+    )
+    command.add_argument(
+        "--figures",
+        metavar="A,B,...",
+        help="formats of the figures in --out: png, svg, pdf (default: png)",
     )
     command.add_argument("--list", action="store_true", help="show the cells, run nothing")
     command.add_argument("--quiet", action="store_true", help="no progress")
@@ -48,7 +53,7 @@ def add_commands(subparsers: Any) -> None:
 
 
 def run_command(args: argparse.Namespace) -> int:
-    """Run a plan, print what follows from it; status 1 if cells failed."""
+    """Run a plan, print what follows from it; status 1 if cells or metrics failed."""
     from ..experiment.plan import Plan
 
     plan = Plan.of(args.plan).only(
@@ -59,10 +64,15 @@ def run_command(args: argparse.Namespace) -> int:
     if args.list:
         return _list(plan)
     from ..experiment.runner import run
-    from ..experiment.writing import check_folder, text, write_all
+    from ..experiment.writing import FORMATS, check_folder, text, write_all
 
+    figures = _names(args.figures) or FORMATS[:1]
+    for name in figures:
+        one_of("--figures", name, FORMATS)
     if args.out:
         check_folder(args.out, [args.plan, *(spec.path for spec in plan.datasets if spec.path)])
+    elif args.figures:
+        raise InputError("--figures says in which formats --out writes figures; give --out, too")
 
     results = run(
         plan,
@@ -77,9 +87,22 @@ def run_command(args: argparse.Namespace) -> int:
     )
     sys.stdout.write(f"{text(results)}\n")
     if args.out:
-        written = write_all(results, args.out)
+        written = write_all(results, args.out, figures=figures)
         sys.stdout.write(f"\n{len(written)} files written to {args.out}\n")
-    return 1 if results.failures else 0
+    failed = len(results.failures), len(results.failed_metrics)
+    if any(failed):
+        sys.stderr.write(f"survgauge: {_failures(*failed)}\n")
+    return 1 if any(failed) else 0
+
+
+def _failures(cells: int, metrics: int) -> str:
+    """Say what failed, and how to run it again."""
+    parts = [f"{cells} cells" if cells != 1 else "1 cell"] * bool(cells)
+    parts += [f"{metrics} metrics" if metrics != 1 else "1 metric"] * bool(metrics)
+    return (
+        f"{' and '.join(parts)} failed (named above; tracebacks are in the store, under failures). "
+        "Fix the cause and run again with --retry-failed"
+    )
 
 
 def _names(text: str | None) -> list[str] | None:

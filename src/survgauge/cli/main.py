@@ -64,8 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"survgauge: {visible(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("survgauge: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        told = f": {visible(str(stop))}" if str(stop) else ""
+        print(f"survgauge: interrupted{told}", file=sys.stderr)
         return 130
 
 

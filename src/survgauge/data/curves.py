@@ -87,6 +87,8 @@ class SurvivalCurves:
         self.tail = tail
 
     _median: Floats | None = None
+    #: NumPy must not take curves for a sequence of numbers: it says then that it cannot.
+    __array_ufunc__ = None
 
     @classmethod
     def _trusted(

@@ -112,6 +112,13 @@ class Prediction:
         return self.curves if self.curves is not None else self._times
 
     @property
+    def median(self) -> Floats:
+        """Predicted time of each subject: the time itself, or the median of its curve."""
+        if self._risk is not None:
+            raise UndefinedMetricError("risk scores can only be ranked, they hold no times")
+        return -self.risk
+
+    @property
     def risk(self) -> Floats:
         """Higher means earlier: the score itself, or minus the (median) time."""
         if self._risk is not None:

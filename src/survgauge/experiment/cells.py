@@ -25,12 +25,12 @@ from ..metrics.registry import Metric
 from ..reference.reference import Reference
 from ..scorers import SurvivalKFold, predict
 from .grid import Cell, LawCell, Place
+from .imports import look_in
 from .laws import pack_law
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
-from .scoring import Questions, finite, score
+from .scoring import Measured, Questions, brief, finite, score
 from .specs import DatasetSpec
 
-_LONGEST_TEXT = 400
 _MOST_WARNINGS = 10
 
 
@@ -111,6 +111,8 @@ class Task:
         Content that the data sets must have, by name, so that all machines work on the same data.
     metrics : tuple of Metric
         Metrics that the user registered: a process that is handed them knows them.
+    folder : str or None
+        Where modules of the user's are looked for, besides where Python finds packages.
     fit : bool
         False: measure stored predictions only; laws that are not stored are fitted all the same.
     """
@@ -122,18 +124,21 @@ class Task:
     threads: int = 1
     fit: bool = True
     metrics: tuple[Metric, ...] = ()
+    folder: str | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What became of a cell: status is ok, failed or missing (nothing to measure).
 
-    `predictions` are those to keep of a model, or the curves of a law.
+    `predictions` are those to keep of a model, or the curves of a law. `failure` is the record of
+    the metrics that failed in a cell that is ok.
     """
 
     status: str
     record: dict[str, Any]
     predictions: bytes | None = None
+    failure: dict[str, Any] | None = None
 
 
 def execute(
@@ -151,24 +156,25 @@ def execute(
     if stored is None and not task.fit and isinstance(task.cell, Cell):
         return Outcome("missing", _heading(task.cell))
     start = time.perf_counter()
+    look_in(task.folder)
     with one_cell(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             if isinstance(task.cell, LawCell):
-                record, predictions = _run_law(task, task.cell)
+                found = _run_law(task, task.cell)
             else:
-                record, predictions = _run(task, task.cell, stored, laws or {})
+                found = _run(task, task.cell, stored, laws or {})
         except (Exception, CellTimeoutError) as error:
             trace = "".join(traceback.format_exception(error))
             seconds = time.perf_counter() - start
             return failure(task.cell, type(error).__name__, str(error), trace, seconds)
-    texts = dict.fromkeys(_short(f"{w.category.__name__}: {w.message}") for w in caught)
-    record["warnings"] = list(texts)[:_MOST_WARNINGS]
-    record["seconds"]["total"] = time.perf_counter() - start
-    return Outcome("ok", record, predictions)
+    texts = dict.fromkeys(brief(f"{w.category.__name__}: {w.message}") for w in caught)
+    found.record["warnings"] = list(texts)[:_MOST_WARNINGS]
+    found.record["seconds"]["total"] = time.perf_counter() - start
+    return found
 
 
-def _run_law(task: Task, cell: LawCell) -> tuple[dict[str, Any], bytes | None]:
+def _run_law(task: Task, cell: LawCell) -> Outcome:
     clock = _Clock()
     limit_threads(task.threads)
     fold = fold_of(cell, task.checksums)
@@ -176,12 +182,11 @@ def _run_law(task: Task, cell: LawCell) -> tuple[dict[str, Any], bytes | None]:
     with time_limit(task.timeout):
         fitted = cell.model.fit(fold.X_train, fold.y_train, fold.X_test, cell.model_seed)
     clock.lap("fit")
-    return {**_heading(cell), "seconds": clock.laps}, pack_law(fitted, clock.laps["fit"])
+    record = {**_heading(cell), "seconds": clock.laps}
+    return Outcome("ok", record, pack_law(fitted, clock.laps["fit"]))
 
 
-def _run(
-    task: Task, cell: Cell, stored: bytes | None, laws: Mapping[str, bytes]
-) -> tuple[dict[str, Any], bytes | None]:
+def _run(task: Task, cell: Cell, stored: bytes | None, laws: Mapping[str, bytes]) -> Outcome:
     clock = _Clock()
     limit_threads(task.threads)
     fold = fold_of(cell, task.checksums)
@@ -203,18 +208,18 @@ def _run(
             clock.lap("fit")
             prediction = predict(model, fold.X_test)
             clock.lap("predict")
-        rows = score(fold.questions, prediction, cell.common.metrics)
+        rows, failed = score(fold.questions, prediction, cell.common.metrics)
         clock.lap("metrics")
     notes = tuple(getattr(model, "notes_", ()))
     record = {
         **_heading(cell),
         "data": {**fold.facts, "tail_share": _tail_share(prediction)},
         "seconds": clock.laps,
-        "notes": [_short(note) for note in notes],
+        "notes": [brief(note) for note in notes],
         "metrics": rows,
     }
-    keep = task.keep_predictions and stored is None
-    return record, pack(prediction) if keep else None
+    kept = pack(prediction) if task.keep_predictions and stored is None else None
+    return Outcome("ok", record, kept, _failed_metrics(cell, failed))
 
 
 def loaded(spec: DatasetSpec) -> Loaded:
@@ -362,19 +367,23 @@ def failure(cell: Place, error: str, message: str, trace: str, seconds: float = 
     record = {
         **_heading(cell),
         "error": error,
-        "message": _short(message),
+        "message": brief(message),
         "traceback": trace,
         "seconds": {"total": seconds},
     }
     return Outcome("failed", record)
 
 
+def _failed_metrics(cell: Place, failed: Mapping[str, Measured]) -> dict[str, Any] | None:
+    """Record of the metrics that failed in a cell that has a result; None if there are none."""
+    if not failed:
+        return None
+    message = "; ".join(f"{name}: {found.error}" for name, found in failed.items())
+    trace = "\n".join(f"{name}\n{found.trace}" for name, found in failed.items())
+    return failure(cell, "MetricError", message, trace).record
+
+
 def _tail_share(prediction: Prediction) -> float | None:
     if prediction.curves is None:
         return None
     return finite(np.mean(~prediction.curves.reaches(0.5)))
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

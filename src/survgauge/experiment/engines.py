@@ -26,8 +26,11 @@ _RUNNING = "running"
 
 def summary(outcome: Outcome) -> tuple[str, float, str]:
     """What the parent process has to know: status, seconds, message."""
-    record = outcome.record
-    message = f"{record['error']}: {record['message']}" if outcome.status == "failed" else ""
+    record, message = outcome.record, ""
+    if outcome.status == "failed":
+        message = f"{record['error']}: {record['message']}"
+    elif outcome.failure is not None:
+        message = outcome.failure["message"]
     return outcome.status, record.get("seconds", {}).get("total", 0.0), message
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from .._tools.random import stream
 from .laws import LawSpec
-from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
+from .metric_specs import MetricSpec
+from .specs import CensoringSpec, DatasetSpec, ModelSpec
 
 #: Goes up when the harness itself comes to different numbers, so that old cells are not reused.
 NUMBERS_VERSION = 1

@@ -15,7 +15,8 @@ from .._tools.extras import need
 from .._tools.random import check_seed
 from ..errors import InputError
 from .grid import Cell, Common
-from .specs import CensoringSpec, DatasetSpec, MetricSpec, ModelSpec
+from .metric_specs import MetricSpec
+from .specs import CensoringSpec, DatasetSpec, ModelSpec
 
 _SHIPPED = Path(__file__).with_name("plans")
 #: What a store adds to the plan that it keeps.
@@ -32,7 +33,7 @@ class Plan:
     name : str
         Of the plan.
     datasets, censoring, models, metrics : tuple of specs
-        What is crossed; see `survgauge.experiment.specs`.
+        What is crossed; see `survgauge.experiment.specs` and `metric_specs`.
     folds, repeats, seed : int
         Folds of the cross-validation, draws of censoring and folds, seed.
     external : DatasetSpec or None
@@ -46,6 +47,9 @@ class Plan:
         Seconds after which a cell is given up: fitting, predicting and measuring.
     threads : int
         Threads of linear algebra inside a process; more than one can change the last digits.
+    folder : str or None
+        Where relative paths and modules of your own are looked for; of a plan that is a file, the
+        folder in which it lies.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Plan:
     timeout: float | None = None
     threads: int = 1
     description: str = field(default="", compare=False)
+    folder: str | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, obj: Any) -> Plan:
@@ -78,7 +83,7 @@ class Plan:
         if isinstance(obj, Plan):
             return obj
         if isinstance(obj, Mapping):
-            return _from_mapping(obj, None)
+            return _from_mapping(obj)
         if isinstance(obj, str) and obj in shipped_plans():
             return cls.from_file(_SHIPPED / f"{obj}.toml")
         if isinstance(obj, str | os.PathLike):
@@ -89,7 +94,7 @@ class Plan:
     def from_file(cls, path: str | os.PathLike[str]) -> Plan:
         """Read a TOML file; paths in it are relative to its folder."""
         place = Path(path).expanduser()
-        return _from_mapping(_read_toml(place), place.resolve().parent, place.stem)
+        return _from_mapping({"folder": ".", **_read_toml(place)}, place.resolve())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `of` reads back."""
@@ -156,13 +161,15 @@ def shipped_plans() -> list[str]:
     return sorted(file.stem for file in _SHIPPED.glob("*.toml"))
 
 
-def _from_mapping(table: Mapping[str, Any], folder: Path | None, name: str = "plan") -> Plan:
+def _from_mapping(table: Mapping[str, Any], file: Path | None = None) -> Plan:
     known = [item.name for item in fields(Plan)]
     for key in table:
         if key not in (*known, _CHECKSUM):
             raise InputError(f"plan has no setting {key!r}; it has {', '.join(known)}")
     values = {key: value for key, value in table.items() if key != _CHECKSUM}
-    values.setdefault("name", name)
+    values.setdefault("name", "plan" if file is None else file.stem)
+    folder = _folder(values.get("folder"), file)
+    values["folder"] = None if folder is None else str(folder)
     for axis, read in (
         ("datasets", lambda entry: DatasetSpec.of(entry, folder)),
         ("censoring", CensoringSpec.of),
@@ -176,6 +183,15 @@ def _from_mapping(table: Mapping[str, Any], folder: Path | None, name: str = "pl
     plan = Plan(**values)
     _check(plan)
     return plan
+
+
+def _folder(given: Any, file: Path | None) -> Path | None:
+    """Where relative paths begin, itself relative to the plan's file."""
+    if given is None:
+        return None
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(f"plan: folder must be a path; got {given!r}")
+    return (Path() if file is None else file.parent).joinpath(given).expanduser().resolve()
 
 
 def _axis(entries: Any, axis: str, read: Any) -> tuple[Any, ...]:

@@ -11,6 +11,9 @@ from typing import Any, TextIO
 from .._tools.terminal import visible
 from .grid import Place
 
+#: Different messages about metrics that are shown during a run; its end names all metrics.
+_MOST_TOLD = 5
+
 
 class TimeLeft:
     """Time left, from how long finished cells of the same data set and model took."""
@@ -66,6 +69,7 @@ class RunProgress:
         self.total, self.finished, self.failed, self.missing = len(cells), 0, 0, 0
         self.estimate = TimeLeft(cells, jobs)
         self.start = time.monotonic()
+        self._told: set[str] = set()
 
     def __enter__(self) -> RunProgress:
         return self
@@ -86,6 +90,15 @@ class RunProgress:
 
     def show(self, cell: Place, status: str, message: str) -> None:
         """Show that a cell is done."""
+
+    def news(self, cell: Place, status: str, message: str) -> str:
+        """What went wrong in a cell; of metrics that fail in every cell, only the first few."""
+        if status == "failed":
+            return f"failed: {cell}: {message}"
+        if not message or message in self._told or len(self._told) >= _MOST_TOLD:
+            return ""
+        self._told.add(message)
+        return f"a metric failed: {cell}: {message}"
 
     @property
     def counted(self) -> int:
@@ -118,8 +131,8 @@ class ProgressLines(RunProgress):
 
     def show(self, cell: Place, status: str, message: str) -> None:
         """Print at the end, after failures, and now and then."""
-        if status == "failed":
-            self.say(f"failed: {cell}: {message}")
+        if news := self.news(cell, status, message):
+            self.say(news)
         now = time.monotonic()
         if self.counted == self.total or now - self._last >= self.every:
             self._last = now
@@ -158,8 +171,8 @@ class ProgressBar(RunProgress):
 
     def show(self, cell: Place, status: str, message: str) -> None:
         """Move the bar."""
-        if status == "failed":
-            self.say(f"failed: {cell}: {message}")
+        if news := self.news(cell, status, message):
+            self.say(news)
         self.bars.update(self.task, completed=self.counted, line=self.line())
 
 

@@ -13,21 +13,20 @@ from .._tools.extras import need
 from ..errors import InputError, one_of
 from ..report import write_experiment
 from . import meta
-from .advice import advice_rows
+from .advice import advice_rows, leader, means_over_bases
 from .comparisons import CriticalDifference, compare, next_best, paired_t
 from .figures import DISPLAYS
+from .overall import BOUNDS, MEASURES, matrix, mean_interval, metrics_of
 from .panels import Answers, TruthPanel, panels_of
 from .store import Store
 from .tables import read_table
+from .true_models import model_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _NEEDED = ("dataset", "censoring", "model", "metric", "value", "true_value")
 _AXES = {"datasets": "dataset", "censoring": "censoring", "models": "model", "metrics": "metric"}
-#: Measures to compare metrics by, and whether lower is better.
-MEASURES = {"relative": True, "proximity": True, "tau": False, "overlap": False}
-_BOUNDS = {"tau": (-1.0, 1.0), "proximity": (0.0, np.inf)}
 
 
 class Results:
@@ -65,8 +64,10 @@ class Results:
         self._pd = need("pandas", "tables of results", "experiment")
         missing = [column for column in _NEEDED if column not in table.columns]
         if missing:
-            raise InputError(f"table must have columns {', '.join(_NEEDED)}; {missing[0]!r} lacks")
-        defaults = {"repeat": 0, "fold": 0, "truth": "mae", "direction": "lower"}
+            raise InputError(
+                f"table must have columns {', '.join(_NEEDED)}; {missing[0]!r} is missing"
+            )
+        defaults = {"repeat": 0, "fold": 0, "truth": "mae", "direction": "lower", "error": None}
         added = {key: value for key, value in defaults.items() if key not in table.columns}
         self.metrics: pd.DataFrame = table.assign(**added).reset_index(drop=True)
         self.failures = list(failures)
@@ -128,6 +129,37 @@ class Results:
         """Models that lack runs on a data set and were left out there."""
         rows = [{**p.names, "model": model} for p in self.panels for model in p.left_out]
         return self._pd.DataFrame(rows, columns=["dataset", "censoring", "truth", "model"])
+
+    @property
+    def failed_metrics(self) -> pd.DataFrame:
+        """Metrics that raised an error in some cells: metric, cells, error and cell of the first.
+
+        The other metrics of these cells are there. Tracebacks lie in the store, under failures.
+        """
+        axes = ["dataset", "censoring", "repeat", "fold", "model"]
+        bad = self.metrics[self.metrics["error"].notna()]
+        rows = [
+            {
+                "metric": metric,
+                "cells": len(part),
+                "error": part["error"].iloc[0],
+                "first": " / ".join(str(part[axis].iloc[0]) for axis in axes),
+            }
+            for metric, part in bad.groupby("metric", sort=False)
+        ]
+        return self._pd.DataFrame(rows, columns=["metric", "cells", "error", "first"])
+
+    @cached_property
+    def models(self) -> pd.DataFrame:
+        """Models by their true value on each data set, best first.
+
+        Columns: rank, true_value (mean over runs), low and high (its 95 % interval), difference
+        from the best model with difference_low and difference_high (paired over runs), and
+        clearly_worse: whether that interval excludes 0. Intervals are those of Nadeau and Bengio
+        (2003), which heed that training sets overlap; they are not adjusted for the number of
+        models.
+        """
+        return self._pd.DataFrame([row for panel in self.panels for row in model_rows(panel)])
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -215,7 +247,7 @@ class Results:
         low = high = np.full(len(panel.metrics), np.nan)
         if panel.has_spread:
             found = getattr(panel.answers, main), getattr(panel.replicates, main)
-            low, high = meta.interval(*found, *_BOUNDS[main])
+            low, high = meta.interval(*found, *BOUNDS[main])
         for k, metric in enumerate(panel.metrics):
             numbers = {name: float(getattr(panel.answers, name)[k]) for name in columns}
             first = {main: numbers.pop(main), "low": float(low[k]), "high": float(high[k])}
@@ -264,43 +296,66 @@ class Results:
         """
         panels = self._of(truth)
         kinds = list(dict.fromkeys(panel.censoring for panel in panels))
-        metrics = list(dict.fromkeys(m for panel in panels for m in panel.metrics))
+        metrics = metrics_of(panels)
         wins = self._pd.DataFrame(0, index=metrics, columns=kinds)
         for panel in panels:
             for k in np.flatnonzero(panel.answers.winner):
                 wins.loc[panel.metrics[k], panel.censoring] += 1
         wins["total"] = wins.sum(axis=1)
         for measure in ("tau", "overlap", "relative"):
-            wins[measure] = self._matrix(panels, metrics, measure).mean(axis=0)
-        low, high = self._mean_interval(panels, metrics, "tau")
+            wins[measure] = matrix(panels, metrics, measure).mean(axis=0)
+        low, high = mean_interval(panels, metrics, "tau")
         wins["tau_low"], wins["tau_high"] = low, high
         return wins.rename_axis("metric")
 
     def critical_difference(
         self, measure: str = "relative", truth: str | None = None, alpha: float = 0.05
     ) -> CriticalDifference:
-        """Compare metrics over data sets: Friedman, Nemenyi, and Wilcoxon pairs with Holm.
+        """Compare metrics over data bases: Friedman, Nemenyi, and Wilcoxon pairs with Holm.
+
+        The data sets of one base are not independent, so their mean is compared.
 
         Parameters
         ----------
         measure : {"relative", "proximity", "tau", "overlap"}
             By what.
         """
+        losses, metrics, bases = self._losses(measure, truth)
+        known = ~np.isnan(losses).all(axis=0)
+        kept = tuple(name for name, there in zip(metrics, known, strict=True) if there)
+        return compare(means_over_bases(losses[:, known], bases), kept, alpha)
+
+    def leader(self, measure: str, truth: str | None = None) -> dict[str, Any] | None:
+        """Best metric by a measure over data sets, and whether it is clearly better than others.
+
+        Parameters
+        ----------
+        measure : {"relative", "proximity", "tau", "overlap"}
+            By what.
+
+        Returns
+        -------
+        dict or None
+            metric, bases, tied, and a verdict: "clear", "no clear difference" (from those in
+            `tied`) or "too few data sets to tell", which is so with fewer than six data bases.
+        """
+        return leader(*self._losses(measure, truth))
+
+    def _losses(self, measure: str, truth: str | None) -> tuple[Any, list[str], list[str]]:
+        """Measure by data sets and metrics, lower is better; metrics; base of each data set."""
         one_of("measure", measure, MEASURES)
         panels = self._of(truth)
-        metrics = list(dict.fromkeys(m for panel in panels for m in panel.metrics))
-        matrix = self._matrix(panels, metrics, measure)
-        matrix = matrix if MEASURES[measure] else -matrix
-        never = np.isnan(matrix).all(axis=0)
-        kept = tuple(name for name, gone in zip(metrics, never, strict=True) if not gone)
-        return compare(matrix[:, ~never], kept, alpha)
+        metrics = metrics_of(panels)
+        sign = 1 if MEASURES[measure] else -1
+        return sign * matrix(panels, metrics, measure), metrics, [p.dataset for p in panels]
 
     def advice(self, truth: str | None = None) -> pd.DataFrame:
         """The paper's advice, margin under exponential censoring and po elsewhere, with evidence.
 
-        One row per kind of situation: what is recommended, wins of it and of the other, data sets,
-        mean tau and mean relative proximity of both, and the p-value of a signed-rank test of the
-        relative proximities over data sets.
+        One row per kind of situation: what is recommended, data sets and data bases, wins, mean tau
+        and mean relative proximity of it and of the other, p-values of signed-rank tests over data
+        bases (`p_value` of the relative proximities, `p_tau`), and a verdict: holds, does not hold,
+        mixed, no clear difference, or "too few data sets to tell" with fewer than six data bases.
         """
         return self._pd.DataFrame(advice_rows(self._of(truth)))
 
@@ -310,27 +365,6 @@ class Results:
         chosen = truth or self.truths[0]
         one_of("truth", chosen, self.truths)
         return [panel for panel in self.panels if panel.truth == chosen]
-
-    @staticmethod
-    def _matrix(panels: list[TruthPanel], metrics: list[str], measure: str) -> Any:
-        """(data sets, metrics); NaN where a data set lacks the metric."""
-        matrix = np.full((len(panels), len(metrics)), np.nan)
-        for i, panel in enumerate(panels):
-            columns = [metrics.index(name) for name in panel.metrics]
-            matrix[i, columns] = getattr(panel.answers, measure)
-        return matrix
-
-    @staticmethod
-    def _mean_interval(panels: list[TruthPanel], metrics: list[str], measure: str) -> Any:
-        if not all(panel.has_spread and len(panel.metrics) == len(metrics) for panel in panels):
-            nothing = np.full(len(metrics), np.nan)
-            return nothing, nothing
-        stacked = [
-            getattr(p.replicates, measure)[:, [p.metrics.index(name) for name in metrics]]
-            for p in panels
-        ]
-        estimate = Results._matrix(panels, metrics, measure).mean(axis=0)
-        return meta.interval(estimate, np.mean(stacked, axis=0), *_BOUNDS[measure])
 
     # -- figures -----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from .cells import MEMORY, Task, loaded
 from .engines import connect, run_dask, run_local, stop_pool, workers_of
 from .environment import package_versions
 from .grid import Cell, LawCell, laws_of, slug
+from .imports import looking_in
 from .plan import Plan
 from .progress import RunProgress, progress_for
 from .results import Results
@@ -70,7 +71,7 @@ def run(
     cluster = _check_engine(engine, scheduler, jobs)
     place = Store(store if store is not None else f"bench-{slug(whole.name)}")
     again = resume or retry_failed or metrics_only
-    with place.locked():
+    with place.locked(), looking_in(whole.folder), _telling_what_was_kept(place, whole):
         place.check(resume=again)
         damaged = place.damaged(whole.cells())
         cells = missing_cells(whole.cells(), place, retry_failed, damaged)
@@ -103,13 +104,29 @@ def run(
     return Results.load(place.root)
 
 
+@contextmanager
+def _telling_what_was_kept(store: Store, plan: Plan) -> Iterator[None]:
+    """Say with an interrupt (Ctrl-C) what it leaves behind, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        cells = plan.cells()
+        done = len(cells) - len(missing_cells(cells, store))
+        told = f"{done} of {len(cells)} cells are finished and kept in {store.root}; go on with "
+        if not store.has_results():
+            told = f"no cell was finished, so {store.root} keeps nothing; begin again without "
+        raise KeyboardInterrupt(f"{told}--resume (resume=True in Python)") from interrupt
+
+
 def missing_cells(
     cells: Iterable[_Unit], store: Store, retry_failed: bool = False, damaged: Iterable[Path] = ()
 ) -> list[_Unit]:
-    """Cells or laws that have no result yet, or a damaged one."""
-    there = store.finished()
-    if not retry_failed:
-        there |= store.failed()
+    """Cells or laws that have no result yet, or a damaged one.
+
+    With `retry_failed` also those that failed, and cells in which a metric did.
+    """
+    finished, failed = store.finished(), store.failed()
+    there = finished - failed if retry_failed else finished | failed
     there -= store.cells_of(damaged)
     return [cell for cell in cells if cell.path not in there]
 
@@ -146,8 +163,7 @@ def _client_of(cluster: Any, scheduler: str | None) -> Iterator[Any]:
 def _needed(cells: list[Cell], metrics_only: bool) -> dict[str, dict[str, Any]]:
     """Check what cells need before hours are spent; return what their data sets are."""
     for spec in cells[0].common.metrics if cells else ():
-        if spec.function is None:
-            one_of("metrics", spec.name, REGISTRY)
+        spec.check()
     if not metrics_only:
         _check_models(cells)
     return describe_data(cells)
@@ -159,7 +175,8 @@ def _tasks(
     checksums = {name: facts["checksum"] for name, facts in data.items()}
     keep, timeout, threads = plan.keep_predictions, plan.timeout, plan.threads
     own = tuple(REGISTRY[spec.name] for spec in plan.metrics if spec.is_registered_by_user)
-    return [Task(cell, checksums, keep, timeout, threads, fit, own) for cell in cells]
+    given = checksums, keep, timeout, threads, fit, own, plan.folder
+    return [Task(cell, *given) for cell in cells]
 
 
 def _run(store: Store, tasks: list[Task], client: Any, jobs: int, shown: RunProgress) -> None:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, SupportsFloat
 
 import numpy as np
 
 from .._tools.arrays import Floats
+from .._tools.calls import called
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..errors import InputError, UndefinedMetricError
+from ..errors import InputError, SurvgaugeError, UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY
+from ..metrics.terms import Terms
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
-from .imports import imported
 from .laws import KM, MODEL, chosen, unpack_law
-from .specs import HORIZON, PLAIN_ERRORS, MetricSpec
+from .metric_specs import HORIZON, MetricSpec
+
+_LONGEST_TEXT = 400
 
 
 @dataclass
@@ -78,51 +83,99 @@ class Questions:
         return self.problem(settings).with_truth(self.true_time)
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What became of a metric: a value, or why there is none.
+
+    `note` is the reason where it is undefined on the fold, `error` and `trace` where it failed.
+    """
+
+    value: float | None = None
+    stderr: float | None = None
+    note: str | None = None
+    error: str | None = None
+    trace: str = ""
+
+    @classmethod
+    def of(
+        cls, spec: MetricSpec, question: Callable[[], Problem], prediction: Prediction
+    ) -> Measured:
+        """Compute a metric; whatever it raises is its own affair and not that of the others."""
+        try:
+            return cls(*_number(spec, question(), prediction))
+        except UndefinedMetricError as error:
+            return cls(note=str(error))
+        except Exception as error:
+            kind = "" if isinstance(error, SurvgaugeError) else f"{type(error).__name__}: "
+            trace = "".join(traceback.format_exception(error))
+            return cls(error=brief(f"{kind}{error}"), trace=trace)
+
+
 def score(
     questions: Questions, prediction: Prediction, metrics: tuple[MetricSpec, ...]
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], dict[str, Measured]]:
     """Compute all metrics that the prediction allows, each with its truth.
 
     Returns
     -------
-    list of dict
+    rows : list of dict
         metric, value, stderr, truth, true_value, true_stderr and, where a metric is undefined on
-        the fold, a note; numbers are None where they do not exist.
+        the fold, a note, and where it or its truth failed, the error; numbers are None where they
+        do not exist.
+    failed : dict
+        Metrics, or truths of metrics, that failed.
     """
-    rows = []
-    truths: dict[str, dict[str, Any]] = {}
+    rows, failed = [], {}
+    truths: dict[str, Measured] = {}
     for spec in metrics:
-        if spec.function is None and not prediction.has(REGISTRY[spec.name].needs):
+        if not spec.offered_by(prediction):
             continue
-        measured = _measure(spec, questions.problem(spec.settings), prediction)
+        found = Measured.of(spec, partial(questions.problem, spec.settings), prediction)
         label = spec.truth_label
         if label and label not in truths:
             truths[label] = _true(spec, questions, prediction)
-        row = {"metric": spec.label, **measured, "truth": label}
-        rows.append({**row, **truths.get(label, {"true_value": None, "true_stderr": None})})
-    return rows
+        true = truths.get(label, Measured())
+        row = {"metric": spec.label, "value": found.value, "stderr": found.stderr, "truth": label}
+        row |= {"true_value": true.value, "true_stderr": true.stderr}
+        for what, part in ((spec.label, found), (f"truth of {spec.label}", true)):
+            if part.error is not None:
+                failed[what] = part
+                row.setdefault("error", part.error if part is found else f"its truth: {part.error}")
+        rows.append(row if found.note is None else {**row, "note": found.note})
+    return rows, failed
 
 
-def _measure(spec: MetricSpec, problem: Problem, prediction: Prediction) -> dict[str, Any]:
-    try:
-        if spec.function is not None:
-            result = imported(spec.function, f"metric {spec.name!r}: function")(problem, prediction)
-        else:
-            result = REGISTRY[spec.name].measure(problem, prediction)
-    except UndefinedMetricError as error:
-        return {"value": None, "stderr": None, "note": str(error)}
+def _number(
+    spec: MetricSpec, problem: Problem, prediction: Prediction
+) -> tuple[float | None, float | None]:
+    """Value and standard error of a metric; a function of the user's may give losses instead."""
+    if spec.function is None:
+        result: Any = REGISTRY[spec.name].measure(problem, prediction)
+    else:
+        what = f"metric {spec.name!r}: {spec.function}"
+        result = called(spec.load(), what, problem, prediction)
+        if isinstance(result, Terms) or np.ndim(result):
+            result = Terms.of(result, problem.mass, what).mean()
+        elif not isinstance(result, SupportsFloat):
+            raise InputError(
+                f"{what} must return a number, or one number per subject; got {result!r}"
+            )
     stderr = getattr(result, "stderr", None)
-    return {"value": finite(float(result)), "stderr": None if stderr is None else finite(stderr)}
+    return finite(float(result)), None if stderr is None else finite(stderr)
 
 
-def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> dict[str, Any]:
-    """Without censoring every time error of a family is the plain error."""
-    name = PLAIN_ERRORS.get(spec.truth, spec.truth)
-    if not prediction.has(REGISTRY[name].needs):
-        return {"true_value": None, "true_stderr": None}
-    plain = MetricSpec(spec.truth, name)
-    found = _measure(plain, questions.true_problem(spec.truth_settings), prediction)
-    return {"true_value": found["value"], "true_stderr": found["stderr"]}
+def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> Measured:
+    """Compute the truth; without censoring every time error of a family is the plain error."""
+    plain = spec.truth_spec
+    if plain is None or not plain.offered_by(prediction):
+        return Measured()
+    return Measured.of(plain, partial(questions.true_problem, spec.truth_settings), prediction)
+
+
+def brief(text: str) -> str:
+    """Put a text on one line, and cut it where nobody would read on."""
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
 
 
 def finite(value: Any) -> float | None:

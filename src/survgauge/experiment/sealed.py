@@ -16,7 +16,8 @@ _HEADING = {"cell", "digest", "seconds"}
 _RESULT = _HEADING | {"data", "notes", "metrics", "warnings"}
 _FAILURE = _HEADING | {"error", "message", "traceback"}
 _NUMBERS = ("value", "stderr", "true_value", "true_stderr")
-_ROW = {"metric", "truth", "note", *_NUMBERS}
+_TEXTS = ("note", "error")
+_ROW = {"metric", "truth", *_TEXTS, *_NUMBERS}
 
 
 class DamagedError(Exception):
@@ -132,7 +133,8 @@ def _is_row(row: Any, truths: dict[str, str]) -> bool:
         return False
     if not isinstance(row["metric"], str) or truths.get(row["metric"]) != row["truth"]:
         return False
-    return isinstance(row.get("note"), str | None) and all(_is_number(row[k]) for k in _NUMBERS)
+    texts = all(isinstance(row.get(k), str | None) for k in _TEXTS)
+    return texts and all(_is_number(row[k]) for k in _NUMBERS)
 
 
 def _is_number(value: Any) -> bool:

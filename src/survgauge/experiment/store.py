@@ -78,8 +78,8 @@ class Store:
         """Refuse to begin or to go on with a run where that is not possible; write nothing."""
         if self.has_results() and not resume:
             raise InputError(
-                f"store {self.root} holds an earlier run; go on with it (--resume, resume=True) or "
-                "give another folder"
+                f"store {self.root} holds an earlier run; go on with it (--resume, or "
+                "--retry-failed to run failed cells again, too), or give another folder"
             )
         if resume and not self.is_used():
             raise InputError(
@@ -192,11 +192,14 @@ class Store:
         if outcome.predictions is not None:
             content = seal_archive(outcome.predictions, cell.prediction_path)
             self._write(_file(_LAWS if is_law else _PREDICTIONS, cell), content)
-        content = json.dumps(seal(outcome.record), allow_nan=False).encode()
+        content = _sealed(outcome.record)
         if outcome.status == "ok":
             if not is_law:
                 self._write(_file(_CELLS, cell), content)
-            (self.root / _file(_FAILURES, cell)).unlink(missing_ok=True)
+            if outcome.failure is None:
+                (self.root / _file(_FAILURES, cell)).unlink(missing_ok=True)
+            else:
+                self._write(_file(_FAILURES, cell), _sealed(outcome.failure))
         elif outcome.status == "failed":
             self._write(_file(_FAILURES, cell), content)
 
@@ -205,7 +208,7 @@ class Store:
         return self._listed(_CELLS) | self._listed(_LAWS)
 
     def failed(self) -> set[str]:
-        """Paths of the cells and laws that failed."""
+        """Paths of the cells and laws that failed, or in which a metric did."""
         return self._listed(_FAILURES)
 
     def damaged(self, cells: Iterable[Cell]) -> dict[Path, str]:
@@ -253,9 +256,10 @@ class Store:
         return self._each(_CELLS, plan.cells())
 
     def failures(self, plan: Plan) -> list[dict[str, Any]]:
-        """Records of the failed cells and laws, with error, message and traceback."""
-        cells = plan.cells()
-        return list(self._each(_FAILURES, [*laws_of(cells), *cells]))
+        """Records of cells and laws without a result, with error, message and traceback."""
+        cells, finished = plan.cells(), self.finished()
+        units = (unit for unit in [*laws_of(cells), *cells] if unit.path not in finished)
+        return list(self._each(_FAILURES, units))
 
     def _each(self, kind: str, cells: Iterable[Place]) -> Iterator[dict[str, Any]]:
         here = self._listed(kind)
@@ -340,6 +344,10 @@ class Store:
             places += (self.root / kind).glob("*/*/.*")
         for place in places:
             place.unlink(missing_ok=True)
+
+
+def _sealed(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(seal(record), allow_nan=False).encode()
 
 
 def _file(kind: str, cell: Place) -> str:

@@ -34,13 +34,21 @@ def read_table(store: Store, plan: Plan) -> pd.DataFrame:
             raise store.damaged_results(error) from error
     frame = _frame(store, plan)
     if frame.empty:
-        failed = store.failures(plan)
-        first = failed[0] if failed else {}
-        told = f"; the first error: {first['error']}: {first['message']}" if first else ""
-        raise InputError(
-            f"no cell of the plan has finished in {store.root}; {len(failed)} failed{told}"
-        )
+        raise InputError(_why_empty(store, store.failures(plan)))
     return frame
+
+
+def _why_empty(store: Store, failed: list[dict[str, Any]]) -> str:
+    """Say why a store has no results."""
+    if not failed:
+        return f"no cell of the plan has run in {store.root} yet; run the plan with --resume"
+    first = failed[0]
+    where = " / ".join(str(name) for name in first["cell"].values())
+    return (
+        f"no cell of the plan has a result in {store.root}: {len(failed)} failed. The first error "
+        f"({where}) is {first['error']}: {first['message']}. Tracebacks are in "
+        f"{store.root / 'failures'}; fix the cause and run again with --retry-failed"
+    )
 
 
 def consolidate(store: Store, plan: Plan) -> None:
@@ -83,5 +91,5 @@ def _rows(store: Store, plan: Plan) -> list[dict[str, Any]]:
                 "metric_settings": json.dumps(spec.settings, sort_keys=True),
                 "direction": spec.direction,
             }
-            rows.append({**head, "note": None, **row, **about})
+            rows.append({**head, "note": None, "error": None, **row, **about})
     return rows

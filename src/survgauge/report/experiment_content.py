@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tools.text_tables import relation
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -40,11 +39,17 @@ def experiment_content(results: Results) -> dict[str, Any]:
         "proximity": _records(results.proximity),
         "winners": _records(results.winners),
         "winners_plain": [row for r in among.values() for row in _records(r.winners)],
+        "leaders": {
+            t: {measure: r.leader(measure, t) for measure in ("tau", "relative")}
+            for t, r in among.items()
+        },
+        "models_by_truth": _records(results.models),
         "by_model": _records(results.by_model),
-        "advice": _advice(results),
+        "advice": _records(results.advice("mae")) if "mae" in truths else [],
+        "failed_metrics": _records(results.failed_metrics),
         "failures": [_failure(f) for f in results.failures],
         "left_out": [
-            {**row, "message": f"left out for truth {row['truth']}: some of its cells are missing"}
+            {**row, "message": f"Left out for truth {row['truth']}: some of its cells are missing."}
             for row in _records(results.left_out)
         ],
     }
@@ -57,26 +62,6 @@ def _plain(metrics: list[str]) -> list[str]:
         return bare
     shortest = min(name.count("=") for name in metrics)
     return [name for name in metrics if name.count("=") == shortest]
-
-
-def _advice(results: Results) -> list[str]:
-    """Say whether the paper's advice holds, where its metrics took part."""
-    if "mae" not in results.truths:
-        return []
-    return [
-        f"The paper's advice under {row['situation']}, {row['recommended']} rather than "
-        f"{row['other']}, {_VERDICTS.get(row['verdict'], row['verdict'])} (closer on "
-        f"{row['closer']} of {row['data_sets']} data sets, mean distance "
-        f"{row['recommended_relative'] * 100:.1f} % against {row['other_relative'] * 100:.1f} %, "
-        f"Wilcoxon p {relation(row['p_value'])})."
-        for row in _records(results.advice("mae"))
-    ]
-
-
-_VERDICTS = {
-    "half: closer only": "holds by half: it is closer to the truth, but does not rank better",
-    "half: ranks only": "holds by half: it ranks better, but is not closer to the truth",
-}
 
 
 def _failure(record: dict[str, Any]) -> dict[str, Any]:

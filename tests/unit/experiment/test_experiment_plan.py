@@ -22,6 +22,7 @@ SMALL = {
     "repeats": 2,
     "seed": 4,
 }
+MINE = {"name": "mine", "function": "a:b", "direction": "lower"}
 
 
 def small(**changes):
@@ -132,6 +133,9 @@ def test_toml_files_with_paths_relative_to_the_file(tmp_path):
     assert plan.name == "plan"
     assert plan.datasets[0].path == str(tmp_path / "mine.csv")
     assert [m.label for m in plan.metrics] == ["mae_po", "mae_po(tail=hold)"]
+    assert plan.folder == str(tmp_path)
+    again = Plan.of({**plan.to_dict(), "datasets": [{"name": "mine", "path": "mine.csv"}]})
+    assert again == plan
     # Where a file lies says nothing about what is in it.
     assert "path" not in plan.datasets[0].identity()
 
@@ -151,7 +155,14 @@ def test_toml_files_with_paths_relative_to_the_file(tmp_path):
         ({"metrics": [{"name": "mae_po", "tail": "cubic"}]}, "tail must be one of"),
         ({"metrics": [{"name": "ibs", "weighted": False}]}, "no setting 'weighted'"),
         ({"metrics": [{"name": "mae_po", "tau": -1}]}, "tau must be a positive number"),
-        ({"metrics": [{"name": "mine", "function": "a:b", "direction": "lower"}]}, "say its truth"),
+        (
+            {"metrics": [{"name": "mine", "function": "a:b"}]},
+            "direction must be 'lower' or 'higher'",
+        ),
+        ({"metrics": [{**MINE, "truth": "mea"}]}, "truth must be one of"),
+        ({"metrics": [{**MINE, "needs": "curve"}]}, "needs must be one of 'curves'"),
+        ({"metrics": [{"name": "mae_po", "needs": "curves"}]}, "no setting 'needs'"),
+        ({"folder": 3}, "folder must be a path"),
         ({"metrics": [{"weighted": False}]}, "needs 'name'"),
         ({"folds": 1}, "folds must be a whole number, at least 2"),
         ({"repeats": True}, "repeats must be"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -12,8 +15,11 @@ import pandas as pd
 
 from survgauge.errors import InputError
 from survgauge.experiment import Results, side_by_side
+from survgauge.experiment.advice import verdict
 from survgauge.experiment.progress import ProgressLines, RunProgress, TimeLeft
-from survgauge.experiment.writing import markdown, sections, text, write_all
+from survgauge.experiment.sections import sections
+from survgauge.experiment.writing import markdown, text, write_all
+from survgauge.report import experiment_html
 
 TRUE = {"a": 10.0, "b": 12.0, "c": 15.0, "d": 20.0}
 #: What a metric adds to the truth of each model.
@@ -104,10 +110,115 @@ def test_winners_and_their_counts(exact):
     assert summary.loc["mae_hinge", "tau"] == -1
 
 
-def test_the_advice_follows_the_numbers(exact):
+def test_two_data_bases_are_too_few_for_advice(exact):
     advice = exact.advice().set_index("situation")
-    assert advice["verdict"].tolist() == ["holds", "holds"]
-    assert advice.loc["other censoring", "closer"] == 2
+    assert advice["verdict"].tolist() == ["too few data sets to tell"] * 2
+    assert advice.loc["other censoring", ["closer", "data_sets", "bases"]].tolist() == [2, 2, 2]
+    # Text and page say the same, and show no p-value of a test that cannot find anything.
+    shown, page = text(exact), experiment_html(exact)
+    for said in (shown, page):
+        assert "under other censoring: too few data sets to tell" in " ".join(said.split())
+        assert "p = " not in said.partition("The paper advises")[2].partition("Wins over")[0]
+
+
+def many_bases(bases, kinds=1):
+    """Results in which po and margin differ alike on every data base, on several kinds each."""
+    whole = table(runs=2).query("dataset == 'p'")
+    parts = []
+    for k in range(bases):
+        for kind in range(kinds):
+            named = {"uniform": f"uniform{kind}", "exponential": f"exponential{kind}"}
+            parts.append(whole.assign(dataset=f"b{k}", value=whole["value"] * (1 + 0.001 * k),
+                                      censoring=whole["censoring"].map(named)))  # fmt: skip
+    return Results(pd.concat(parts))
+
+
+@pytest.mark.parametrize(("bases", "verdict"), [(5, "too few data sets to tell"), (6, "holds")])
+def test_the_advice_needs_six_data_bases_whatever_the_number_of_sets(bases, verdict):
+    found = many_bases(bases, kinds=3).advice().set_index("situation")
+    assert found["verdict"].tolist() == [verdict] * 2
+    assert found["data_sets"].tolist() == [3 * bases] * 2
+    assert found["bases"].tolist() == [bases] * 2
+    # Means of data bases are compared: the p-value is that of so many, not of three times as many.
+    assert found["p_value"].tolist() == pytest.approx([2 / 2**bases] * 2)
+
+
+def test_a_verdict_says_no_more_than_the_numbers():
+    closer, better = -np.arange(1.0, 9.0), np.arange(1.0, 9.0)
+    unsure = np.array([1.0, -2, 3, -4, 5, -6, 7, -8])
+    assert verdict(closer, better) == "holds"
+    assert verdict(closer, unsure) == "holds"
+    assert verdict(-closer, unsure) == "does not hold"
+    assert verdict(unsure, -better) == "does not hold"
+    assert verdict(unsure, unsure) == "no clear difference"
+    assert verdict(np.zeros(8), np.zeros(8)) == "no clear difference"
+    assert verdict(-closer, better) == "mixed: ranks better, but farther"
+
+
+def test_the_leader_is_told_with_those_it_cannot_be_told_from():
+    few, many = many_bases(3), many_bases(8).select(censoring=["uniform0"])
+    assert few.leader("relative", "mae")["verdict"] == "too few data sets to tell"
+    found = many.leader("relative", "mae")
+    assert (found["metric"], found["verdict"], found["bases"]) == ("mae_po", "clear", 8)
+    # All but mae_hinge rank without a mistake.
+    tied = many.leader("tau", "mae")
+    assert (tied["metric"], tied["tied"]) == ("mae_po", ["mae_margin"])
+    sentence = " ".join(text(many).split())
+    assert "there is no clear difference from mae_margin" in sentence
+    assert "(off by 1.8 % on average), clearly better than the others" in sentence
+
+
+# -- models by their true value --------------------------------------------------------------------
+
+
+def test_models_by_their_true_value(exact):
+    found = exact.models.query("dataset == 'q' and truth == 'mae'")
+    assert found["model"].tolist() == ["a", "b", "c", "d"]
+    assert found["true_value"].tolist() == [100, 120, 150, 200]
+    assert found["difference"].tolist() == [0, 20, 50, 100]
+    assert found["clearly_worse"].tolist() == [False, True, True, True]  # no noise at all
+    # A C-index is better where it is higher.
+    c_index = exact.models.query("dataset == 'q' and truth == 'harrell'")
+    assert c_index["model"].tolist() == ["a", "b", "c", "d"]
+    assert c_index["difference"].iloc[1] == pytest.approx(-2 / 40)
+    assert c_index["clearly_worse"].tolist() == [False, True, True, True]
+    alone = Results(table(runs=1)).models
+    assert alone["low"].isna().all()
+    assert not alone["clearly_worse"].any()
+
+
+def test_intervals_of_models_by_hand():
+    rows = [("d", "u", fold, model, "mae_po", value, value)
+            for model, values in (("a", (4.0, 5.0, 6.0)), ("b", (5.0, 7.0, 6.0)))
+            for fold, value in enumerate(values)]  # fmt: skip
+    columns = ["dataset", "censoring", "fold", "model", "metric", "value", "true_value"]
+    found = Results(pd.DataFrame(rows, columns=columns)).models.set_index("model")
+    # Three folds: t(2) = 4.3027; the variance factor is 1/3 + 1/2, not 1/3.
+    half = 4.302653 * 1.0 * np.sqrt(1 / 3 + 1 / 2)
+    assert found.loc["a", ["low", "high"]].tolist() == pytest.approx([5 - half, 5 + half])
+    gap = 4.302653 * np.std([1, 2, 0], ddof=1) * np.sqrt(1 / 3 + 1 / 2)
+    given = found.loc["b", ["difference_low", "difference_high"]].tolist()
+    assert given == pytest.approx([1 - gap, 1 + gap])
+    assert not found.loc["b", "clearly_worse"]
+
+
+# -- metrics that failed ---------------------------------------------------------------------------
+
+
+def test_failed_metrics_are_named_with_their_cells(exact):
+    whole = exact.metrics.copy()
+    bad = (whole["metric"] == "mae_po") & (whole["dataset"] == "q")
+    whole.loc[bad, ["value", "error"]] = [np.nan, "ValueError: no"]
+    found = Results(whole)
+    assert found.failed_metrics.to_dict("records") == [
+        {"metric": "mae_po", "cells": 16, "error": "ValueError: no",
+         "first": "q / uniform / 0 / 0 / a"}
+    ]  # fmt: skip
+    shown = text(found)
+    assert "Metrics that failed" in shown
+    assert "ValueError: no" in shown
+    assert "nan" not in shown
+    assert "ValueError: no" in experiment_html(found)
 
 
 def test_intervals_come_from_the_runs(results):
@@ -163,7 +274,7 @@ def test_select_and_what_it_refuses(results):
         results.select(models=["z"])
     with pytest.raises(InputError, match="measure must be one of"):
         results.critical_difference("speed")
-    with pytest.raises(InputError, match="'value' lacks"):
+    with pytest.raises(InputError, match="'value' is missing"):
         Results(results.metrics.drop(columns="value"))
     with pytest.raises(InputError, match="true counterpart"):
         Results(results.metrics.assign(truth="")).summary()
@@ -172,7 +283,7 @@ def test_select_and_what_it_refuses(results):
 def test_critical_difference_by_tau_and_by_distance(results):
     by_distance = results.critical_difference("relative", truth="mae")
     assert by_distance.metrics == ("mae_po", "mae_margin", "mae_hinge")
-    assert by_distance.blocks == 3
+    assert by_distance.blocks == 2  # data bases: the sets of one are not independent
     assert by_distance.ranks[2] == 3
     by_tau = results.critical_difference("tau", truth="mae")
     assert by_tau.ranks[2] == 3  # a high tau is a good rank
@@ -243,10 +354,11 @@ def test_text_says_who_wins_and_what_failed(results):
     for part in ("Wins over 3 data sets; truth: mae", "mae_margin", "FitError: no", "advice"):
         assert part in shown
     # One metric alone cannot win anything.
-    assert "Winners; truth: harrell" not in [heading for heading, *_ in sections(whole)]
+    assert "Winners; truth: harrell" not in [section.heading for section in sections(whole)]
     page = markdown(whole)
     assert page.startswith("# Results of the plan made")
-    assert "| mae_po | 2 | 0 | 2 |" in page
+    wins = page.partition("## Wins")[2]
+    assert wins.index("| mae_po | 2 |") < wins.index("| mae_margin | 1 |")  # winners first
 
 
 def test_write_all(results, tmp_path):
@@ -255,7 +367,36 @@ def test_write_all(results, tmp_path):
     names = {path.relative_to(tmp_path / "out").as_posix() for path in written}
     assert {"summary.md", "tables/ranking.csv", "figures/grid-mae.png"} <= names
     assert "figures/panel-mae-p-uniform.png" in names
+    assert {"tables/wins-mae.tex", "tables/ranking-mae.tex", "tables/models.csv"} <= names
     assert all(path.is_file() for path in written)
+    again = write_all(results.select(truth="mae", datasets=["p"]), tmp_path / "two",
+                      figures=("svg", "pdf"))  # fmt: skip
+    ends = {path.suffix for path in again if path.parent.name == "figures"}
+    assert ends == {".svg", ".pdf"}
+    assert (tmp_path / "two" / "figures" / "grid-mae.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "two" / "figures" / "grid-mae.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_takes_every_table_whatever_the_names(results, tmp_path):
+    odd = r"[a_b] 50 % & {c} ~^\#$ <x> *"
+    named = Results(results.metrics.replace({"model": {"a": odd}, "dataset": {"p": odd}}))
+    tables = [p for p in write_all(named, tmp_path, figures=()) if p.suffix == ".tex"]
+    assert len(tables) > 5
+    for rules in ("", r"\usepackage{booktabs}"):  # with the package where it is installed
+        name = "with" if rules else "without"
+        found = subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True, check=False)
+        if rules and found.returncode:
+            continue
+        inputs = "\n\n".join(rf"\input{{tables/{p.stem}}}" for p in tables)
+        body = rf"\documentclass{{article}}{rules}\begin{{document}}\small {inputs}\end{{document}}"
+        (tmp_path / f"{name}.tex").write_text(body)
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", name],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert (tmp_path / f"{name}.pdf").stat().st_size > 10_000
 
 
 # -- progress --------------------------------------------------------------------------------------

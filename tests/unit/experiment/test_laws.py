@@ -18,7 +18,7 @@ from survgauge.experiment.cells import MEMORY, Task, execute, fold_of
 from survgauge.experiment.grid import laws_of
 from survgauge.experiment.laws import LawSpec, chosen, pack_law, unpack_law
 from survgauge.experiment.limits import restore_threads
-from survgauge.experiment.specs import MetricSpec
+from survgauge.experiment.metric_specs import MetricSpec
 from survgauge.metrics.problem import Problem
 
 LAW = "experiment_parts:halving_law"

@@ -353,6 +353,11 @@
   for (const name of data.hidden || []) hidden.add(name);
   update();
 
+  // -- tables that are wider than the page say so -----------------------------------------------
+  const overflow = (place) => place.classList.toggle("wider", place.scrollWidth > place.clientWidth + 1);
+  const measure = new ResizeObserver((entries) => { for (const entry of entries) overflow(entry.target.closest(".table")); });
+  for (const table of all("table.pinned")) { measure.observe(table); measure.observe(table.closest(".table")); }
+
   // -- where we are ------------------------------------------------------------------------------
   const links = all("nav.contents a");
   const watcher = new IntersectionObserver((entries) => {
