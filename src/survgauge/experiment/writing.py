@@ -15,7 +15,7 @@ from ..errors import InputError, MissingExtraError
 from ..report import experiment_words as words
 from ..report.experiment_content import experiment_content
 from .figures import MOST_COLUMNS
-from .latex import tabular
+from .._tools.latex import tabular
 from .panels import TruthPanel
 from .results import Results
 from .sections import by_data_set, sections

@@ -1,0 +1,1 @@
+"""Tables and words of a validation study, ready for a paper."""
