@@ -69,7 +69,8 @@ class Scorer:
             )
         try:
             problem = Problem.of(outcomes, reference, **self.settings)
-            past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
+            # No score where the curves do not reach.
+            past_remark(metric.reads, metric.stops, problem, prediction)
             return -metric.badness(float(metric.measure(problem, prediction).value))
         except UndefinedMetricError as error:
             message = f"{self.name} is undefined on this fold ({error}); its score is NaN"

@@ -40,6 +40,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "the time of Brier, AUC, 1-calibration and ICI lies past the horizon, used instead",
         "pass an earlier `time`",
     ),
+    "tau-past-horizon": Explanation(
+        "caution",
+        "`tau` lies past the last time that the data support: metrics that weight by 1/G, and "
+        "those at the time `tau`, are taken at that time instead",
+        "give an earlier `tau`",
+    ),
     "tau-past-follow-up": Explanation(
         "caution",
         "`tau` lies past the follow-up of the reference set: up to it nobody was observed",

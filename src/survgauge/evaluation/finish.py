@@ -24,7 +24,7 @@ from ..inference import (
 from ..metrics.details import Clusters, paired_error, standard_error
 from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
-from ..metrics.registry import Measured, Metric
+from ..metrics.record import Key, Measured, Metric
 from ..reference.reference import Reference
 from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed, contributions
 from .fold import HELD, Fold
@@ -106,16 +106,16 @@ class Group:
 
     def scores(self) -> tuple[list[Score], list[EvaluationWarning]]:
         """Return the scores by model and metric, and remarks in the same order."""
-        models, metrics = list(self.fold.kinds), self.fold.plan.metrics
-        found: dict[tuple[str, str], Score] = {}
-        for metric in metrics:  # only one metric's contributions are held at a time
+        listed: list[Score] = []
+        for metric in self.fold.plan.metrics:  # only one metric's contributions are held at a time
             if metric.family != self._family:
                 self._look_anew(metric.family)
-            for score in self._scores_of(metric):
-                found[score.model, metric.name] = score
-        order = [(model, metric.name) for model in models for metric in metrics]
-        remarks = sorted(self._remarks, key=lambda w: order.index((str(w.model), str(w.metric))))
-        listed = [found[cell] for cell in order if cell in found]
+            for at in metric.at_times(self.problem):
+                self.problem = at
+                listed += self._scores_of(metric)
+        models = list(self.fold.kinds)
+        listed.sort(key=lambda score: models.index(score.model))
+        remarks = sorted(self._remarks, key=lambda w: models.index(str(w.model)))
         if any(score.replicates is not None for score in listed):
             remarks += few_replicates(self.asked.n_boot)
         return listed, [replace(remark, group=self.name) for remark in remarks]
@@ -127,6 +127,7 @@ class Group:
             for model, kind in self.fold.kinds.items()
             if Prediction.offers(kind, metric.needs)
         }
+        until = self._ends.get(metric.stops)
         replicates = self._replicates(metric, cells)
         base = self._baseline(metric)
         against = {model: self._against(cell, base) for model, cell in cells.items()}
@@ -137,7 +138,7 @@ class Group:
         for model, cell in cells.items():
             drawn, beside = replicates.get(model), against[model]
             given = model, metric, self.name, cell, drawn, value, beside, confidence, clusters
-            scores.append(_score(*given))
+            scores.append(_score(*given, metric.time_of(self.problem), until))
         return scores
 
     def _measured(self, metric: Metric, model: str) -> Measured | None:
@@ -151,35 +152,43 @@ class Group:
             past = self._past(self.fold, metric, model)
             measured = self._compute(metric, model)
         except UndefinedMetricError as error:
-            self._remarks.append(undefined(error, model, metric.name))
+            self._remark([undefined(error, model, metric.name)], metric)
             return None
-        self._remarks += check_measured(metric, measured, model, self.problem.clusters)
+        self._remark(check_measured(metric, measured, model, self.problem.clusters), metric)
         reads = self.fold.reads.get(model)
         if reads is not None and metric.reads:
-            measured.support["past_curve"] = reads.share(metric.reads)
+            measured.support["past_curve"] = reads.share(metric.reading(self.problem))
         if past is not None:
-            self._remarks.append(EvaluationWarning("past-curve", past, model, metric.name))
+            self._remark([EvaluationWarning("past-curve", past, model, metric.name)], metric)
         return measured
+
+    def _remark(self, found: list[EvaluationWarning], metric: Metric) -> None:
+        time = metric.time_of(self.problem)
+        self._remarks += [replace(warning, time=time) for warning in found]
 
     def _past(self, fold: Fold, metric: Metric, model: ModelName) -> str | None:
         """Say how much of what the metric reads lies past the curves; refuse too much of it."""
         reads = fold.reads.get(model)
-        return None if reads is None else reads.judge(metric.reads, self._ends)
+        return None if reads is None else reads.judge(metric.reading(self.problem), self._ends)
 
     def _compute(self, metric: Metric, model: str) -> Measured:
         if metric.adds_up == "mean":
-            return self.fold.means[metric.key].measured(model, metric, self.problem)
+            means = self.fold.means[metric.key(self.problem)]
+            return means.measured(model, metric, self.problem)
         table = self.fold.tables.get(metric.name)
         if table is not None:
             found: Measured = table.measured(model, self.problem)
             return found
-        return metric.measure(self.problem, self.predictions[model])
+        return metric.measure(self.problem, self._prediction(metric, model))
+
+    def _prediction(self, metric: Metric, model: str) -> Prediction:
+        return self.predictions[model].at_time(metric.time_of(self.problem))
 
     def _baseline(self, metric: Metric) -> Measured | None:
         """Return the loss of Kaplan-Meier for everybody; None where it is undefined."""
         beside = self.fold.plan.scores_baseline(metric) or self.fold.base is None
         fold = self.fold if beside else self.fold.base
-        means = None if fold is None else fold.means.get(metric.key)
+        means = None if fold is None else fold.means.get(metric.key(self.problem))
         if fold is None or means is None or BASELINE not in means.models:
             return None
         try:
@@ -245,7 +254,7 @@ class Group:
             return
         for k, model in enumerate(models):
             try:
-                out[k] = metric.measure(part, self.predictions[model][rows]).value
+                out[k] = metric.measure(part, self._prediction(metric, model)[rows]).value
             except UndefinedMetricError:
                 continue
 
@@ -289,6 +298,8 @@ def _score(
     against: Comparison | None,
     confidence: float | None,
     clusters: Clusters | None,
+    time: float | None,
+    until: float | None,
 ) -> Score:
     """Return a cell with its interval, whatever its standard error comes from."""
     found = Interval(_value(measured), NAN, NAN, NAN, "none")
@@ -307,7 +318,17 @@ def _score(
         against,
         found.scale,
         clusters,
+        time,
+        _stopped(measured, until),
     )
+
+
+def _stopped(measured: Measured | None, until: float | None) -> float | None:
+    """Return where a score stopped: curves that end without a tail end it there."""
+    if measured is None or until is None:
+        return until
+    end: float = measured.convention.get("horizon", until)
+    return end
 
 
 def _interval(
@@ -372,7 +393,7 @@ def tail_remarks(
     open_mass = [max(fold.open_mass.values(), default=0.0) for fold in folds]
     if sum(open_mass) <= sum(fold.mass for fold in folds) * TAIL_SHARE / 2:
         return []
-    given, held = _together(folds, metric.key), _together(folds, HELD)
+    given, held = _together(folds, metric.key(problem)), _together(folds, HELD)
     if given is None or held is None or len(held.models) < 2:
         return []
     names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
@@ -392,7 +413,7 @@ def tail_remarks(
     return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
 
 
-def _together(folds: list[Fold], key: str) -> Means | None:
+def _together(folds: list[Fold], key: Key) -> Means | None:
     """Return terms or sums over the subjects of all groups."""
     parts = [fold.means[key] for fold in folds if key in fold.means]
     if len(parts) < 2:

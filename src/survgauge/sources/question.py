@@ -17,9 +17,10 @@ from ..evaluation.fold import Plan
 from ..evaluation.g_sums import GBins
 from ..evaluation.warnings import closed
 from ..metrics.calibration.mean_curve_sums import FollowUp
+from ..metrics.clock import checked_at_risk
 from ..metrics.conventions import convention_of
 from ..metrics.ipcw import end_of_g, flipped_g
-from ..metrics.problem import Problem, checked_at_risk
+from ..metrics.problem import Problem
 from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier

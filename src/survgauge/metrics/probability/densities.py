@@ -81,8 +81,8 @@ def crps_details(
     y, checked, mass = _inputs(y_true, curves, sample_weight)
     stop = np.inf if tau is None else positive(tau, "tau")
     time, event = np.minimum(y.time, stop), y.event & (y.time < stop)
-    read_until = np.where(event, stop, time)
     if checked.tail == "nan":
+        read_until = np.where(event, stop, time)
         _refuse_nan_tail(checked, (mass > 0) & (read_until > checked.last_time))
 
     def score(pieces: Pieces, rows: Any) -> Floats:
@@ -98,8 +98,7 @@ def crps_details(
 
     loss = by_subject(checked, score)
     convention = {"score": "crps", "direction": "lower", "tau": tau}
-    until = y.time if tau is None else read_until
-    return _mean(y, mass, loss, checked, convention, until=until)
+    return _mean(y, mass, loss, checked, convention, until=time)
 
 
 def log_likelihood(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
