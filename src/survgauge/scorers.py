@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._tools.arrays import Ints, whole_number
+from ._tools.arrays import Ints, positive, whole_number
 from ._tools.random import check_seed, stream
 from .data.curves import SurvivalCurves
 from .data.estimators import meaning_of_predict
@@ -153,6 +153,8 @@ def scorer(
     one_of("name", name, REGISTRY)
     if predicts is not None:
         one_of("predicts", predicts, ("time", "risk"))
+    if time is not None:
+        time = positive(time, "time")  # one score, so one time
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,

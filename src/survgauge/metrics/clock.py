@@ -19,7 +19,11 @@ def times_of_interest(
 ) -> tuple[float, ...]:
     """Return the times given, else tau, else the median event time of the reference set."""
     if given is not None:
-        if np.isfinite(one_number(given)) or isinstance(given, str) or not hasattr(given, "__len__"):
+        if (
+            np.isfinite(one_number(given))
+            or isinstance(given, str)
+            or not hasattr(given, "__len__")
+        ):
             return (positive(given, "time"),)
         times = [positive(time, "time") for time in numbers(given, "time").tolist()]
         if not times:

@@ -35,6 +35,8 @@ READS = ("time", "horizon", "follow_up", "own", "event")
 STOPS = ("tau", "horizon", "follow_up")
 #: What is read of curves: one of `READS`, "tau" for own times up to it, or a time of interest.
 Reading = str | tuple[str, float]
+#: Readings at subjects' own times: which of them.
+_OWN = {"own": "own", "tau": "own", "event": "event"}
 _WHAT_TO_DO = {
     "time": "predict up to that time, or give an earlier `time`",
     "tau": "predict up to the last test time or tau, or leave the metric out",
@@ -104,7 +106,7 @@ def ends_of(problem: Problem, follow_up: float) -> dict[Reading, float]:
     ends: dict[Reading, float] = {("time", at.time_used): at.time_used for at in problem.at_times}
     ends |= {"horizon": problem.until, "follow_up": follow_up}
     if problem.tau is not None:
-        ends["tau"] = ends["follow_up"] = min(problem.tau, follow_up)
+        ends |= {"tau": problem.tau, "follow_up": min(problem.tau, follow_up)}
     return ends
 
 
@@ -172,7 +174,7 @@ class PastReads:
         share = self.share(kind) if kind else 0.0
         if share <= WORTH_A_WORD:
             return None
-        read = ends[kind] if kind in ends else self.latest[str(kind)]
+        read = min(ends.get(kind, np.inf), self.latest.get(_OWN.get(str(kind), ""), np.inf))
         name = kind if isinstance(kind, str) else kind[0]
         text = _sentence(name, share, read, self.last)
         if share > MOST_PAST:

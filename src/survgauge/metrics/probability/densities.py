@@ -18,9 +18,7 @@ from ..support import Support
 from ._crps import Pieces, by_subject, log_tail, tail_squares
 
 
-def crps(
-    y_true: Any, curves: Any, *, tau: float | None = None, sample_weight: Any = None
-) -> float:
+def crps(y_true: Any, curves: Any, *, tau: float | None = None, sample_weight: Any = None) -> float:
     """Survival-CRPS: squared distance between the predicted curve and what was seen, in time units.
 
         CRPS_i = integral_0^{t_i} (1 - S_i)^2 dt + [event] integral_{t_i}^inf S_i^2 dt
