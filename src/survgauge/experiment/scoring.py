@@ -56,7 +56,9 @@ class Questions:
             # G of the training set, as in the paper and in what was published of it.
             problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
             if settings.get("tau") == HORIZON:
-                problem = replace(problem, tau=self._horizon(settings))
+                tau = self._horizon(settings)
+                clock = {} if "time" in settings else {"time": tau, "times": (tau,)}
+                problem = replace(problem, tau=tau, **clock)
             self._problems[key] = problem
         return self._problems[key]
 
