@@ -210,6 +210,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "under 10 clusters: standard errors are rough, intervals wide",
         "do not rely on the intervals",
     ),
+    "too-few-to-tell": Explanation(
+        "caution",
+        "an interval over more than four fifths of the metric's range, or, where that has no end, "
+        "whose upper limit is more than 50 times the lower, is left out",
+        "do not rely on the value; evaluate on more subjects",
+    ),
     "few-replicates": Explanation(
         "caution", "too few bootstrap draws for an interval", "raise `n_boot`"
     ),

@@ -12,22 +12,15 @@ from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
-from ..inference import (
-    FEWEST_REPLICATES,
-    Comparison,
-    Interval,
-    bootstrap_counts,
-    bootstrap_stderr,
-    compare_pair,
-    interval,
-)
-from ..metrics.details import Clusters, paired_error, standard_error
+from ..inference import Comparison, Interval, bootstrap_counts, compare_pair
+from ..metrics.details import Clusters, paired_error
 from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
 from ..metrics.record import Key, Measured, Metric
 from ..reference.reference import Reference
-from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed, contributions
+from .condensed import CONTRIBUTIONS_LIMIT, condensed, contributions
 from .fold import HELD, Fold
+from .intervals import few_replicates, interval_of, told
 from .means import BASELINE, Means, ModelName, SumMeasured
 from .result import NAN, Paired, Score
 from .verdict import BASELINE as BASELINE_NAME
@@ -138,7 +131,9 @@ class Group:
         for model, cell in cells.items():
             drawn, beside = replicates.get(model), against[model]
             given = model, metric, self.name, cell, drawn, value, beside, confidence, clusters
-            scores.append(_score(*given, metric.time_of(self.problem), until))
+            score, remarks = told(_score(*given, metric.time_of(self.problem), until))
+            scores.append(score)
+            self._remark(remarks, metric)
         return scores
 
     def _measured(self, metric: Metric, model: str) -> Measured | None:
@@ -304,7 +299,7 @@ def _score(
     """Return a cell with its interval, whatever its standard error comes from."""
     found = Interval(_value(measured), NAN, NAN, NAN, "none")
     if confidence is not None and measured is not None and metric.inference != "test":
-        found = _interval(metric, measured, replicates, confidence, clusters)
+        found = interval_of(metric, measured, replicates, confidence, clusters)
     return Score(
         model,
         metric,
@@ -331,52 +326,8 @@ def _stopped(measured: Measured | None, until: float | None) -> float | None:
     return end
 
 
-def _interval(
-    metric: Metric,
-    measured: Measured,
-    replicates: Floats | None,
-    confidence: float,
-    clusters: Clusters | None,
-) -> Interval:
-    law = getattr(measured, "law", None)
-    if metric.interval == "own":  # such a law knows of clusters
-        low, high = (NAN, NAN) if law is None else law.limits(confidence)
-        return Interval(measured.value, measured.stderr, low, high, "own")
-    if replicates is None:
-        stderr = _clustered_stderr(measured, clusters)
-    else:
-        stderr = bootstrap_stderr(replicates)
-    size, freedom = _events(measured.support), float("inf")
-    if clusters is not None:
-        size, freedom = min(size, float(clusters.number)), clusters.freedom
-    value, scale = float(measured.value), metric.interval
-    return interval(value, stderr, confidence, scale, size=size, freedom=freedom)
-
-
-def _clustered_stderr(measured: Measured, clusters: Clusters | None) -> float:
-    """Standard error of a value; NaN where subjects are clustered and it has no contributions."""
-    if clusters is None or isinstance(measured, Condensed):  # which knows of its clusters
-        return measured.stderr
-    psi = measured.psi
-    return NAN if psi is None else standard_error(psi, measured.frequency, clusters)
-
-
-def _events(support: dict[str, Any]) -> float:
-    """How many events a share of pairs rests on: anchors, or the fewer of cases and controls."""
-    counts = [support[name] for name in ("anchors", "cases", "controls") if support.get(name)]
-    return float(min(counts, default=NAN))
-
-
 def _value(measured: Measured | None) -> float:
     return NAN if measured is None else float(measured.value)
-
-
-def few_replicates(n_boot: int) -> list[EvaluationWarning]:
-    """Say that there are too few draws for intervals."""
-    if n_boot >= FEWEST_REPLICATES:
-        return []
-    message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
-    return [EvaluationWarning("few-replicates", message)]
 
 
 def tail_remarks(

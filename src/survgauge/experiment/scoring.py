@@ -57,8 +57,9 @@ class Questions:
             problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
             if settings.get("tau") == HORIZON:
                 tau = self._horizon(settings)
-                clock = {} if "time" in settings else {"time": tau, "times": (tau,)}
-                problem = replace(problem, tau=tau, **clock)
+                problem = replace(problem, tau=tau)
+                if "time" not in settings:
+                    problem = replace(problem, time=tau, times=(tau,))
             self._problems[key] = problem
         return self._problems[key]
 

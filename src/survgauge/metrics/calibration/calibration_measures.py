@@ -88,8 +88,8 @@ def km_calibration(
     .. math:: \frac{1}{t_{\max}} \int_0^{t_{\max}} \Big(\frac1n \sum_i S_i(t) - S_{KM}(t)\Big)^2 dt
 
     with Kaplan-Meier of the test outcomes and t_max their last time, or `tau` before that. Zero is
-    best; the distance cannot be negative. The integral is exact for line and step curves on a shared grid; elsewhere
-    the details' convention says at how many points the average was taken.
+    best; the distance cannot be negative. The integral is exact for line and step curves on a
+    shared grid; elsewhere the details' convention says at how many points the average was taken.
 
     Parameters
     ----------
