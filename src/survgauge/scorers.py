@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._tools.arrays import Ints, whole_number
+from ._tools.arrays import Ints, positive, whole_number
 from ._tools.random import check_seed, stream
 from .data.curves import SurvivalCurves
 from .data.estimators import meaning_of_predict
@@ -69,7 +69,8 @@ class Scorer:
             )
         try:
             problem = Problem.of(outcomes, reference, **self.settings)
-            past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
+            # No score where the curves do not reach.
+            past_remark(metric.reads, metric.stops, problem, prediction)
             return -metric.badness(float(metric.measure(problem, prediction).value))
         except UndefinedMetricError as error:
             message = f"{self.name} is undefined on this fold ({error}); its score is NaN"
@@ -152,6 +153,8 @@ def scorer(
     one_of("name", name, REGISTRY)
     if predicts is not None:
         one_of("predicts", predicts, ("time", "risk"))
+    if time is not None:
+        time = positive(time, "time")  # one score, so one time
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,

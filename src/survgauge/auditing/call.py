@@ -41,7 +41,7 @@ def audit(
     random_state: int | None = 0,
     metrics: Iterable[str] | str | None = None,
     tau: float | None = None,
-    time: float | None = None,
+    time: float | Sequence[float] | None = None,
     dependence: Sequence[float] = (0.2, 0.5),
     copula: str = "clayton",
     max_bias: float = 0.15,
@@ -81,10 +81,11 @@ def audit(
         See `available_metrics`; by default all time errors. Of a metric that is no time error the
         truth is its own value on the draw without censoring.
     tau : float, optional
-        Horizon of the time errors. Without it they are audited twice: without a horizon, and within
-        the horizon that the data support.
-    time : float, optional
-        Time of interest of brier and auc, where `metrics` names them.
+        Horizon of all metrics that stop at one, as for `evaluate`. Without it time errors are
+        audited twice: without a horizon, and within the horizon that the data support.
+    time : float or several, optional
+        Times of interest of brier and auc, where `metrics` names them; by default `tau`, or else
+        the median event time of the reference set.
     dependence : sequence of float
         Kendall's tau of event and censoring times in the dependent worlds. These are reported; the
         recommendation rests on the independent ones.
@@ -255,7 +256,7 @@ def _horizon(problem: Problem) -> float | None:
 
 
 def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
-    """Ask every time error with its horizons, and every other metric once."""
+    """Ask every time error with its horizons, and every other metric once at each of its times."""
     horizons = [None, _horizon(problem)] if problem.tau is None else [problem.tau]
     found = []
     for place, horizon in enumerate(dict.fromkeys(horizons)):
@@ -263,7 +264,10 @@ def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
             if metric.method is not None:
                 found.append(Question(metric, horizon))
             elif place == 0:
-                found.append(Question(metric, None))
+                tau = problem.tau if metric.stops else None
+                times = [metric.time_of(at) for at in metric.at_times(problem)]
+                several = len(times) > 1
+                found += [Question(metric, tau, time, several) for time in times]
     return found
 
 

@@ -114,6 +114,7 @@ class Audit:
                         "metric": question.metric.name,
                         "asks": question.asks,
                         "horizon": question.horizon,
+                        "time": question.time,
                         **{name: float(getattr(tally, name)[place]) for name in MEASURES},
                         "draws": number,
                     }
@@ -132,6 +133,7 @@ class Audit:
                 "metric": question.metric.name,
                 "asks": question.asks,
                 "horizon": question.horizon,
+                "time": question.time,
                 **{name: float(values[place]) for name, values in means.items()},
                 "stderr": self.results.expected(place)[1],
             }

@@ -25,14 +25,19 @@ class Question:
     """A metric, asked with or without a horizon."""
 
     metric: Metric
-    #: Horizon of the time errors; None: none.
+    #: Where the clock stops; None: it does not, or where the data support ends.
     horizon: float | None
+    #: Time that the metric is read at; None: it is about no single time.
+    time: float | None = None
+    #: Whether it is asked at other times too.
+    several: bool = False
 
     @property
     def asks(self) -> str:
         """What the metric estimates: time errors with the same loss estimate the same number."""
         if self.metric.method is None:
-            return self.metric.name
+            name = self.metric.name
+            return f"{name} at {self.time:g}" if self.several and self.time is not None else name
         return f"root {self.metric.loss}" if self.metric.root else self.metric.loss
 
     @property
@@ -127,7 +132,7 @@ class Scorer:
                 values[:, place], truths[:, place] = asked[tau].time_errors(question, times)
             else:
                 for k, prediction in enumerate(self._predictions):
-                    pair = asked[tau].measured(question.metric, prediction)
+                    pair = asked[tau].measured(question, prediction)
                     values[k, place], truths[k, place] = pair
         return values, truths
 
@@ -171,16 +176,18 @@ class _Asked:
         mass = self.problem.mass
         return np.einsum("kn,n->k", loss, mass) / mass.sum()
 
-    def measured(self, metric: Metric, prediction: Prediction) -> tuple[float, float]:
+    def measured(self, question: Question, prediction: Prediction) -> tuple[float, float]:
         """Return any other metric of one model, and its value had nobody been censored."""
         if "known" not in self._known:
             self._known["known"] = self.problem.with_truth(np.minimum(self.draw.time, LARGEST))
         known = self._known["known"]
-        return _value(metric, self.problem, prediction), _value(metric, known, prediction)
+        return _value(question, self.problem, prediction), _value(question, known, prediction)
 
 
-def _value(metric: Metric, problem: Problem, prediction: Prediction) -> float:
+def _value(question: Question, problem: Problem, prediction: Prediction) -> float:
+    metric, time = question.metric, question.time
+    at = next(at for at in metric.at_times(problem) if metric.time_of(at) == time)
     try:
-        return float(metric.measure(problem, prediction).value)
+        return float(metric.measure(at, prediction).value)
     except UndefinedMetricError:
         return float("nan")

@@ -254,7 +254,7 @@ def _worlds(audit: Audit) -> str:
     rows = [
         row
         for row in audit.rows()
-        if row["metric"] == found.metric and row["horizon"] == found.horizon
+        if (row["metric"], row["asks"], row["horizon"]) == (found.metric, found.asks, found.horizon)
     ]
     cells = [
         [

@@ -9,7 +9,7 @@ from .._tools.writing import check_outputs
 from ..data.files import read_outcomes, read_predictions
 from ..data.tables import Table
 from ..errors import InputError
-from .named import interpolations, named
+from .named import interpolations, named, times_of_interest
 from .presented import present
 
 
@@ -32,8 +32,8 @@ def add_commands(commands: Any) -> None:
         help="repeat for each model",
     )
     command.add_argument("--metrics", metavar="A,B,...", help="names (default: all time errors)")
-    command.add_argument("--tau", type=float, help="horizon of the time errors")
-    command.add_argument("--time", type=float, help="time of interest of brier and auc")
+    command.add_argument("--tau", type=float, help="horizon of all metrics that stop at one")
+    command.add_argument("--time", metavar="T,...", help="times of interest of brier and auc")
     command.add_argument(
         "--draws", type=int, default=200, help="for each kind of world (default 200)"
     )
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         random_state=args.seed,
         metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
         tau=args.tau,
-        time=args.time,
+        time=times_of_interest(args.time),
         dependence=_numbers(args.dependence),
         copula=args.copula,
         max_bias=args.max_bias,

@@ -12,7 +12,7 @@ from .._tools.writing import check_outputs
 from ..data.files import read_outcomes, read_predictions
 from ..data.tables import PARQUET, Table, parquet_files
 from .features import feature_files, features_of
-from .named import interpolations, is_column, named
+from .named import interpolations, is_column, named, times_of_interest
 from .presented import present
 
 
@@ -61,8 +61,12 @@ def _add_settings(command: Any) -> None:
     command.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
     command.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
     command.add_argument("--no-intervals", action="store_true", help="values only")
-    command.add_argument("--tau", type=float, help="horizon of the time errors")
-    command.add_argument("--time", type=float, help="time of Brier, AUC, 1-calibration and ICI")
+    command.add_argument(
+        "--tau", type=float, help="horizon of all metrics that stop at one, and the usual --time"
+    )
+    command.add_argument(
+        "--time", metavar="T,...", help="times of Brier, AUC, 1-calibration and ICI"
+    )
     command.add_argument(
         "--by", metavar="COLUMN", action=_Once, help="column of --test: evaluate its groups"
     )
@@ -166,7 +170,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "confidence": None if args.no_intervals else args.confidence,
         "random_state": args.seed,
         "unit": args.unit,
-        "time": args.time,
+        "time": times_of_interest(args.time),
         "tau": args.tau,
         "convention": args.convention,
         "censoring": args.censoring,

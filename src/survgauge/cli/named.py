@@ -1,4 +1,4 @@
-"""Arguments of the form NAME=VALUE: predictions, grids, interpolations."""
+"""Arguments that have parts: NAME=VALUE (predictions, grids, interpolations), several times."""
 
 from __future__ import annotations
 
@@ -44,6 +44,20 @@ def interpolations(predictions: list[str], given: list[str]) -> dict[str, str]:
         else:
             raise InputError(f"--interpolation: there is no --pred named {name!r}")
     return {name: own.get(name, default) for name in models}
+
+
+def times_of_interest(text: str | None) -> list[float] | None:
+    """Read --time: one time, or several between commas.
+
+    >>> times_of_interest("365,1095"), times_of_interest(None)
+    ([365.0, 1095.0], None)
+    """
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(
+            f"--time must be a time, or several between commas such as 365,1095; got {text!r}"
+        ) from error
 
 
 def is_column(target: str) -> bool:

@@ -92,6 +92,10 @@ class Prediction:
             None if self._risk is None else self._risk[rows],
         )
 
+    def at_time(self, time: float | None) -> Prediction:
+        """Return what metrics at one time of interest read: here the whole prediction."""
+        return self
+
     @property
     def kind(self) -> str:
         """curves, times or risk."""

@@ -270,9 +270,13 @@ def band(value: Floats, stderr: Any, confidence: float | None) -> tuple[Floats, 
 
 
 def check_horizon(problem: Problem, what: str) -> float:
-    """Return the horizon; refuse one that leaves nothing to draw."""
+    """Return where a curve over time ends: at the horizon, or a later time of interest.
+
+    Refuse one that leaves nothing to draw.
+    """
     if not problem.horizon > 0:
         raise UndefinedMetricError(
             f"{what} is undefined: follow-up supports no time above 0 (the horizon is 0)"
         )
-    return problem.horizon
+    times = [at.time_used for at in problem.at_times]
+    return max([problem.until, *(time for time in times if time <= problem.horizon)])

@@ -243,7 +243,7 @@ def _values(
     _, weight, error = errors
     part = weight > 0
     reference = reference_of(problem)
-    end = min(problem.horizon, float(y.time.max()))
+    end = min(problem.until, float(y.time.max()))
 
     def ibs() -> float:
         if not end > 0:

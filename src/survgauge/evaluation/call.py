@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -30,6 +30,7 @@ from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .result import NAN, Evaluation, Score
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
+from .when import names
 
 
 def evaluate(
@@ -49,7 +50,7 @@ def evaluate(
     X_test: Any = None,
     X_train: Any = None,
     conditional: Any = None,
-    time: float | None = None,
+    time: float | Sequence[float] | None = None,
     tau: float | None = None,
     convention: str | Convention | None = None,
     censoring: Any = None,
@@ -112,11 +113,14 @@ def evaluate(
         Laws of event and censoring time given the features of each test subject, for the doubly
         robust metrics and for the time errors that take a law; by default Kaplan-Meier, or what
         `X_train` gives.
-    time : float, optional
-        Time of interest of brier, auc, one_calibration and ici; by default the median event time of
-        the reference set.
+    time : float or several, optional
+        Times of interest of brier, auc, one_calibration and ici, which get a score at each of them;
+        by default `tau`, or else the median event time of the reference set.
     tau : float, optional
-        Horizon of the time errors: predicted and observed times count as at most `tau`.
+        Horizon of all metrics that stop at one. Time errors take predicted and observed times as at
+        most `tau`, and crps and km_calibration integrate up to it; uno, ibs, ibll and mae_within
+        stop there, or at the last time that the data support before it. The columns `time` and
+        `until` of the table say which times were used.
     convention : str or Convention, optional
         Definitions of another package or of the paper; see `Convention`.
     censoring : {"test", "train"}, KaplanMeier or callable, optional
@@ -390,7 +394,9 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
         "subjects": census.subjects,
         "events": census.events,
         "horizon": problem.horizon,
+        "tau": problem.tau,
         "time": problem.time_used,
+        "times": [at.time_used for at in problem.at_times],
         "subjects_past_horizon": census.subjects_past_horizon,
         "events_past_horizon": census.events_past_horizon,
         "largest_weight": max(largest, default=NAN),
@@ -420,12 +426,13 @@ def _tail_shares(scores: list[Score]) -> dict[str, float]:
 
 
 def _support_by_cell(scores: list[Score]) -> dict[str, Any]:
-    """What each cell left out: model, group (where there are groups), metric."""
+    """What each cell left out: model, group (where there are groups), metric (with its time)."""
     found: dict[str, Any] = {}
+    named = names(score.row() for score in scores)
     for score in scores:
         if score.measured is not None:
             cells = found.setdefault(score.model, {})
             if score.group is not None:
                 cells = cells.setdefault(score.group, {})
-            cells[score.metric.name] = dict(score.measured.support)
+            cells[named[score.metric.name, score.time]] = dict(score.measured.support)
     return found

@@ -23,11 +23,11 @@ DEPENDENT_P = 0.01
 
 
 def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
-    """Remark once a metric (and group) on weights 1/G that are not 1 on average."""
-    found: dict[tuple[Any, str], EvaluationWarning] = {}
+    """Remark once a metric (and group and time) on weights 1/G that are not 1 on average."""
+    found: dict[tuple[Any, str, float | None], EvaluationWarning] = {}
     for score in scores:
-        mean, name = _off_weights(score), score.metric.name
-        if mean is None or (score.group, name) in found:
+        mean, cell = _off_weights(score), (score.group, score.metric.name, score.time)
+        if mean is None or cell in found:
             continue
         message = f"the weights 1/G are {mean:.2f} on average instead of 1: "
         own = "test outcomes" in str(score.measured.convention.get("censoring"))
@@ -43,8 +43,8 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
             )
         else:
             message += "few subjects are left late in the follow-up; stop earlier"
-        found[score.group, name] = EvaluationWarning(
-            "mean-weight", message, metric=name, group=score.group
+        found[cell] = EvaluationWarning(
+            "mean-weight", message, metric=score.metric.name, group=score.group, time=score.time
         )
     return list(found.values())
 

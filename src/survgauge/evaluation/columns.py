@@ -23,11 +23,23 @@ from .chunk import Chunk, joined
 
 
 class KeptPrediction(Prediction):
-    """A model's risks and probabilities at one time, in place of its curves."""
+    """A model's risks and probabilities at each time of interest, in place of its curves.
 
-    def __init__(self, curves: SurvivalCurves | None, risk: Floats | None, why: str | None) -> None:
+    `curves` are those of the first time; `at_time` gives the others.
+    """
+
+    def __init__(
+        self, by_time: dict[float, SurvivalCurves], risk: Floats | None, why: str | None
+    ) -> None:
+        curves = next(iter(by_time.values()), None)
         super().__init__(curves, None, None if curves is not None else risk)
-        self._ranks, self._why = risk, why
+        self._by_time, self._ranks, self._why = by_time, risk, why
+
+    def at_time(self, time: float | None) -> KeptPrediction:
+        """Return what was kept for one time of interest; None: what all times share."""
+        if time not in self._by_time:
+            return self
+        return KeptPrediction({time: self._by_time[time]}, self._ranks, self._why)
 
     @property
     def risk(self) -> Floats:
@@ -38,7 +50,7 @@ class KeptPrediction(Prediction):
 
     def __getitem__(self, rows: Any) -> KeptPrediction:
         return KeptPrediction(
-            None if self.curves is None else self.curves[rows],
+            {time: curves[rows] for time, curves in self._by_time.items()},
             None if self._ranks is None else self._ranks[rows],
             self._why,
         )
@@ -50,7 +62,7 @@ class Columns:
     Parameters
     ----------
     metrics : list of Metric
-        Which metrics there are: some need risks, some probabilities at the time of interest.
+        Which metrics there are: some need risks, some probabilities at the times of interest.
     """
 
     def __init__(self, metrics: list[Metric]) -> None:
@@ -64,16 +76,18 @@ class Columns:
 
     def update(self, chunk: Chunk) -> None:
         """Keep the numbers of a chunk."""
-        time = _time_of_interest(chunk.problem)
+        times = _times_of_interest(chunk.problem) if self.at_time else ()
         self.models = tuple(chunk.predictions)
-        kept = {m: self._numbers(m, chunk.predictions[m], time) for m in self.models}
+        kept = {m: self._numbers(m, chunk.predictions[m], times) for m in self.models}
         # A copy: a view would keep all that was read with it in memory.
         weight = chunk.y.weight.copy() if chunk.y.weighted else None
         y = Outcomes._trusted(chunk.y.time.copy(), chunk.y.event.copy(), weight)
         self._kept.append((chunk.problem.start, y, kept))
         self.rows += len(y)
 
-    def _numbers(self, model: str, prediction: Prediction, time: float) -> dict[str, Any]:
+    def _numbers(
+        self, model: str, prediction: Prediction, times: tuple[float, ...]
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         curves = prediction.curves
         if self.ranks or curves is None:
@@ -84,9 +98,8 @@ class Columns:
                 found["risk"] = np.full(len(prediction), np.nan)
         if curves is not None:
             found["like"] = (curves.interpolation, curves.tail)
-            if self.at_time and np.isfinite(time):
-                found["times"] = self._times(curves, time)
-                found["survival"] = curves.at(found["times"])
+            grids = {time: self._times(curves, time) for time in times}
+            found["survival"] = {time: (grid, curves.at(grid)) for time, grid in grids.items()}
         return found
 
     def _times(self, curves: SurvivalCurves, time: float) -> Floats:
@@ -121,21 +134,23 @@ class Columns:
     def _prediction(self, model: str, ordered: list[Any]) -> Prediction:
         parts = [kept[model] for _, _, kept in ordered]
         risk = np.concatenate([p["risk"] for p in parts]) if "risk" in parts[0] else None
-        curves = None
+        by_time: dict[float, SurvivalCurves] = {}
         if "like" in parts[0]:
-            rows = sum(len(y) for _, y, _ in ordered)
-            times, values = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
-            if "survival" in parts[0]:
-                times = parts[0]["times"]
-                values = np.concatenate([p["survival"] for p in parts])
-            curves = SurvivalCurves._trusted(times, values, *parts[0]["like"])
-        return KeptPrediction(curves, risk, self.undefined.get(model))
+            values = {
+                time: (times, np.concatenate([p["survival"][time][1] for p in parts]))
+                for time, (times, _) in parts[0]["survival"].items()
+            }
+            if not values:  # it has curves, which nobody reads
+                rows = sum(len(y) for _, y, _ in ordered)
+                values[0.0] = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
+            by_time = {
+                time: SurvivalCurves._trusted(*kept, *parts[0]["like"])
+                for time, kept in values.items()
+            }
+        return KeptPrediction(by_time, risk, self.undefined.get(model))
 
 
-def _time_of_interest(problem: Problem) -> float:
-    """Time at which AUC, 1-calibration and ICI read the curves; NaN where they are undefined."""
-    if not np.isfinite(problem.time):
-        return float("nan")
-    if problem.time > problem.horizon and problem.on_unsupported == "truncate":
-        return problem.horizon if problem.horizon > 0 else float("nan")
-    return problem.time
+def _times_of_interest(problem: Problem) -> tuple[float, ...]:
+    """Times at which AUC, 1-calibration and ICI read the curves."""
+    used = (at.time_used for at in problem.at_times)
+    return tuple(time for time in used if np.isfinite(time) and time > 0)

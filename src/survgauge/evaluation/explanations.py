@@ -40,6 +40,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "the time of Brier, AUC, 1-calibration and ICI lies past the horizon, used instead",
         "pass an earlier `time`",
     ),
+    "tau-past-horizon": Explanation(
+        "caution",
+        "`tau` lies past the last time that the data support: metrics that weight by 1/G, and "
+        "those at the time `tau`, are taken at that time instead",
+        "give an earlier `tau`",
+    ),
     "tau-past-follow-up": Explanation(
         "caution",
         "`tau` lies past the follow-up of the reference set: up to it nobody was observed",
@@ -203,6 +209,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "caution",
         "under 10 clusters: standard errors are rough, intervals wide",
         "do not rely on the intervals",
+    ),
+    "too-few-to-tell": Explanation(
+        "caution",
+        "an interval over more than four fifths of the metric's range, or, where that has no end, "
+        "whose upper limit is more than 50 times the lower, is left out",
+        "do not rely on the value; evaluate on more subjects",
     ),
     "few-replicates": Explanation(
         "caution", "too few bootstrap draws for an interval", "raise `n_boot`"

@@ -12,22 +12,15 @@ from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
-from ..inference import (
-    FEWEST_REPLICATES,
-    Comparison,
-    Interval,
-    bootstrap_counts,
-    bootstrap_stderr,
-    compare_pair,
-    interval,
-)
-from ..metrics.details import Clusters, paired_error, standard_error
+from ..inference import Comparison, Interval, bootstrap_counts, compare_pair
+from ..metrics.details import Clusters, paired_error
 from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
-from ..metrics.registry import Measured, Metric
+from ..metrics.record import Key, Measured, Metric
 from ..reference.reference import Reference
-from .condensed import CONTRIBUTIONS_LIMIT, Condensed, condensed, contributions
+from .condensed import CONTRIBUTIONS_LIMIT, condensed, contributions
 from .fold import HELD, Fold
+from .intervals import few_replicates, interval_of, told
 from .means import BASELINE, Means, ModelName, SumMeasured
 from .result import NAN, Paired, Score
 from .verdict import BASELINE as BASELINE_NAME
@@ -106,16 +99,16 @@ class Group:
 
     def scores(self) -> tuple[list[Score], list[EvaluationWarning]]:
         """Return the scores by model and metric, and remarks in the same order."""
-        models, metrics = list(self.fold.kinds), self.fold.plan.metrics
-        found: dict[tuple[str, str], Score] = {}
-        for metric in metrics:  # only one metric's contributions are held at a time
+        listed: list[Score] = []
+        for metric in self.fold.plan.metrics:  # only one metric's contributions are held at a time
             if metric.family != self._family:
                 self._look_anew(metric.family)
-            for score in self._scores_of(metric):
-                found[score.model, metric.name] = score
-        order = [(model, metric.name) for model in models for metric in metrics]
-        remarks = sorted(self._remarks, key=lambda w: order.index((str(w.model), str(w.metric))))
-        listed = [found[cell] for cell in order if cell in found]
+            for at in metric.at_times(self.problem):
+                self.problem = at
+                listed += self._scores_of(metric)
+        models = list(self.fold.kinds)
+        listed.sort(key=lambda score: models.index(score.model))
+        remarks = sorted(self._remarks, key=lambda w: models.index(str(w.model)))
         if any(score.replicates is not None for score in listed):
             remarks += few_replicates(self.asked.n_boot)
         return listed, [replace(remark, group=self.name) for remark in remarks]
@@ -127,6 +120,7 @@ class Group:
             for model, kind in self.fold.kinds.items()
             if Prediction.offers(kind, metric.needs)
         }
+        until = self._ends.get(metric.stops)
         replicates = self._replicates(metric, cells)
         base = self._baseline(metric)
         against = {model: self._against(cell, base) for model, cell in cells.items()}
@@ -137,7 +131,9 @@ class Group:
         for model, cell in cells.items():
             drawn, beside = replicates.get(model), against[model]
             given = model, metric, self.name, cell, drawn, value, beside, confidence, clusters
-            scores.append(_score(*given))
+            score, remarks = told(_score(*given, metric.time_of(self.problem), until))
+            scores.append(score)
+            self._remark(remarks, metric)
         return scores
 
     def _measured(self, metric: Metric, model: str) -> Measured | None:
@@ -151,35 +147,43 @@ class Group:
             past = self._past(self.fold, metric, model)
             measured = self._compute(metric, model)
         except UndefinedMetricError as error:
-            self._remarks.append(undefined(error, model, metric.name))
+            self._remark([undefined(error, model, metric.name)], metric)
             return None
-        self._remarks += check_measured(metric, measured, model, self.problem.clusters)
+        self._remark(check_measured(metric, measured, model, self.problem.clusters), metric)
         reads = self.fold.reads.get(model)
         if reads is not None and metric.reads:
-            measured.support["past_curve"] = reads.share(metric.reads)
+            measured.support["past_curve"] = reads.share(metric.reading(self.problem))
         if past is not None:
-            self._remarks.append(EvaluationWarning("past-curve", past, model, metric.name))
+            self._remark([EvaluationWarning("past-curve", past, model, metric.name)], metric)
         return measured
+
+    def _remark(self, found: list[EvaluationWarning], metric: Metric) -> None:
+        time = metric.time_of(self.problem)
+        self._remarks += [replace(warning, time=time) for warning in found]
 
     def _past(self, fold: Fold, metric: Metric, model: ModelName) -> str | None:
         """Say how much of what the metric reads lies past the curves; refuse too much of it."""
         reads = fold.reads.get(model)
-        return None if reads is None else reads.judge(metric.reads, self._ends)
+        return None if reads is None else reads.judge(metric.reading(self.problem), self._ends)
 
     def _compute(self, metric: Metric, model: str) -> Measured:
         if metric.adds_up == "mean":
-            return self.fold.means[metric.key].measured(model, metric, self.problem)
+            means = self.fold.means[metric.key(self.problem)]
+            return means.measured(model, metric, self.problem)
         table = self.fold.tables.get(metric.name)
         if table is not None:
             found: Measured = table.measured(model, self.problem)
             return found
-        return metric.measure(self.problem, self.predictions[model])
+        return metric.measure(self.problem, self._prediction(metric, model))
+
+    def _prediction(self, metric: Metric, model: str) -> Prediction:
+        return self.predictions[model].at_time(metric.time_of(self.problem))
 
     def _baseline(self, metric: Metric) -> Measured | None:
         """Return the loss of Kaplan-Meier for everybody; None where it is undefined."""
         beside = self.fold.plan.scores_baseline(metric) or self.fold.base is None
         fold = self.fold if beside else self.fold.base
-        means = None if fold is None else fold.means.get(metric.key)
+        means = None if fold is None else fold.means.get(metric.key(self.problem))
         if fold is None or means is None or BASELINE not in means.models:
             return None
         try:
@@ -245,7 +249,7 @@ class Group:
             return
         for k, model in enumerate(models):
             try:
-                out[k] = metric.measure(part, self.predictions[model][rows]).value
+                out[k] = metric.measure(part, self._prediction(metric, model)[rows]).value
             except UndefinedMetricError:
                 continue
 
@@ -289,11 +293,13 @@ def _score(
     against: Comparison | None,
     confidence: float | None,
     clusters: Clusters | None,
+    time: float | None,
+    until: float | None,
 ) -> Score:
     """Return a cell with its interval, whatever its standard error comes from."""
     found = Interval(_value(measured), NAN, NAN, NAN, "none")
     if confidence is not None and measured is not None and metric.inference != "test":
-        found = _interval(metric, measured, replicates, confidence, clusters)
+        found = interval_of(metric, measured, replicates, confidence, clusters)
     return Score(
         model,
         metric,
@@ -307,55 +313,21 @@ def _score(
         against,
         found.scale,
         clusters,
+        time,
+        _stopped(measured, until),
     )
 
 
-def _interval(
-    metric: Metric,
-    measured: Measured,
-    replicates: Floats | None,
-    confidence: float,
-    clusters: Clusters | None,
-) -> Interval:
-    law = getattr(measured, "law", None)
-    if metric.interval == "own":  # such a law knows of clusters
-        low, high = (NAN, NAN) if law is None else law.limits(confidence)
-        return Interval(measured.value, measured.stderr, low, high, "own")
-    if replicates is None:
-        stderr = _clustered_stderr(measured, clusters)
-    else:
-        stderr = bootstrap_stderr(replicates)
-    size, freedom = _events(measured.support), float("inf")
-    if clusters is not None:
-        size, freedom = min(size, float(clusters.number)), clusters.freedom
-    value, scale = float(measured.value), metric.interval
-    return interval(value, stderr, confidence, scale, size=size, freedom=freedom)
-
-
-def _clustered_stderr(measured: Measured, clusters: Clusters | None) -> float:
-    """Standard error of a value; NaN where subjects are clustered and it has no contributions."""
-    if clusters is None or isinstance(measured, Condensed):  # which knows of its clusters
-        return measured.stderr
-    psi = measured.psi
-    return NAN if psi is None else standard_error(psi, measured.frequency, clusters)
-
-
-def _events(support: dict[str, Any]) -> float:
-    """How many events a share of pairs rests on: anchors, or the fewer of cases and controls."""
-    counts = [support[name] for name in ("anchors", "cases", "controls") if support.get(name)]
-    return float(min(counts, default=NAN))
+def _stopped(measured: Measured | None, until: float | None) -> float | None:
+    """Return where a score stopped: curves that end without a tail end it there."""
+    if measured is None or until is None:
+        return until
+    end: float = measured.convention.get("horizon", until)
+    return end
 
 
 def _value(measured: Measured | None) -> float:
     return NAN if measured is None else float(measured.value)
-
-
-def few_replicates(n_boot: int) -> list[EvaluationWarning]:
-    """Say that there are too few draws for intervals."""
-    if n_boot >= FEWEST_REPLICATES:
-        return []
-    message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
-    return [EvaluationWarning("few-replicates", message)]
 
 
 def tail_remarks(
@@ -372,7 +344,7 @@ def tail_remarks(
     open_mass = [max(fold.open_mass.values(), default=0.0) for fold in folds]
     if sum(open_mass) <= sum(fold.mass for fold in folds) * TAIL_SHARE / 2:
         return []
-    given, held = _together(folds, metric.key), _together(folds, HELD)
+    given, held = _together(folds, metric.key(problem)), _together(folds, HELD)
     if given is None or held is None or len(held.models) < 2:
         return []
     names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
@@ -392,7 +364,7 @@ def tail_remarks(
     return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
 
 
-def _together(folds: list[Fold], key: str) -> Means | None:
+def _together(folds: list[Fold], key: Key) -> Means | None:
     """Return terms or sums over the subjects of all groups."""
     parts = [fold.means[key] for fold in folds if key in fold.means]
     if len(parts) < 2:

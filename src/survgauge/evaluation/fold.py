@@ -14,7 +14,7 @@ from ..errors import InputError, UndefinedMetricError
 from ..metrics.ipcw import g_rules
 from ..metrics.past_curve import PastReads, past_reads
 from ..metrics.problem import Problem
-from ..metrics.registry import Metric
+from ..metrics.record import Key, Metric
 from ..reference.baseline import reference_curves
 from .chunk import Chunk
 from .columns import Columns
@@ -22,7 +22,7 @@ from .g_sums import GBins
 from .means import BASELINE, KeptMeans, Means, ModelName, SummedMeans, TermsByModel
 
 #: Key of the headline error with all curves held at their last time.
-HELD = "curves held"
+HELD: Key = "curves held", None
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Fold:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.means: dict[str, Means] = {}
+        self.means: dict[Key, Means] = {}
         counted, ranked = ([] if plan.resident else plan.kind(how) for how in ("count", "ranked"))
         self.tables = {m.name: m.table() for m in counted if m.table is not None}
         self.columns = Columns(ranked) if ranked else None
@@ -144,14 +144,17 @@ class Fold:
         self._note(problem, models)
         done = set()
         for metric in metrics:
-            if metric.key not in done:  # a root shares the sums of its square
-                done.add(metric.key)
-                found = _terms(metric, problem, self._scored(metric, models))
+            for at in metric.at_times(problem):
+                key = metric.key(at)
+                if key in done:  # a root shares the sums of its square
+                    continue
+                done.add(key)
+                found = _terms(metric, at, self._scored(metric, models))
                 if not found:
                     continue
-                self._add_terms(metric.key, metric, found, chunk)
+                self._add_terms(key, metric, found, chunk)
                 if metric is self.plan.tails:
-                    self._add_terms(HELD, metric, _held(metric, problem, models, found), chunk)
+                    self._add_terms(HELD, metric, _held(metric, at, models, found), chunk)
 
     def _scored(
         self, metric: Metric, models: dict[ModelName, Prediction]
@@ -164,7 +167,7 @@ class Fold:
             if prediction.has(metric.needs) and (baseline or model is not BASELINE)
         }
 
-    def _add_terms(self, key: str, metric: Metric, found: TermsByModel, chunk: Chunk) -> None:
+    def _add_terms(self, key: Key, metric: Metric, found: TermsByModel, chunk: Chunk) -> None:
         plan = self.plan
         if key not in self.means:
             if plan.keep_terms:

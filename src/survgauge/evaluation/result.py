@@ -51,6 +51,10 @@ class Score:
     interval: str = "none"
     #: Who was sampled together; None: everybody by itself.
     clusters: Clusters | None = None
+    #: Time that the metric is read at; None: it is about no single time.
+    time: float | None = None
+    #: Where the clock of the metric stops; None: it does not stop.
+    until: float | None = None
 
     @property
     def value(self) -> float:
@@ -79,6 +83,8 @@ class Score:
         row = {
             "model": self.model,
             "metric": self.metric.name,
+            "time": self.time,
+            "until": self.until,
             "value": self.value,
             "low": self.low,
             "high": self.high,
@@ -128,8 +134,9 @@ class Evaluation:
     def table(self) -> Any:
         """Frame with a row per model and metric; `conventions` says how each was computed.
 
-        Columns: group (where there are groups), model, metric, value, low, high, stderr, skill
-        (1 - loss / loss of the reference set's Kaplan-Meier), direction, unit.
+        Columns: group (where there are groups), model, metric, time (that the metric is read at),
+        until (where its clock stops; both are missing where there is none), value, low, high,
+        stderr, skill (1 - loss / loss of the reference set's Kaplan-Meier), direction, unit.
         """
         elsewhere = ("interval", "convention")
         return as_frame(
@@ -162,12 +169,12 @@ class Evaluation:
     def comparisons(self) -> list[dict[str, Any]]:
         """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
         rows = []
-        by_cell = {(s.group, s.metric.name, s.model): s for s in self.scores}
-        cells = dict.fromkeys((s.group, s.metric.name) for s in self.scores)
-        for group, name in cells:
+        by_cell = {(s.group, s.metric.name, s.time, s.model): s for s in self.scores}
+        cells = dict.fromkeys((s.group, s.metric.name, s.time) for s in self.scores)
+        for cell in cells:
             family = []
             for a, b in combinations(self.models, 2):
-                first, second = by_cell.get((group, name, a)), by_cell.get((group, name, b))
+                first, second = by_cell.get((*cell, a)), by_cell.get((*cell, b))
                 if first is None or second is None or not first.metric.ranks_models:
                     continue
                 labels = _labels(first, model_a=a, model_b=b)
@@ -178,19 +185,23 @@ class Evaluation:
     def baseline_comparisons(self) -> list[dict[str, Any]]:
         """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
 
-        Plain dictionaries: model, metric, difference (model - Kaplan-Meier), low, high, p_value,
-        and what is adjusted for the choice among the models of a metric: p_holm (Holm), and
-        low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which hold for all
-        `family` models together and agree with each other.
+        Plain dictionaries: model, metric, time, difference (model - Kaplan-Meier), low, high,
+        p_value, and what is adjusted for the choice among the models of a metric (at a time):
+        p_holm (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni),
+        which hold for all `family` models together and agree with each other.
         """
-        families: dict[tuple[Any, str], list[tuple[dict[str, Any], Comparison]]] = {}
+        families: dict[Any, list[tuple[dict[str, Any], Comparison]]] = {}
         for score in self.scores:
             if score.against_baseline is not None:
-                family = families.setdefault((score.group, score.metric.name), [])
+                family = families.setdefault((score.group, score.metric.name, score.time), [])
                 family.append((_labels(score, model=score.model), score.against_baseline))
         found = [row for family in families.values() for row in _adjusted(family, self.confidence)]
-        order = {(s.group, s.model, s.metric.name): k for k, s in enumerate(self.scores)}
-        return sorted(found, key=lambda r: order[r.get("group"), r["model"], r["metric"]])
+        order = {(s.group, s.model, s.metric.name, s.time): k for k, s in enumerate(self.scores)}
+
+        def place(row: dict[str, Any]) -> int:
+            return order[row.get("group"), row["model"], row["metric"], row["time"]]
+
+        return sorted(found, key=place)
 
     def compare(self) -> Any:
         """Compare all pairs of models on the same subjects.
@@ -198,10 +209,10 @@ class Evaluation:
         Returns
         -------
         DataFrame
-            model_a, model_b, metric, difference (a - b), low, high, p_value, and what is adjusted
-            over the `family` of pairs of models within a metric: p_holm (Holm), and
-            low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which hold for all
-            pairs together and agree with each other.
+            model_a, model_b, metric, time, difference (a - b), low, high, p_value, and what is
+            adjusted over the `family` of pairs of models within a metric (at a time): p_holm
+            (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which
+            hold for all pairs together and agree with each other.
         """
         return as_frame(self.comparisons())
 
@@ -284,7 +295,7 @@ class Evaluation:
 def _labels(score: Score, **models: str) -> dict[str, Any]:
     """Say which cell a comparison is about."""
     group = {} if score.group is None else {"group": score.group}
-    return {**group, **models, "metric": score.metric.name}
+    return {**group, **models, "metric": score.metric.name, "time": score.time}
 
 
 def _adjusted(

@@ -46,6 +46,8 @@ class EvaluationWarning:
     model: str | None = None
     metric: str | None = None
     group: Any = None
+    #: Time of interest, where the metric has one.
+    time: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -54,7 +56,8 @@ class EvaluationWarning:
 
     def __str__(self) -> str:
         group = None if self.group is None else f"group {self.group}"
-        where = " ".join(part for part in (group, self.model, self.metric) if part)
+        time = None if self.time is None else f"at {self.time:g}"
+        where = " ".join(part for part in (group, self.model, self.metric, time) if part)
         return f"[{self.code}] {where + ': ' if where else ''}{self.message}"
 
 
@@ -78,32 +81,7 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
                 "no y_train: the test outcomes are their own reference set",
             )
         )
-    last, past = census.last_time, census.subjects_past_horizon
-    if past and last > problem.horizon * (1 + 1e-9):
-        found.append(
-            EvaluationWarning(
-                problem.horizon_reason,
-                f"metrics that weight by 1/G stop at {problem.horizon:g}: past it "
-                f"{_REASONS[problem.horizon_reason]}; {past} of {census.subjects} subjects are "
-                f"observed longer (up to {last:g})",
-            )
-        )
-    end = last if problem.reference is None else problem.reference.last_time
-    if problem.tau is not None and problem.tau > end:
-        found.append(
-            EvaluationWarning(
-                "tau-past-follow-up",
-                f"tau {problem.tau:g} lies past the last reference time {end:g}: what happens in "
-                "between is not observed",
-            )
-        )
-    if np.isfinite(problem.time) and problem.time > problem.horizon:
-        found.append(
-            EvaluationWarning(
-                "time-past-horizon",
-                f"the time of interest {problem.time:g} lies past the horizon {problem.horizon:g}",
-            )
-        )
+    found += _check_horizon(problem, census) + _check_times(problem)
     if census.subjects < 30 or census.events < 10:
         found.append(
             EvaluationWarning(
@@ -112,6 +90,47 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
             )
         )
     return found
+
+
+def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
+    """Remarks on where the support ends, and on a tau that lies past it."""
+    found = []
+    tau, horizon, last = problem.tau, problem.horizon, census.last_time
+    why = _REASONS[problem.horizon_reason]
+    past = census.subjects_past_horizon if last > horizon * (1 + 1e-9) else 0
+    if tau is None and past:
+        message = (
+            f"metrics that weight by 1/G stop at {horizon:g}: past it {why}; {past} of "
+            f"{census.subjects} subjects are observed longer (up to {last:g})"
+        )
+        found.append(EvaluationWarning(problem.horizon_reason, message))
+    if tau is not None and tau > horizon:
+        message = (
+            f"tau {tau:g} lies past the horizon {horizon:g}: past it {why}; metrics up to the "
+            "horizon stop there, and other errors in time and crps at tau (see `until`)"
+        )
+        found.append(EvaluationWarning("tau-past-horizon", message))
+    end = last if problem.reference is None else problem.reference.last_time
+    if tau is not None and tau > end:
+        message = (
+            f"tau {tau:g} lies past the last reference time {end:g}: what happens in between is "
+            "not observed"
+        )
+        found.append(EvaluationWarning("tau-past-follow-up", message))
+    return found
+
+
+def _check_times(problem: Problem) -> list[EvaluationWarning]:
+    """Remark on times of interest past the support; of tau itself `_check_horizon` says so."""
+    late = [time for time in problem.times if time > problem.horizon and time != problem.tau]
+    if not late:
+        return []
+    named = " and ".join(f"{time:g}" for time in late)
+    lie = "time of interest {} lies" if len(late) == 1 else "times of interest {} lie"
+    message = f"the {lie.format(named)} past the horizon {problem.horizon:g}"
+    if problem.on_unsupported == "truncate":
+        message += ", which takes its place"
+    return [EvaluationWarning("time-past-horizon", message)]
 
 
 def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:

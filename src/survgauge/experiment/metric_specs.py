@@ -43,10 +43,10 @@ class MetricSpec:
     """A metric with its settings, and the truth that it is measured against.
 
     The truth of ``mae_*``, ``mse_*`` and ``rmse_*`` is the error in the real times (``mae``, ...);
-    that of ``harrell`` and ``uno`` is Harrell's C with the real times; that of any other metric is
-    itself with the real times. A setting ``truth`` chooses another metric, an empty text none.
-    ``function = "module:name"`` is a metric of your own, called with (problem, prediction); its
-    ``truth`` may be such a function, too. ``needs`` says what a model must offer for it: curves,
+    that of ``harrell``, and of ``uno`` without tau, is Harrell's C in the real times; that of any
+    other metric is itself with the real times. A setting ``truth`` chooses another metric, an empty
+    text none. ``function = "module:name"`` is a metric of your own, called with (problem,
+    prediction); its ``truth`` may be such a function, too. ``needs`` says what a model must offer for it: curves,
     times (which curves have, too) or risk. For a metric that was registered by `register_metric`
     its name is enough.
 
@@ -94,7 +94,7 @@ class MetricSpec:
         settings = {key: value for key, value in table.items() if key != "label"}
         _check_settings(name, settings)
         label = label_of(table, name, settings, "metric")
-        truth = _truth_of(name, truth, function)
+        truth = _truth_of(name, truth, function, "tau" in settings)
         return cls(label, name, settings, truth, function, direction, needs)
 
     def entry(self) -> dict[str, Any]:
@@ -193,6 +193,12 @@ def _check_settings(name: str, settings: dict[str, Any]) -> None:
         raise InputError(
             f"metric {name!r}: tau must be a positive number or {HORIZON!r}; got {tau!r}"
         )
+    time = settings.get("time", 1.0)
+    if isinstance(time, bool) or not (isinstance(time, int | float) and time > 0):
+        raise InputError(
+            f"metric {name!r}: time must be one positive number, an entry for each time; got "
+            f"{time!r}"
+        )
     _check_law(name, settings)
 
 
@@ -219,7 +225,7 @@ def _check_law(name: str, settings: dict[str, Any]) -> None:
         raise InputError(f"metric {name!r}: floor must be a probability below 1; got {floor!r}")
 
 
-def _truth_of(name: str, given: Any, function: str | None) -> str:
+def _truth_of(name: str, given: Any, function: str | None, stopped: bool) -> str:
     if given is not None:
         if given != "" and not (isinstance(given, str) and ":" in given):
             one_of(f"metric {name!r}: truth", given, (*PLAIN_ERRORS, *REGISTRY, name))
@@ -234,5 +240,5 @@ def _truth_of(name: str, given: Any, function: str | None) -> str:
         )
     if metric is not None and metric.method is not None:
         return name.removesuffix(f"_{metric.method.name}")
-    # Uno's C estimates Harrell's without censoring.
-    return "harrell" if name == "uno" else name
+    # Uno's C estimates Harrell's without censoring, unless a horizon leaves late pairs out.
+    return "harrell" if name == "uno" and not stopped else name

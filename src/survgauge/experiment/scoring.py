@@ -56,7 +56,10 @@ class Questions:
             # G of the training set, as in the paper and in what was published of it.
             problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
             if settings.get("tau") == HORIZON:
-                problem = replace(problem, tau=self._horizon(settings))
+                tau = self._horizon(settings)
+                problem = replace(problem, tau=tau)
+                if "time" not in settings:
+                    problem = replace(problem, time=tau, times=(tau,))
             self._problems[key] = problem
         return self._problems[key]
 

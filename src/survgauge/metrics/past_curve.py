@@ -31,8 +31,15 @@ WORTH_A_WORD = 0.01
 #: What a metric may read: curves at the time of interest, up to the horizon or the end of the
 #: follow-up, or at subjects' own times, of all or of events.
 READS = ("time", "horizon", "follow_up", "own", "event")
+#: Where a metric may stop: at tau, if that is given; at the horizon; or where the follow-up ends.
+STOPS = ("tau", "horizon", "follow_up")
+#: What is read of curves: one of `READS`, "tau" for own times up to it, or a time of interest.
+Reading = str | tuple[str, float]
+#: Readings at subjects' own times: which of them.
+_OWN = {"own": "own", "tau": "own", "event": "event"}
 _WHAT_TO_DO = {
     "time": "predict up to that time, or give an earlier `time`",
+    "tau": "predict up to the last test time or tau, or leave the metric out",
     "horizon": "predict up to the horizon, or leave the metric out",
     "follow_up": "predict up to the last test time, or leave the metric out",
     "own": "predict up to the last test time, or leave the metric out",
@@ -87,9 +94,20 @@ def _average(values: Floats, weight: Floats | None) -> float:
     return float((values * weight).sum() / weight.sum())
 
 
-def ends_of(problem: Problem, follow_up: float) -> dict[str, float]:
+def reading(reads: str, stops: str, problem: Problem) -> Reading:
+    """Say what a metric reads of curves, given what its record says of that and of its horizon."""
+    if reads == "time":
+        return reads, problem.time_used
+    return "tau" if reads == "own" and stops == "tau" and problem.tau is not None else reads
+
+
+def ends_of(problem: Problem, follow_up: float) -> dict[Reading, float]:
     """Where metrics at one time and integrals read curves; `follow_up` is the last test time."""
-    return {"time": problem.time_used, "horizon": problem.horizon, "follow_up": follow_up}
+    ends: dict[Reading, float] = {("time", at.time_used): at.time_used for at in problem.at_times}
+    ends |= {"horizon": problem.until, "follow_up": follow_up}
+    if problem.tau is not None:
+        ends |= {"tau": problem.tau, "follow_up": min(problem.tau, follow_up)}
+    return ends
 
 
 @dataclass
@@ -99,13 +117,13 @@ class PastReads:
     #: Weight of the subjects, and of those with an event.
     total: float = 0.0
     events: float = 0.0
-    past: dict[str, float] = field(default_factory=dict)
+    past: dict[Reading, float] = field(default_factory=dict)
     #: Latest own time of a subject, and of an event.
     latest: dict[str, float] = field(default_factory=dict)
     #: Where the first of the curves ends above zero.
     last: float = float("inf")
 
-    def add(self, y: Outcomes, curves: SurvivalCurves, ends: dict[str, float]) -> None:
+    def add(self, y: Outcomes, curves: SurvivalCurves, ends: dict[Reading, float]) -> None:
         """Add subjects; those of weight zero are absent."""
         weight = y.weight
         open_end = curves.survival[:, -1] > 0
@@ -114,12 +132,13 @@ class PastReads:
         part = PastReads(float(weight.sum()), float(weight[y.event].sum()))
         own = (weight * (open_end & (y.time > curves.last_time))).astype(np.float64)
         part.past = {"own": float(own.sum()), "event": float(own[y.event].sum())}
-        for kind in ("time", "horizon", "follow_up"):
-            end = ends[kind]
+        for kind, end in ends.items():
             if not end > 0:  # also NaN: there is no such time
                 continue
-            if kind == "time":
-                found: Any = curves.last_time < end
+            if kind == "tau":
+                found: Any = np.minimum(y.time, end) > curves.last_time
+            elif isinstance(kind, tuple):
+                found = curves.last_time < end
             else:
                 found = np.maximum(end - curves.last_time, 0.0) / end
             part.past[kind] = float((weight * (found * open_end)).sum())
@@ -142,24 +161,25 @@ class PastReads:
             self.latest[kind] = max(time, self.latest.get(kind, time))
         self.last = min(self.last, other.last)
 
-    def share(self, kind: str) -> float:
+    def share(self, kind: Reading) -> float:
         """Share of what is read that lies past the curves."""
         below = self.events if kind == "event" else self.total
         return self.past.get(kind, 0.0) / below if below > 0 else 0.0
 
-    def judge(self, kind: str, ends: dict[str, float]) -> str | None:
+    def judge(self, kind: Reading, ends: dict[Reading, float]) -> str | None:
         """Say how much lies past the curves where it is worth a word; refuse where it is too much.
 
-        `kind` is what the metric reads. Raises `PastCurveError` above `MOST_PAST`.
+        `kind` is what the metric reads, see `reading`. Raises `PastCurveError` above `MOST_PAST`.
         """
         share = self.share(kind) if kind else 0.0
         if share <= WORTH_A_WORD:
             return None
-        read = {**ends, **self.latest}[kind]
-        text = _sentence(kind, share, read, self.last)
+        read = min(ends.get(kind, np.inf), self.latest.get(_OWN.get(str(kind), ""), np.inf))
+        name = kind if isinstance(kind, str) else kind[0]
+        text = _sentence(name, share, read, self.last)
         if share > MOST_PAST:
-            raise PastCurveError(f"{text}, so it has no value; {_WHAT_TO_DO[kind]}")
-        return f"{text}; {_WHAT_TO_DO[kind]}"
+            raise PastCurveError(f"{text}, so it has no value; {_WHAT_TO_DO[name]}")
+        return f"{text}; {_WHAT_TO_DO[name]}"
 
 
 def _sentence(kind: str, share: float, read: float, last: float) -> str:
@@ -185,9 +205,10 @@ def past_reads(problem: Problem, prediction: Any, follow_up: float | None = None
     return reads
 
 
-def past_remark(reads: str, problem: Problem, prediction: Any) -> str | None:
+def past_remark(reads: str, stops: str, problem: Problem, prediction: Any) -> str | None:
     """Say how much of what a metric reads lies past one model's curves; refuse too much of it."""
     if prediction.curves is None or not reads:
         return None
     end = float(problem.y.present().time.max())
-    return past_reads(problem, prediction).judge(reads, ends_of(problem, end))
+    kind = reading(reads, stops, problem)
+    return past_reads(problem, prediction).judge(kind, ends_of(problem, end))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Floats, Ints, one_number, positive, shown
-from .._tools.sorting import sorting_order
+from .._tools.arrays import Floats, Ints, positive
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
@@ -23,10 +22,11 @@ from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from ..reference.surrogates import Setting, make_setting
+from .clock import supported_until, times_of_interest
 from .conventions import Convention, convention_of
 from .details import Clusters
 from .grids import equal_steps, snapped
-from .ipcw import CensoringWeights, below_floor, check_convention, check_policy
+from .ipcw import CensoringWeights, check_convention, check_policy
 
 #: Settings that only the time errors take.
 _TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize", "floor")
@@ -34,7 +34,11 @@ _TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize", "floor")
 
 @dataclass(frozen=True)
 class Problem:
-    """Outcomes and settings; `horizon` and `time` are resolved once for all metrics."""
+    """Outcomes and settings; `horizon` and `time` are resolved once for all metrics.
+
+    `horizon` is the last time that the data support, `until` where metrics that have a horizon
+    stop: at tau, or at the horizon before it. `time` is the time of interest, one of `times`.
+    """
 
     y: Outcomes
     reference: Reference | None
@@ -70,6 +74,14 @@ class Problem:
     conditional: Conditional | None = None
     #: Assumed dependence of event and censoring time; None: independent.
     dependence: Dependence | None = None
+    #: All times of interest; `at_times` asks the question at each of them.
+    times: tuple[float, ...] = ()
+    #: Look-ups to share with another question, which must not differ but in its time.
+    look_ups: InitVar[dict[Any, Any] | None] = None
+
+    def __post_init__(self, look_ups: dict[Any, Any] | None) -> None:
+        if look_ups is not None:
+            object.__setattr__(self, "_cache", look_ups)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cache": {}}
@@ -98,7 +110,7 @@ class Problem:
         /,
         *,
         convention: str | Convention | None = None,
-        time: float | None = None,
+        time: float | Sequence[float] | None = None,
         tau: float | None = None,
         on_unsupported: str = "truncate",
         censoring: Any = None,
@@ -117,25 +129,22 @@ class Problem:
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
             censoring = source
-        if time is None:
-            known = (reference or Reference(y)).y.present()
-            weight = known.weight[known.event] if known.weighted else None
-            time = _median(known.time[known.event], weight)
-        else:
-            time = positive(time, "time")
+        tau = None if tau is None else positive(tau, "tau")
+        times = times_of_interest(time, tau, reference or Reference(y))
         return cls(
             y,
             reference,
             preset,
             float("nan"),
-            time,
+            times[0],
             on_unsupported,
-            None if tau is None else positive(tau, "tau"),
+            tau,
             censoring,
             {"normalize": "n", **options},
             sample_weight=sample_weight,
             conditional=check_conditional(conditional, len(y)),
             dependence=dependence_of(dependence),
+            times=times,
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:
@@ -221,7 +230,7 @@ class Problem:
         return part
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
-        """Build once what several metrics of the call look at."""
+        """Build once what several metrics of the call look at, whatever the time of interest."""
         if key not in self._cache:
             self._cache[key] = build()
         return self._cache[key]
@@ -239,12 +248,30 @@ class Problem:
         return found[key]
 
     @property
+    def until(self) -> float:
+        """Where metrics that have a horizon stop: at tau, or where the support ends before it."""
+        return self.horizon if self.tau is None else min(self.tau, self.horizon)
+
+    @property
     def within_horizon(self) -> Problem:
-        """The same question with the clock stopped at the horizon, unless it stops anyway."""
-        if self.tau is not None or not self.horizon > 0:
+        """The same question with the clock stopped within what the data support."""
+        if self.tau == self.until or not self.horizon > 0:
             return self
-        stopped: Problem = self.cached("stopped", lambda: replace(self, tau=self.horizon))
+        stopped: Problem = self.cached("stopped", lambda: replace(self, tau=self.until))
         return stopped
+
+    @property
+    def at_times(self) -> list[Problem]:
+        """The same question at each time of interest, with the same look-ups.
+
+        Times that are read at the same one, because support ends before, are asked once.
+        """
+        found: dict[float, Problem] = {}
+        for time in self.times or (self.time,):
+            same = time == self.time or np.isnan(time)
+            at = self if same else replace(self, time=time, look_ups=self._cache)
+            found.setdefault(at.time_used, at)
+        return list(found.values())
 
     def numbers(self, rows: Ints) -> Ints:
         """Return the numbers in the whole test set of some of the subjects at hand."""
@@ -272,7 +299,7 @@ class Problem:
         km = self.weights.km
         if km is None or not self.horizon > 0:
             return self
-        return replace(self, grid=snapped(equal_steps(self.horizon), [km.times]))
+        return replace(self, grid=snapped(equal_steps(self.until), [km.times]))
 
     def estimated_g(self, by_convention: bool) -> EstimatedG | None:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
@@ -347,52 +374,3 @@ def check_options(options: dict[str, Any]) -> None:
             f"unknown setting {unknown[0]!r}; settings are time, tau, convention, censoring, "
             f"on_unsupported, min_g, min_at_risk, {', '.join(_TIME_ERROR_OPTIONS)}"
         )
-
-
-def _median(times: Floats, weight: Floats | None) -> float:
-    """Median of times that stand for `weight` subjects each; NaN if there are none."""
-    if times.size == 0:
-        return float("nan")
-    if weight is None:
-        return float(np.median(times))
-    order = sorting_order(times)
-    reached = np.cumsum(weight[order])
-    half = reached[-1] / 2
-    middle = reached.searchsorted(half, "left"), reached.searchsorted(half, "right")
-    return float(times[order][list(middle)].mean())
-
-
-def checked_at_risk(number: Any) -> float:
-    """Return how many subjects must be at risk at the horizon."""
-    if not 1 <= one_number(number) <= LARGEST:
-        raise InputError(f"min_at_risk must be a number of at least 1; got {shown(number)}")
-    return float(number)
-
-
-def supported_until(
-    weights: CensoringWeights, min_g: float, min_at_risk: float
-) -> tuple[float, str]:
-    """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
-
-    Where no time qualifies, the range that is identified at all. Also says what ends it:
-    "thin-risk-set", "g-below-floor" or "past-follow-up".
-    """
-    if not 0 <= one_number(min_g) < 1:
-        raise InputError(f"min_g must be a probability below 1; got {shown(min_g)}")
-    min_g, min_at_risk = float(min_g), checked_at_risk(min_at_risk)
-    y = weights.y.present()
-    ends = {"past-follow-up": weights.identified_until}
-    if y.weighted:
-        by_time = y.order()
-        at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
-        enough = np.flatnonzero(at_risk >= min_at_risk)
-        if enough.size:
-            ends["thin-risk-set"] = float(y.time[by_time[enough[-1]]])
-    elif len(y) >= min_at_risk:
-        place = len(y) - int(np.ceil(min_at_risk))
-        ends["thin-risk-set"] = float(np.partition(y.time, place)[place])
-    floor = below_floor(weights.km, min_g)
-    if np.isfinite(floor):
-        ends["g-below-floor"] = floor
-    reason = min(ends, key=lambda name: ends[name])
-    return ends[reason], reason

@@ -14,7 +14,7 @@ from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..reference.surrogates import Method
 from .details import Details
-from .past_curve import READS
+from .past_curve import READS, STOPS, Reading, reading
 from .problem import Problem
 from .terms import Terms
 from .time.terms import nobody
@@ -48,6 +48,8 @@ class Measured(Protocol):
         """Frequencies of the subjects, if given."""
 
 
+#: Name of a metric, and the time that it is read at (None: it is about no single time).
+Key = tuple[str, float | None]
 UNIT, POSITIVE, ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
 FAMILIES = ("time", "ranking", "probability", "calibration", "own")
 #: What can be kept of a subject until all are known: a risk, the probability at the time of
@@ -60,7 +62,7 @@ class Metric:
     """A metric: its names, what it needs, and how it adds up over chunks of subjects.
 
     `terms` and `compute` are called with a `Problem` (the subjects at hand in ``problem.y``, what
-    each counts in ``problem.mass``, ``problem.time``, ``problem.tau``, ``problem.horizon``,
+    each counts in ``problem.mass``, ``problem.time``, ``problem.tau``, ``problem.until``,
     ``problem.reference``) and a `Prediction` for these subjects (``prediction.curves``,
     ``prediction.times``, ``prediction.risk``).
 
@@ -113,7 +115,11 @@ class Metric:
         Whether an assumed dependence of event and censoring time is heeded; otherwise the metric is
         undefined where there is one.
     reads : {"time", "horizon", "follow_up", "own", "event", ""}
-        Up to where curves are read: see `past_curve`.
+        Up to where curves are read: see `past_curve`. A metric that reads the "time" of interest
+        has one score for each of them.
+    stops : {"tau", "horizon", "follow_up", ""}
+        Where the clock stops: at tau if that is given, at the horizon (tau, or the last time that
+        the data support before it), at the last test time or tau before it, or nowhere.
     uses_divisor : bool
         Whether the convention's divisor of the scores at each time enters.
     root : bool
@@ -122,8 +128,6 @@ class Metric:
         Name of the metric whose terms these are, for a root.
     method, loss : Method and str, optional
         What a time error is made of.
-    within_horizon : bool
-        Whether the clock stops at the horizon that the data support, where no tau is given.
     default : bool
         Whether it is computed unless metrics are named.
     default_until : float
@@ -154,12 +158,12 @@ class Metric:
     reads_g: bool = False
     takes_dependence: bool = False
     reads: str = ""
+    stops: str = ""
     uses_divisor: bool = False
     root: bool = False
     square: str = ""
     method: Method | None = None
     loss: str = ""
-    within_horizon: bool = False
     default: bool = True
     default_until: float = float("inf")
 
@@ -178,6 +182,7 @@ class Metric:
         one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
         one_of("interval", self.interval, ("", "normal", "log", "logit", "own", "none"))
         one_of("reads", self.reads, ("", *READS))
+        one_of("stops", self.stops, ("", *STOPS))
         if self.method is not None and not isinstance(self.method, Method):
             raise self._refused(f"method must be a Method; got {self.method!r}")
         if self.square and not self.root:
@@ -265,14 +270,31 @@ class Metric:
         return self.terms is not None and self.direction == "lower"
 
     @property
+    def within_horizon(self) -> bool:
+        """Whether it is a time error whose clock stops within what the data support."""
+        return self.method is not None and self.stops == "horizon"
+
+    def at_times(self, problem: Problem) -> list[Problem]:
+        """Return the question at every time of interest that the metric is computed at."""
+        return problem.at_times if self.reads == "time" else [problem]
+
+    def time_of(self, problem: Problem) -> float | None:
+        """Return the time at which the metric is read; None where it is about no single time."""
+        known = self.reads == "time" and np.isfinite(problem.time_used)
+        return problem.time_used if known else None
+
+    def reading(self, problem: Problem) -> Reading:
+        """Say what it reads of curves."""
+        return reading(self.reads, self.stops, problem)
+
+    @property
     def headline(self) -> bool:
         """Whether remarks on predicted times are given with this metric."""
         return self.method is not None and self.method.headline and self.loss == "absolute"
 
-    @property
-    def key(self) -> str:
-        """Name under which its sums are kept; a root shares those of its square."""
-        return self.square or self.name
+    def key(self, problem: Problem) -> Key:
+        """Name and time under which its sums are kept; a root shares those of its square."""
+        return self.square or self.name, self.time_of(problem)
 
     def terms_of(self, problem: Problem, prediction: Prediction) -> Terms:
         """Return the terms of the subjects at hand, whose G is known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -33,7 +32,7 @@ from .time.terms import Point, convention, time_terms
 
 __all__ = [
     "REGISTRY", "Measured", "Metric", "available_metrics", "default_metrics", "register_method",
-    "register_metric", "supported_time",
+    "register_metric", "supported_end", "supported_time",
 ]  # fmt: skip
 
 REGISTRY: dict[str, Metric] = {}
@@ -129,6 +128,7 @@ def register_method(method: Method) -> Method:
         "weights_by_g": method.weights_by_g,
         "reads_g": method.reads_g,
         "takes_dependence": method.takes_dependence,
+        "stops": "tau",
         "method": method,
     }
     absolute, squared = (
@@ -176,7 +176,7 @@ for _method in list(METHODS.values()):
 
 
 def _within(problem: Problem, prediction: Prediction) -> Terms:
-    _check_horizon(problem)
+    supported_end(problem)
     return _time_error(problem.within_horizon, prediction, method="dr", loss="absolute")
 
 
@@ -195,7 +195,7 @@ register_metric(
         reference=METHODS["dr"].reference,
         reads_g=True,
         method=METHODS["dr"],
-        within_horizon=True,
+        stops="horizon",
     )
 )
 
@@ -214,10 +214,24 @@ def _check_horizon(problem: Problem) -> None:
         raise UndefinedMetricError("follow-up supports no time above 0: the horizon is 0")
 
 
-def _uno(problem: Problem, prediction: Prediction) -> Measured:
+def supported_end(problem: Problem) -> float:
+    """Return where metrics that have a horizon stop; refuse where there is none."""
     _check_horizon(problem)
-    # Anchors lie strictly before tau; the horizon itself is still supported.
-    tau = float(np.nextafter(problem.horizon, np.inf))
+    tau, late = problem.tau, problem.on_unsupported
+    if tau is not None and tau > problem.horizon and late != "truncate":
+        error = InputError if late == "raise" else UndefinedMetricError
+        raise error(
+            f"tau {tau:g} lies past {problem.horizon:g}, the last time that the data support; give "
+            "an earlier tau, or on_unsupported='truncate'"
+        )
+    return problem.until
+
+
+def _uno(problem: Problem, prediction: Prediction) -> Measured:
+    tau = supported_end(problem)
+    if tau != problem.tau:
+        # Anchors lie strictly before tau; the last time that the data support still counts.
+        tau = float(np.nextafter(tau, np.inf))
     return concordance_index_details(
         problem.y, prediction.risk, method="uno", tau=tau, **problem.ipcw
     )
@@ -265,15 +279,11 @@ def _brier_dr(problem: Problem, prediction: Prediction) -> Terms:
 
 
 def _ibs_dr(problem: Problem, prediction: Prediction) -> Terms:
-    _check_horizon(problem)
-    return integrated_terms(problem, prediction, problem.horizon, mean=True)
+    return integrated_terms(problem, prediction, supported_end(problem), mean=True)
 
 
 def _crps_dr(problem: Problem, prediction: Prediction) -> Terms:
-    """Return the doubly robust CRPS up to tau, or else up to the horizon."""
-    _check_horizon(problem)
-    end = problem.horizon if problem.tau is None else min(problem.tau, problem.horizon)
-    return integrated_terms(problem, prediction, end, mean=False)
+    return integrated_terms(problem, prediction, supported_end(problem), mean=False)
 
 
 #: Integrated scores by name, and the loss that each integrates.
@@ -284,9 +294,9 @@ def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Detai
     """Return one of the integrated scores; others that were asked for come from the same pass."""
 
     def both() -> dict[str, Details]:
-        _check_horizon(problem)
+        end = supported_end(problem)
         losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
-        times = equal_steps(problem.horizon) if problem.grid is None else problem.grid
+        times = equal_steps(end) if problem.grid is None else problem.grid
         options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
         return integrated_scores(problem.y, prediction.curves, times, losses, **options)
 
@@ -296,10 +306,20 @@ def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Detai
     return found[_INTEGRATED[name]]
 
 
-def _density(
-    problem: Problem, prediction: Prediction, *, details: Callable[..., Details]
-) -> Details:
-    found = details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
+def _crps(problem: Problem, prediction: Prediction) -> Details:
+    weight, tau = problem.sample_weight, problem.tau
+    found = crps_details(problem.y, prediction.curves, tau=tau, sample_weight=weight)
+    return _numbered(found, problem)
+
+
+def _log_likelihood(problem: Problem, prediction: Prediction) -> Details:
+    weight = problem.sample_weight
+    found = log_likelihood_details(problem.y, prediction.curves, sample_weight=weight)
+    return _numbered(found, problem)
+
+
+def _numbered(found: Details, problem: Problem) -> Details:
+    """Name subjects by their numbers in the whole test set."""
     if found.counted is not None:
         found.counted.renumber(problem.numbers)
     return found
@@ -328,8 +348,13 @@ class Distance(Details):
 
 
 def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    clusters, contributions = problem.clusters, problem.contributions
-    return km_distance(problem.y, prediction.curves, clusters=clusters, contributions=contributions)
+    return km_distance(
+        problem.y,
+        prediction.curves,
+        clusters=problem.clusters,
+        contributions=problem.contributions,
+        tau=problem.tau,
+    )
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
@@ -379,6 +404,7 @@ for _metric in (
         needs="risk",
         weights_by_g=True,
         takes_dependence=True,
+        stops="horizon",
         reference="Uno et al. (2011), Statistics in Medicine 30",
         **_RANKING,
     ),
@@ -429,6 +455,7 @@ for _metric in (
         weights_by_g=True,
         takes_dependence=True,
         reads="horizon",
+        stops="horizon",
         uses_divisor=True,
         proper=_CENSORING,
         reference=_GRAF,
@@ -444,6 +471,7 @@ for _metric in (
         weights_by_g=True,
         takes_dependence=True,
         reads="horizon",
+        stops="horizon",
         uses_divisor=True,
         proper=_CENSORING,
         reference=_GRAF,
@@ -453,9 +481,10 @@ for _metric in (
         name="crps",
         title="Survival CRPS",
         about="Squared distance of each curve from the observed course, added up over time.",
-        terms=partial(_density, details=crps_details),
+        terms=_crps,
         range=POSITIVE,
         reads="own",
+        stops="tau",
         unit="time",
         proper="without censoring",
         reference="Avati et al. (2020), UAI",
@@ -475,6 +504,7 @@ for _metric in (
         about="Integrated Brier score, right if the law of the event time or G is right.",
         terms=_ibs_dr,
         reads="horizon",
+        stops="horizon",
         **_ROBUST,
     ),
     Metric(
@@ -483,6 +513,7 @@ for _metric in (
         about="CRPS up to the horizon, right if the law of the event time or G is right.",
         terms=_crps_dr,
         reads="horizon",
+        stops="horizon",
         unit="time",
         **_ROBUST,
     ),
@@ -490,7 +521,7 @@ for _metric in (
         name="log_likelihood",
         title="Log-likelihood",
         about="Mean logarithm of the predicted density at events and of the survival at censoring.",
-        terms=partial(_density, details=log_likelihood_details),
+        terms=_log_likelihood,
         direction="higher",
         reads="own",
         proper="yes",
@@ -530,6 +561,7 @@ for _metric in (
         compute=_km_calibration,
         table=MeanCurveSums,
         reads="follow_up",
+        stops="follow_up",
         inference="own",
         reference="Qi et al. (2023)",
         **_CALIBRATION,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -45,7 +45,7 @@ def evaluate_stream(
     workers: int | None = None,
     batch_rows: int | None = None,
     progress: Progress | None = None,
-    time: float | None = None,
+    time: float | Sequence[float] | None = None,
     tau: float | None = None,
     convention: str | Convention | None = None,
     censoring: str | KaplanMeier | None = None,
@@ -107,11 +107,11 @@ def evaluate_stream(
         and fewer where curves have more than 61 values. The numbers do not depend on it.
     progress : function, optional
         Called with the number of rows done, of all rows (or None), and the name of the pass.
-    time : float, optional
-        Time of interest of brier, auc, one_calibration and ici; by default the median event time of
-        the reference set.
+    time : float or several, optional
+        Times of interest of brier, auc, one_calibration and ici, as for `evaluate`; by default
+        `tau`, or else the median event time of the reference set.
     tau : float, optional
-        Horizon of the time errors: predicted and observed times count as at most `tau`.
+        Horizon of all metrics that stop at one, as for `evaluate`.
     convention : str or Convention, optional
         Definitions of another package or of the paper; see `Convention`.
     censoring : {"test", "train"} or KaplanMeier, optional
@@ -133,8 +133,9 @@ def evaluate_stream(
     -----
     Memory is bounded by `batch_rows` and `workers`, except for metrics that compare subjects with
     each other: harrell, uno, auc, one_calibration and ici keep columns of 24 bytes a subject and
-    model until the end (one_calibration up to 264 more where there are curves). What outgrows one
-    machine runs on several with `evaluate_dask`.
+    model until the end (one_calibration up to 264 more where there are curves), and those of
+    curves at a time as much again for every further time. What outgrows one machine runs on
+    several with `evaluate_dask`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -43,7 +43,7 @@ def evaluate_dask(
     unit: str = "",
     conditional: Mapping[str, Any] | None = None,
     client: Any = None,
-    time: float | None = None,
+    time: float | Sequence[float] | None = None,
     tau: float | None = None,
     convention: str | Convention | None = None,
     censoring: str | KaplanMeier | None = None,

@@ -13,8 +13,9 @@ from ..evaluation.call import support_of
 from ..evaluation.censoring_remarks import check_agreement, check_follow_up, check_weights
 from ..evaluation.census import Census
 from ..evaluation.coarse_grid import coarse_grids
-from ..evaluation.finish import Group, few_replicates, tail_remarks
+from ..evaluation.finish import Group, tail_remarks
 from ..evaluation.fold import Fold
+from ..evaluation.intervals import few_replicates
 from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics

@@ -17,9 +17,10 @@ from ..evaluation.fold import Plan
 from ..evaluation.g_sums import GBins
 from ..evaluation.warnings import closed
 from ..metrics.calibration.mean_curve_sums import FollowUp
+from ..metrics.clock import checked_at_risk
 from ..metrics.conventions import convention_of
 from ..metrics.ipcw import end_of_g, flipped_g
-from ..metrics.problem import Problem, checked_at_risk
+from ..metrics.problem import Problem
 from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
@@ -279,7 +280,7 @@ def _settled(
     request: Request, plan: Plan, outline: Outline, problem: Problem
 ) -> tuple[Problem, Plan]:
     """Return question and plan with what a first pass found about their subjects."""
-    tested = FollowUp.of(outline.outcomes()) if outline.keep else None
+    tested = FollowUp.of(outline.outcomes(), problem.tau) if outline.keep else None
     problem = replace(problem, follow_up=outline.last_time, tested=tested).with_grid()
     if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
         plan = replace(plan, bins=GBins(outline.counts().table(), problem.tau))

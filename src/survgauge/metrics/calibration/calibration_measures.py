@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, probability, vector
+from ..._tools.arrays import Floats, positive, probability, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
@@ -80,14 +80,16 @@ class KMCalibrationDetails(Details):
         return self._stderr
 
 
-def km_calibration(y_true: Any, curves: Any, *, convention: str = "survgauge") -> float:
+def km_calibration(
+    y_true: Any, curves: Any, *, tau: float | None = None, convention: str = "survgauge"
+) -> float:
     r"""KM-calibration: squared distance of the average predicted curve from Kaplan-Meier.
 
     .. math:: \frac{1}{t_{\max}} \int_0^{t_{\max}} \Big(\frac1n \sum_i S_i(t) - S_{KM}(t)\Big)^2 dt
 
-    with Kaplan-Meier of the test outcomes and t_max their last time. Zero is best; the distance
-    cannot be negative. The integral is exact for line and step curves on a shared grid; elsewhere
-    the details' convention says at how many points the average was taken.
+    with Kaplan-Meier of the test outcomes and t_max their last time, or `tau` before that. Zero is
+    best; the distance cannot be negative. The integral is exact for line and step curves on a
+    shared grid; elsewhere the details' convention says at how many points the average was taken.
 
     Parameters
     ----------
@@ -95,9 +97,11 @@ def km_calibration(y_true: Any, curves: Any, *, convention: str = "survgauge") -
         Test outcomes.
     curves : SurvivalCurves
         Predicted survival curves.
+    tau : float, optional
+        Horizon of the integral; by default the last test time.
     convention : {"survgauge", "survivaleval"}
         ``survivaleval`` is what SurvivalEVAL 0.9 reports: squared gaps at zero and at the event
-        times only, joined by lines, over the last event time.
+        times only, joined by lines, over the last event time. It knows no `tau`.
 
     Returns
     -------
@@ -110,20 +114,20 @@ def km_calibration(y_true: Any, curves: Any, *, convention: str = "survgauge") -
     >>> round(km_calibration(([5, 10], [1, 1]), curves), 4)
     0.0833
     """
-    y, curves, stop = _follow_up(y_true, curves, convention)
+    y, curves, stop = _follow_up(y_true, curves, convention, tau)
     y, curves = _present(y, curves)
     lines, _ = mean_curve(curves, y.weight, stop)
     return _distance(lines, KaplanMeier.fit(y), stop, convention)[0]
 
 
 def km_calibration_details(
-    y_true: Any, curves: Any, *, convention: str = "survgauge"
+    y_true: Any, curves: Any, *, tau: float | None = None, convention: str = "survgauge"
 ) -> KMCalibrationDetails:
     """`km_calibration` with the curves, convention, support and standard error behind it.
 
     Parameters
     ----------
-    y_true, curves, convention
+    y_true, curves, tau, convention
         As for `km_calibration`.
 
     Examples
@@ -133,7 +137,7 @@ def km_calibration_details(
     >>> round(details.value, 4), round(details.stderr, 4)
     (0.0266, 0.0683)
     """
-    return km_distance(y_true, curves, convention)
+    return km_distance(y_true, curves, convention, tau=tau)
 
 
 def km_distance(
@@ -142,12 +146,13 @@ def km_distance(
     convention: str = "survgauge",
     clusters: Clusters | None = None,
     contributions: bool = True,
+    tau: float | None = None,
 ) -> KMCalibrationDetails:
     """`km_calibration_details` of subjects that may come in clusters, which its law heeds.
 
     Without `contributions` there is the value alone: its law takes longer than all the rest.
     """
-    given, curves, stop = _follow_up(y_true, curves, convention)
+    given, curves, stop = _follow_up(y_true, curves, convention, tau)
     y, curves = _present(given, curves)
     lines, how = mean_curve(curves, y.weight, stop)
     table = RiskTable.of(y)
@@ -192,13 +197,22 @@ def _distance(
     return gap.integral / end, end, gap
 
 
-def _follow_up(y_true: Any, curves: Any, convention: str) -> tuple[Outcomes, SurvivalCurves, float]:
-    """Checked outcomes, curves and the last observed time."""
+def _follow_up(
+    y_true: Any, curves: Any, convention: str, tau: float | None
+) -> tuple[Outcomes, SurvivalCurves, float]:
+    """Checked outcomes, curves and the last observed time, or the horizon before it."""
     one_of("convention", convention, CONVENTIONS)
     y = Outcomes.of(y_true, "y_true")
     stop = float(y.present().time.max())
     if not stop > 0:
         raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
+    if tau is not None:
+        if convention != "survgauge":
+            raise InputError(
+                f"tau is no part of convention {convention!r}, which ends at the last event time; "
+                "leave one of them out"
+            )
+        stop = min(stop, positive(tau, "tau"))
     return y, check_curves(curves, y), stop
 
 

@@ -41,9 +41,10 @@ class FollowUp:
     stop: float
 
     @classmethod
-    def of(cls, y: Outcomes) -> FollowUp:
-        """Count the outcomes."""
+    def of(cls, y: Outcomes, tau: float | None = None) -> FollowUp:
+        """Count the outcomes; the clock stops at their last time, or at `tau` before that."""
         table, stop = RiskTable.of(y), float(y.present().time.max())
+        stop = stop if tau is None else min(stop, tau)
         return cls(table, RiskInfluence.of(table, stop), stop)
 
 

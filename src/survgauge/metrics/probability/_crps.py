@@ -103,23 +103,36 @@ class Pieces:
             after = after + weight * value**2
         return width * before, width * after
 
-    def crps(self, time: Floats, event: Bools) -> Floats:
-        """CRPS of each subject up to the last node."""
+    def _split(self, time: Floats) -> tuple[Ints, Bools, Floats, Floats]:
+        """Interval of each subject's time, and whether the time lies before the last node.
+
+        Also the integrals of (1 - S)^2 before the time, and of S^2 after it, in that interval.
+        """
         last_piece = self.s.shape[1] - 2
-        if last_piece < 0:
-            return np.zeros(time.size)
         k = kernel.left_index(self.t, time)
         inside = k <= last_piece
         k = np.minimum(k, last_piece)
         start, gap, *values = self._nodes(k)
         x = np.clip((time - start) / gap, 0.0, 1.0)
         part = gap, *values
-        first, _ = self._squares(0.0, x, part)
-        _, last = self._squares(x, 1.0, part)
+        return k, inside, self._squares(0.0, x, part)[0], self._squares(x, 1.0, part)[1]
+
+    def crps(self, time: Floats, event: Bools) -> Floats:
+        """CRPS of each subject up to the last node."""
+        if self.s.shape[1] < 2:
+            return np.zeros(time.size)
+        k, inside, first, last = self._split(time)
         if self.interpolation == "pchip" or self.s.shape[0] == 1:
             before, after = self._around(k)
             return before + first + np.where(event & inside, last + after, 0.0)
         return self._elsewhere(k, event) + first + np.where(event & inside, last, 0.0)
+
+    def alive_after(self, time: Floats) -> Floats:
+        """Integral of S^2 from each subject's time to the last node."""
+        if self.s.shape[1] < 2:
+            return np.zeros(time.size)
+        k, inside, _, last = self._split(time)
+        return np.where(inside, last + self._around(k)[1], 0.0)
 
     def _elsewhere(self, k: Ints, event: Bools) -> Floats:
         """CRPS over all intervals but interval k[i] of subject i (lines and steps)."""
@@ -181,30 +194,34 @@ def _square(width: Any, a: Any, b: Any) -> Floats:
     return total
 
 
-def tail_squares(x: Floats, last: Floats, s: Floats, tail: str) -> tuple[Floats, Floats]:
-    """Integrals past the last node: (1 - S)^2 from `last` to `x`, S^2 from `x` on (x >= last).
+def tail_squares(
+    x: Floats, last: Floats, s: Floats, tail: str, stop: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Integrals past the last node: (1 - S)^2 from `last` to `x`, S^2 from `x` to `stop`.
 
-    `hold` has no time past the last node, so both are zero; "nan" is refused by the caller unless
-    the curve has reached zero.
+    No `x` lies before `last`, nor past a `stop` that comes later than `last`. `hold` has no time
+    past the last node, so both are zero; "nan" is refused by the caller unless the curve has
+    reached zero.
     """
     zero = np.zeros(x.shape)
     if tail == "hold":
         return zero, zero
-    width = x - last
+    width, left = x - last, np.maximum(stop, last) - x
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = tail_survival(x, last, s, tail)
         if tail == "exponential":
             rate = -np.log(s) / last
             before = (1 - s) ** 2 * width + _rising(rate * width, s) / rate
-            after = value**2 / (2 * rate)
+            after = value**2 * -np.expm1(-2 * rate * left) / (2 * rate)
         else:
             end = last / (1 - s)
             reached = np.minimum(x, end)
             before = _square(reached - last, 1 - s, 1 - value) + np.maximum(x - end, 0.0)
-            after = value**3 * end / 3
+            at_stop = tail_survival(x + left, last, s, tail)
+            after = _square(np.maximum(np.minimum(x + left, end) - x, 0.0), value, at_stop)
     down = (s <= 0) | (last <= 0)
-    before, after = np.where(down, width, before), np.where(down, 0.0, after)
-    return np.where(s >= 1, 0.0, before), np.where(s >= 1, np.inf, after)
+    before, after = np.where(down, width, before), np.where(down | (left <= 0), 0.0, after)
+    return np.where(s >= 1, 0.0, before), np.where(s >= 1, left, after)
 
 
 def _rising(z: Floats, s: Floats) -> Floats:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats
+from ..._tools.arrays import Bools, Floats, positive
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
@@ -18,7 +18,7 @@ from ..support import Support
 from ._crps import Pieces, by_subject, log_tail, tail_squares
 
 
-def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
+def crps(y_true: Any, curves: Any, *, tau: float | None = None, sample_weight: Any = None) -> float:
     """Survival-CRPS: squared distance between the predicted curve and what was seen, in time units.
 
         CRPS_i = integral_0^{t_i} (1 - S_i)^2 dt + [event] integral_{t_i}^inf S_i^2 dt
@@ -26,7 +26,7 @@ def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
     A loss, averaged over subjects. A censored subject counts up to its censoring time only. The
     integrals are exact for the curves' interpolation and include their tail; under ``tail="hold"``
     they stop at the last grid time. A curve that never falls has an infinite loss on an event; such
-    losses are counted in the details.
+    losses are counted in the details. With a horizon `tau` both integrals stop there.
 
     Parameters
     ----------
@@ -34,6 +34,8 @@ def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
         Test outcomes; anything that `Outcomes.of` reads.
     curves : SurvivalCurves
         One curve per subject.
+    tau : float, optional
+        Horizon: what happens after it does not count.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
 
@@ -51,16 +53,20 @@ def crps(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
     >>> curves = SurvivalCurves([0, 6], [[1, 0], [1, 0]])
     >>> crps(([3, 3], [1, 1]), curves), crps(([3, 3], [0, 0]), curves)
     (0.5, 0.25)
+    >>> crps(([3, 3], [1, 1]), curves, tau=3)
+    0.25
     """
-    return crps_details(y_true, curves, sample_weight=sample_weight).value
+    return crps_details(y_true, curves, tau=tau, sample_weight=sample_weight).value
 
 
-def crps_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Details:
+def crps_details(
+    y_true: Any, curves: Any, *, tau: float | None = None, sample_weight: Any = None
+) -> Details:
     """`crps` with what lies behind it.
 
     Parameters
     ----------
-    y_true, curves, sample_weight
+    y_true, curves, tau, sample_weight
         As for `crps`.
 
     Examples
@@ -71,21 +77,26 @@ def crps_details(y_true: Any, curves: Any, *, sample_weight: Any = None) -> Deta
     (1.25, 0.75, 0)
     """
     y, checked, mass = _inputs(y_true, curves, sample_weight)
+    stop = np.inf if tau is None else positive(tau, "tau")
+    time, event = np.minimum(y.time, stop), y.event & (y.time < stop)
     if checked.tail == "nan":
-        _refuse_nan_tail(checked, (mass > 0) & (y.event | (y.time > checked.last_time)))
+        read_until = np.where(event, stop, time)
+        _refuse_nan_tail(checked, (mass > 0) & (read_until > checked.last_time))
 
     def score(pieces: Pieces, rows: Any) -> Floats:
-        time, event = y.time[rows], y.event[rows]
-        loss = pieces.crps(time, event)
-        last, ends = checked.last_time[rows], pieces.s[:, -1]
-        ends = np.broadcast_to(ends, time.shape)
-        before, after = tail_squares(np.maximum(time, last), last, ends, checked.tail)
-        loss += np.where(time > last, before, 0.0)
-        loss += np.where(event, after, 0.0)
+        own, seen, last = time[rows], event[rows], checked.last_time[rows]
+        loss = pieces.crps(own, seen)
+        if stop < np.inf:
+            loss -= np.where(seen, pieces.alive_after(np.full(own.size, stop)), 0.0)
+        ends = np.broadcast_to(pieces.s[:, -1], own.shape)
+        before, after = tail_squares(np.maximum(own, last), last, ends, checked.tail, stop)
+        loss += np.where(own > last, before, 0.0)
+        loss += np.where(seen, after, 0.0)
         return loss
 
     loss = by_subject(checked, score)
-    return _mean(y, mass, loss, checked, {"score": "crps", "direction": "lower"})
+    convention = {"score": "crps", "direction": "lower", "tau": tau}
+    return _mean(y, mass, loss, checked, convention, until=time)
 
 
 def log_likelihood(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:
@@ -194,19 +205,24 @@ def _mean(
     curves: SurvivalCurves,
     convention: dict[str, Any],
     note: str = "",
+    until: Floats | None = None,
 ) -> Details:
-    """Average over subjects, with contributions and counts; `note` says why it has no value."""
+    """Average over subjects, with contributions and counts; `note` says why it has no value.
+
+    Curves are read until subjects' own times, or `until`.
+    """
+    until = y.time if until is None else until
     score = np.where(mass > 0, score, 0.0)  # absent subjects, whose score may be infinite
     total = float(mass.sum())
     value = float((mass * score).sum()) / total
     infinite = np.flatnonzero(np.isinf(score))
-    assumed = share_past(curves, y.time, mass)
+    assumed = share_past(curves, until, mass)
     support = Support(
         counts={
             "subjects": y.count,
             "events": y.event_count,
             "censored": y.count - y.event_count,
-            "times_past_curves": int(((y.time > curves.last_time) & (y.weight > 0)).sum()),
+            "times_past_curves": int(((until > curves.last_time) & (y.weight > 0)).sum()),
             "infinite_losses": int(infinite.size),
         },
         shares={"past_curve": (assumed * total, total)},

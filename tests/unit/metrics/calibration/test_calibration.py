@@ -511,6 +511,29 @@ def test_km_calibration_of_own_grids_equals_the_shared_grid(interpolation, tail)
     assert stderr[0] == pytest.approx(stderr[1], rel=5e-3)
 
 
+@pytest.mark.parametrize("own_grids", [False, True])
+def test_km_calibration_until_a_horizon_is_that_of_a_shorter_follow_up(own_grids):
+    rng = np.random.default_rng(5)
+    survival = np.sort(rng.random((60, 4)), axis=1)[:, ::-1]
+    grid = np.tile(GRID, (60, 1)) if own_grids else GRID
+    curves = SurvivalCurves(grid, survival)
+    time, event = rng.exponential(6, 60), rng.random(60) < 0.7
+    for tau in (1.0, 5.0, 0.9 * time.max()):
+        assert (time > tau).any()
+        shorter = np.minimum(time, tau), event & (time <= tau)
+        found = km_calibration_details((time, event), curves, tau=tau)
+        want = km_calibration_details(shorter, curves)
+        assert found.value == pytest.approx(want.value, rel=1e-12)
+        assert found.psi == pytest.approx(want.psi, rel=1e-9, abs=1e-15)
+        assert found.stderr == pytest.approx(want.stderr, rel=1e-9)
+        assert found.law.limits(0.95) == pytest.approx(want.law.limits(0.95), rel=1e-9)
+        assert km_calibration((time, event), curves, tau=tau) == found.value
+        assert found.convention["tau"] == tau
+    late = km_calibration_details((time, event), curves, tau=2 * time.max())
+    assert late.value == km_calibration((time, event), curves)
+    assert late.convention["tau"] == time.max()
+
+
 def test_km_calibration_by_hand():
     # Mean curve 1 - t/10, Kaplan-Meier 1 on [0, 5) and 1/2 on [5, 10).
     curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
@@ -768,6 +791,8 @@ def test_arguments_are_checked():
         (lambda: one_calibration(y, curves, 3.0, convention="pycox"), "convention"),
         (lambda: coverage(y, curves, 1.0), "level"),
         (lambda: km_calibration(y, curves, convention="sksurv"), "convention"),
+        (lambda: km_calibration(y, curves, tau=5, convention="survivaleval"), "tau is no part"),
+        (lambda: km_calibration(y, curves, tau=-1), "tau must be finite and positive"),
         (lambda: one_calibration(y, curves, 3.0).masses(), "masses"),
     ):
         with pytest.raises(InputError, match=match):

@@ -107,6 +107,44 @@ def test_crps_equals_quadrature(case):
         assert crps(y[[i]], alone(curves, i)) == pytest.approx(each[i], rel=2e-8, abs=1e-10)
 
 
+def naive_crps_until(curve, time, event, tau):
+    """CRPS of one subject, both integrals stopped at tau, by quadrature."""
+    survival = lambda t: float(curve.at(np.array([t]))[0, 0])  # noqa: E731
+    end = min(tau, float(curve.last_time[0])) if curve.tail == "hold" else tau
+    stop = min(time, end)
+    s, last = float(curve.last_survival[0]), float(curve.last_time[0])
+    kinks = np.append(np.ravel(curve.times), last / (1 - s) if s < 1 else last)
+    inside = kinks[kinks < stop]
+    total = integral(lambda t: (1 - survival(t)) ** 2, np.concatenate(([0.0], inside, [stop])))
+    if event and time < tau:
+        inside = kinks[(kinks > stop) & (kinks < end)]
+        total += integral(lambda t: survival(t) ** 2, np.concatenate(([stop], inside, [end])))
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.floats(0.5, 12.0))
+def test_crps_until_a_horizon_equals_quadrature(case, tau):
+    y, curves = case
+    each = [naive_crps_until(alone(curves, i), y.time[i], y.event[i], tau) for i in range(len(y))]
+    assert crps(y, curves, tau=tau) == pytest.approx(np.mean(each), rel=2e-8, abs=1e-10)
+
+
+def test_crps_until_a_horizon_needs_no_more_of_the_curves():
+    curves = SurvivalCurves([5.0, 10.0], [[0.5, 0.4], [1.0, 1.0]], tail="nan")
+    y = Outcomes([3.0, 12.0], [1, 0])
+    assert np.isfinite(crps(y, curves, tau=10.0))
+    with pytest.raises(UndefinedMetricError, match="tail='nan'"):
+        crps(y, curves, tau=10.5)
+    # A curve that never falls has a finite loss up to a horizon: S^2 = 1 from 3 to 20.
+    flat = SurvivalCurves([5.0], [[1.0]])
+    assert crps(([3.0], [1]), flat, tau=20.0) == pytest.approx(17.0, rel=1e-14)
+    assert crps(([3.0], [1]), flat, tau=3.0) == 0.0
+    with pytest.raises(InputError, match="tau must be finite and positive"):
+        crps(y, curves, tau=0.0)
+    assert crps_details(y, curves, tau=10.0).convention["tau"] == 10.0
+
+
 def test_crps_of_a_uniform_and_an_exponential_prediction():
     # S = 1 - t/10: t^3/300 + (10 - t)^3/300. S = exp(-t/4): the textbook integrals.
     t = np.array([0.0, 3.0, 10.0, 12.0])

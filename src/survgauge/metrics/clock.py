@@ -1,0 +1,85 @@
+"""The clock of an evaluation: the times of interest, and the last time that the data support."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import LARGEST, Floats, numbers, one_number, positive, shown
+from .._tools.sorting import sorting_order
+from ..errors import InputError
+from ..reference.reference import Reference
+from .ipcw import CensoringWeights, below_floor
+
+
+def times_of_interest(
+    given: float | Sequence[float] | None, tau: float | None, reference: Reference
+) -> tuple[float, ...]:
+    """Return the times given, else tau, else the median event time of the reference set."""
+    if given is not None:
+        if (
+            np.isfinite(one_number(given))
+            or isinstance(given, str)
+            or not hasattr(given, "__len__")
+        ):
+            return (positive(given, "time"),)
+        times = [positive(time, "time") for time in numbers(given, "time").tolist()]
+        if not times:
+            raise InputError("time must be one or several times; got none")
+        return tuple(dict.fromkeys(times))
+    if tau is not None:
+        return (tau,)
+    known = reference.y.present()
+    weight = known.weight[known.event] if known.weighted else None
+    return (_median(known.time[known.event], weight),)
+
+
+def _median(times: Floats, weight: Floats | None) -> float:
+    """Median of times that stand for `weight` subjects each; NaN if there are none."""
+    if times.size == 0:
+        return float("nan")
+    if weight is None:
+        return float(np.median(times))
+    order = sorting_order(times)
+    reached = np.cumsum(weight[order])
+    half = reached[-1] / 2
+    middle = reached.searchsorted(half, "left"), reached.searchsorted(half, "right")
+    return float(times[order][list(middle)].mean())
+
+
+def checked_at_risk(number: Any) -> float:
+    """Return how many subjects must be at risk at the horizon."""
+    if not 1 <= one_number(number) <= LARGEST:
+        raise InputError(f"min_at_risk must be a number of at least 1; got {shown(number)}")
+    return float(number)
+
+
+def supported_until(
+    weights: CensoringWeights, min_g: float, min_at_risk: float
+) -> tuple[float, str]:
+    """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
+
+    Where no time qualifies, the range that is identified at all. Also says what ends it:
+    "thin-risk-set", "g-below-floor" or "past-follow-up".
+    """
+    if not 0 <= one_number(min_g) < 1:
+        raise InputError(f"min_g must be a probability below 1; got {shown(min_g)}")
+    min_g, min_at_risk = float(min_g), checked_at_risk(min_at_risk)
+    y = weights.y.present()
+    ends = {"past-follow-up": weights.identified_until}
+    if y.weighted:
+        by_time = y.order()
+        at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
+        enough = np.flatnonzero(at_risk >= min_at_risk)
+        if enough.size:
+            ends["thin-risk-set"] = float(y.time[by_time[enough[-1]]])
+    elif len(y) >= min_at_risk:
+        place = len(y) - int(np.ceil(min_at_risk))
+        ends["thin-risk-set"] = float(np.partition(y.time, place)[place])
+    floor = below_floor(weights.km, min_g)
+    if np.isfinite(floor):
+        ends["g-below-floor"] = floor
+    reason = min(ends, key=lambda name: ends[name])
+    return ends[reason], reason
