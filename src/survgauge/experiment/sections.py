@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.latex import Best
 from .._tools.text_tables import number
 from ..report.experiment_words import advice_p, percent, rule
-from .._tools.latex import Best
 from .overall import matrix, metrics_of
 from .panels import TruthPanel
 from .published import PAPER_METRICS

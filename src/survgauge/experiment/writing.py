@@ -9,13 +9,13 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from .._tools.latex import tabular
 from .._tools.text_tables import columns
 from .._tools.writing import is_same_file, write_atomically
 from ..errors import InputError, MissingExtraError
 from ..report import experiment_words as words
 from ..report.experiment_content import experiment_content
 from .figures import MOST_COLUMNS
-from .._tools.latex import tabular
 from .panels import TruthPanel
 from .results import Results
 from .sections import by_data_set, sections

@@ -64,7 +64,7 @@ class PrintedTable:
         return "\n\n".join(parts) + "\n"
 
     def latex(self) -> str:
-        """Return a table environment with caption and notes; booktabs is used where it is loaded."""
+        """Return a table environment with caption and notes, with booktabs where it is loaded."""
         body = tabular(list(self.header), [list(row) for row in self.rows], self.left)
         notes = [rf"\par\smallskip\footnotesize {escaped(note)}" for note in self.notes]
         start = [r"\begin{table}", r"\centering", rf"\caption{{{escaped(self.title)}}}"]
