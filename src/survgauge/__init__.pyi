@@ -89,6 +89,8 @@ from .metrics.ranking.dynamic_auc import cumulative_dynamic_auc as cumulative_dy
 from .metrics.ranking.dynamic_auc import (
     cumulative_dynamic_auc_details as cumulative_dynamic_auc_details,
 )
+from .metrics.ranking.royston import RoystonD as RoystonD
+from .metrics.ranking.royston import royston_d as royston_d
 from .metrics.registry import Metric as Metric
 from .metrics.registry import available_metrics as available_metrics
 from .metrics.registry import register_method as register_method

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge import InputError, KaplanMeier, Outcomes
-from survgauge.metrics.calibration._cox import CoxRegression
+from survgauge.metrics.cox import CoxRegression
 from survgauge.reference.cox import FALLBACK_PENALTY, CoxModel
 
 

@@ -13,10 +13,10 @@ from ...data.outcomes import Outcomes
 from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
 from ...reference.kaplan_meier import KaplanMeier, RiskTable
 from ..checks import check_curves, read_curves
+from ..cox import TIES, CoxRegression
 from ..details import Clusters, Details
 from ..past_curve import share_of_length
 from ._clustered_gap import clustered_covariance
-from ._cox import TIES, CoxRegression
 from .distance_intervals import SquaredGap
 from .inputs import (
     CONVENTIONS,

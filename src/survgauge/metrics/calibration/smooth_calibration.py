@@ -12,8 +12,8 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
 from ..checks import read_curves
+from ..cox import TIES
 from ..details import Clusters, freedom
-from ._cox import TIES
 from .distance_intervals import SmoothGap
 from .inputs import (
     checked_count,

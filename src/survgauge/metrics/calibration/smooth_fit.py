@@ -13,8 +13,8 @@ from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
 from ...reference.partial_likelihood import PartialLikelihood
 from ...reference.risk_sets import combine, product
+from ..cox import CoxRegression
 from ..details import Clusters
-from ._cox import CoxRegression
 from .distance_intervals import SmoothGap
 from .inputs import log_log
 from .kernels import weighted_quantile

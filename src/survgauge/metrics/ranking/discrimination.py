@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def _risk(risk: Any, n: int) -> Floats:
+def checked_risk(risk: Any, n: int) -> Floats:
     """One risk a subject; infinite ones are ranks like others, NaN is none."""
     if isinstance(risk, SurvivalCurves):
         raise InputError(
@@ -44,7 +44,7 @@ def _risk(risk: Any, n: int) -> Floats:
 def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) -> Details:
     one_of("method", method, METHODS)
     question = make_question(y_true, method=method, **options)
-    values = as_close_as(question.convention.risk_tolerance, _risk(risk, len(question.y)))
+    values = as_close_as(question.convention.risk_tolerance, checked_risk(risk, len(question.y)))
     if method == "margin":
         return _margin(question, values, partners)
     if question.weights.by_difference:

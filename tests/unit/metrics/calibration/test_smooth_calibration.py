@@ -14,9 +14,9 @@ from survgauge import (
     UndefinedMetricError,
     evaluate,
 )
-from survgauge.metrics.calibration._cox import CoxRegression
 from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index
 from survgauge.metrics.calibration.smooth_fit import restricted_cubic_spline
+from survgauge.metrics.cox import CoxRegression
 from survgauge.reference import partial_likelihood as _partial_likelihood
 
 

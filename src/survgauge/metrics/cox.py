@@ -1,12 +1,12 @@
-"""Cox regression for calibration: coefficients and baseline with each subject's influence."""
+"""Cox regression of a few columns: coefficients and baseline with each subject's influence."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, stored_once
-from ..._tools.sorting import sorting_order
-from ...reference.partial_likelihood import FLAT, TIES, PartialLikelihood, maximise
+from .._tools.arrays import Bools, Floats, Ints, stored_once
+from .._tools.sorting import sorting_order
+from ..reference.partial_likelihood import FLAT, TIES, PartialLikelihood, maximise
 
 __all__ = ["TIES", "CoxRegression"]
 
