@@ -54,6 +54,8 @@ from .metrics.censoring_tests import censoring_test as censoring_test
 from .metrics.conventions import Convention as Convention
 from .metrics.decision.net_benefit import NetBenefit as NetBenefit
 from .metrics.decision.net_benefit import net_benefit as net_benefit
+from .metrics.decision.risk_groups import RiskGroups as RiskGroups
+from .metrics.decision.risk_groups import risk_groups as risk_groups
 from .metrics.details import CurveResult as CurveResult
 from .metrics.details import Details as Details
 from .metrics.logrank import LogRankResult as LogRankResult

@@ -193,6 +193,8 @@ CALLS = {
     "pseudo_observations": {"y_true": Y, "y_train": TRAIN, "tail": "linear", "tau": 9.0},
     "reference_curves": {"y_train": TRAIN, "n": 3, "tail": "linear"},
     "residual_details": {**ON_CURVES, "kind": "deviance"},
+    "risk_groups": {"y_true": Y, "prediction": CURVES, "groups": 2, "cuts": None, "time": 5.0,
+                    "tau": 4.0},
     "royston_d": {"y_true": Y, "risk": TIMES, "ties": "efron"},
     "scorer": {"name": "mae_po", "y_train": TRAIN, "predicts": None, **SETTINGS},
     "semisynthetic": {"X": FRAME, "y": Y, "censoring": "uniform", "random_state": 0,

@@ -55,3 +55,21 @@ def test_kaplan_meier_at_a_time(name):
         assert found.value == pytest.approx(survival, abs=1e-12)
         # Greenwood's variance is the sum of the squared contributions.
         assert np.sqrt(np.sum(found.psi**2)) == pytest.approx(se, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_groups_of_risk(name):
+    y, risk, _, wanted = read(name)
+    group, at = wanted["groups"], wanted["at"]
+    labels = np.array(group["label"])
+    # R's groups begin above its cuts, ours at them.
+    cuts = [risk[labels == k].min() for k in (1, 2)]
+    found = sg.risk_groups(y, sg.RiskScores(risk), cuts=cuts, tau=at)
+    np.testing.assert_array_equal(found.label, labels)
+    np.testing.assert_allclose(found.survival, group["survival"], atol=1e-12)
+    np.testing.assert_allclose(found.survival_stderr, group["se"], rtol=1e-9)
+    np.testing.assert_allclose(found.rmst, group["rmst"], rtol=1e-10)
+    np.testing.assert_allclose(found.rmst_stderr, group["rmst_se"], rtol=1e-9)
+    np.testing.assert_array_equal(found.at_risk(at)[:, 0], group["at_risk"])
+    assert found.log_rank == pytest.approx(group["logrank"], rel=1e-9)
+    assert found.freedom == 2

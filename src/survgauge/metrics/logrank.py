@@ -121,6 +121,33 @@ def log_rank_test(y_a: Any, y_b: Any) -> LogRankResult:
     return _two_samples(*samples)
 
 
+def log_rank_groups(samples: list[Outcomes]) -> tuple[float, int, float]:
+    """Log-rank test between several sets of outcomes: statistic, degrees of freedom, p-value.
+
+    >>> early, late = Outcomes([1, 2, 3], [1, 1, 0]), Outcomes([4, 5, 6], [1, 1, 1])
+    >>> statistic, freedom, p_value = log_rank_groups([early, late])
+    >>> round(statistic, 4), freedom
+    (2.4694, 1)
+    """
+    grid = np.unique(np.concatenate([y.time[y.event & (y.weight > 0)] for y in samples]))
+    if not grid.size:
+        raise UndefinedMetricError("the log-rank test needs at least one event; got none")
+    counts = [_counts((y.time, y.event, y.weight), grid) for y in samples]
+    died, at_risk = (np.stack(part) for part in zip(*counts, strict=True))
+    d, n = died.sum(axis=0), at_risk.sum(axis=0)
+    share = at_risk / n
+    spread = d * np.divide(n - d, n - 1, out=np.zeros_like(n), where=n > 1)
+    gap = (died - d * share).sum(axis=1)
+    covariance = np.diag((spread * share).sum(axis=1)) - (spread * share) @ share.T
+    freedom = int(np.linalg.matrix_rank(covariance, hermitian=True))
+    if not freedom:
+        raise UndefinedMetricError(
+            "the log-rank test needs an event time with two groups at risk and somebody left over"
+        )
+    statistic = float(gap @ np.linalg.pinv(covariance, hermitian=True) @ gap)
+    return statistic, freedom, float(chdtrc(freedom, statistic))
+
+
 _Sample = tuple[Floats, Bools, Floats | None]
 
 

@@ -1,4 +1,4 @@
-"""Kaplan-Meier at one time, with what each subject contributes to it."""
+"""Kaplan-Meier at one time, and the area under it up to one, with their spread."""
 
 from __future__ import annotations
 
@@ -60,3 +60,23 @@ def survival_at(y: Outcomes, time: float) -> SurvivalAt:
     died = y.event & (y.time <= time) & (y.weight > 0)
     slope[died] -= 1.0 / left[lived[died] - 1]
     return SurvivalAt(value, value * y.weight * slope, open_ended)
+
+
+def restricted_mean(y: Outcomes, tau: float) -> tuple[float, float]:
+    """Area under Kaplan-Meier up to `tau`, and its standard error (Greenwood).
+
+    Past the last observed time Kaplan-Meier keeps its last value.
+
+    >>> mean, stderr = restricted_mean(Outcomes([1, 2, 3], [1, 0, 1]), 2.5)
+    >>> round(mean, 3), round(stderr, 3)
+    (2.0, 0.408)
+    """
+    table = RiskTable.of(y)
+    known = (table.times < tau) & (table.events > 0)
+    times, events, at_risk = table.times[known], table.events[known], table.at_risk[known]
+    survival = np.concatenate(([1.0], np.cumprod(1.0 - events / at_risk)))
+    area = survival * np.diff(np.concatenate(([0.0], times, [tau])))
+    later = np.cumsum(area[::-1])[::-1][1:]  # area from each event time on
+    left = at_risk - events
+    spread = np.divide(events * later**2, at_risk * left, out=np.zeros_like(later), where=left > 0)
+    return float(area.sum()), float(np.sqrt(spread.sum()))

@@ -1,1 +1,1 @@
-"""Decisions by predicted risk: net benefit."""
+"""What is done with predicted risks: decisions by a threshold, and groups of subjects."""
