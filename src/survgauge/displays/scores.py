@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
 from ..evaluation.verdict import judged_by
+from ..evaluation.when import Column, clock, column_of, titled
 from ..metrics.registry import REGISTRY, Metric
 from ._base import Display
 from .description import (
@@ -46,14 +47,15 @@ def metric_unit(metric: Metric, unit: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MetricsDisplay(Display):
-    """All metrics of all models with their intervals: a panel a metric.
+    """All metrics of all models with their intervals: a panel a metric (and time).
 
     Attributes
     ----------
     values : list of dict
-        model, metric, title, value, low, high, direction, unit, baseline (the same loss of the
-        reference set's Kaplan-Meier, NaN where there is none), test (whether the value is a
-        p-value), and group where subjects were evaluated by group. NaN: undefined, or no interval.
+        model, metric, time, until, title, value, low, high, direction, unit, baseline (the same
+        loss of the reference set's Kaplan-Meier, NaN where there is none), test (whether the value
+        is a p-value), and group where subjects were evaluated by group. NaN: undefined, or no
+        interval.
     models : tuple of str
         In the order of the evaluation.
 
@@ -114,26 +116,33 @@ class MetricsDisplay(Display):
         """One row a model and metric (and group)."""
         return [dict(row) for row in self.values]
 
+    @property
+    def columns(self) -> list[Column]:
+        """Metrics with the times that they are read at, a panel each."""
+        found = dict.fromkeys(map(column_of, self.values))
+        return sorted(found, key=lambda column: self.metrics.index(column[0]))
+
     def _entries(self) -> list[tuple[str, Any]]:
         """Rows of a panel: model and group."""
         return list(dict.fromkeys((row["model"], row.get("group")) for row in self.values))
 
     def describe(self) -> Chart:
-        """A panel a metric, a row a model (and group)."""
-        columns = 2 if len(self.metrics) == 4 else min(len(self.metrics), 3)
+        """A panel a metric (and time), a row a model (and group)."""
+        count = len(self.columns)
+        columns = 2 if count == 4 else min(count, 3)
         return Chart(
             "Metric with interval",
             "A dot is the value, the line its interval.",
-            tuple(self._panel(metric) for metric in self.metrics),
+            tuple(self._panel(column) for column in self.columns),
             columns,
             "y",
             3.6 if columns == 1 else 7.0,
         )
 
-    def _panel(self, metric: str) -> Panel:
+    def _panel(self, column: Column) -> Panel:
         entries, place = self._entries(), positions(self.models)
-        rows = {(r["model"], r.get("group")): r for r in self.values if r["metric"] == metric}
-        one = next(iter(rows.values()))
+        rows = {(r["model"], r.get("group")): r for r in self.values if column_of(r) == column}
+        one, metric = next(iter(rows.values())), column[0]
         marks: list[Mark] = []
         if self.confidence is not None:
             label = f"value with {self.confidence:.0%} interval"
@@ -198,7 +207,12 @@ class DifferencesDisplay(Display):
 
     @classmethod
     def from_evaluation(
-        cls, ev: Evaluation, *, metric: str | None = None, against: str | None = None
+        cls,
+        ev: Evaluation,
+        *,
+        metric: str | None = None,
+        against: str | None = None,
+        time: float | None = None,
     ) -> DifferencesDisplay:
         """Build from an evaluation.
 
@@ -210,6 +224,8 @@ class DifferencesDisplay(Display):
             By default the first that people judge by; see `Evaluation`.
         against : str, optional
             Only differences from this model, which then is `model_b`.
+        time : float, optional
+            Time of interest of the metric; by default the first.
         """
         pairs = ev.comparisons()
         known = list(dict.fromkeys(row["metric"] for row in pairs))
@@ -220,7 +236,15 @@ class DifferencesDisplay(Display):
         if metric is None:
             metric = judged_by(known)[0]
         one_of("metric", metric, known)
-        pairs = [row for row in pairs if row["metric"] == metric]
+        times = list(dict.fromkeys(row["time"] for row in pairs if row["metric"] == metric))
+        if time is not None and time not in times:
+            known = [clock(one) for one in times if one is not None]
+            raise InputError(
+                f"time must be one that {metric} was read at ({', '.join(known) or 'none'}); got "
+                f"{time!r}"
+            )
+        at = times[0] if time is None else time
+        pairs = [row for row in pairs if column_of(row) == (metric, at)]
         if against is not None:
             one_of("against", against, ev.models)
             pairs = [_facing(row, against) for row in pairs if against in _names(row)]
@@ -230,15 +254,15 @@ class DifferencesDisplay(Display):
 
     @classmethod
     def from_record(
-        cls, record: dict[str, Any], metric: str, group: Any = None
+        cls, record: dict[str, Any], metric: str, group: Any = None, time: float | None = None
     ) -> DifferencesDisplay:
-        """Build from the plain data of `Evaluation.to_dict`, for one group where there are any."""
+        """Build from the plain data of `Evaluation.to_dict`, for one group (and time)."""
         numbers: tuple[str, ...] = ("difference", "low", "high")
         numbers += ("low_simultaneous", "high_simultaneous", "p_simultaneous")
         pairs = [
             {k: v for k, v in row.items() if k != "group"} | {k: _float(row[k]) for k in numbers}
             for row in record["comparisons"]
-            if row["metric"] == metric and row.get("group") == group
+            if (row.get("group"), *column_of(row)) == (group, metric, time)
         ]
         models = tuple(record["models"])
         return cls._of(pairs, models, record["confidence"], record.get("unit") or "")
@@ -253,8 +277,9 @@ class DifferencesDisplay(Display):
     ) -> DifferencesDisplay:
         entry = REGISTRY[pairs[0]["metric"]]
         values = [{**row, "better": _better(row, entry.direction)} for row in pairs]
-        level, unit = confidence or 0.95, metric_unit(entry, unit)
-        return cls(values, entry.name, entry.title, entry.direction, models, level, unit)
+        level, title = confidence or 0.95, titled(pairs[0], unit)
+        unit = metric_unit(entry, unit)
+        return cls(values, entry.name, title, entry.direction, models, level, unit)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a pair (and group)."""
@@ -352,10 +377,11 @@ def _float(value: Any) -> float:
 def _value(row: dict[str, Any], unit: str, baseline: float) -> dict[str, Any]:
     """Return what is shown of a row of the evaluation's table."""
     metric = REGISTRY[row["metric"]]
-    names = {name: row[name] for name in ("group", "model", "metric") if name in row}
+    labels = ("group", "model", "metric", "time", "until")
+    named = {name: row[name] for name in labels if name in row}
     numbers = {name: row[name] for name in ("value", "low", "high", "direction")}
-    return names | {
-        "title": metric.title,
+    return named | {
+        "title": titled(row, unit),
         **numbers,
         "unit": metric_unit(metric, unit),
         "baseline": baseline,

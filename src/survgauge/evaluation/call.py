@@ -397,6 +397,7 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
         "tau": problem.tau,
         "time": problem.time_used,
         "times": [at.time_used for at in problem.at_times],
+        "times_given": problem.timed,
         "subjects_past_horizon": census.subjects_past_horizon,
         "events_past_horizon": census.events_past_horizon,
         "largest_weight": max(largest, default=NAN),

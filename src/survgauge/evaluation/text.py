@@ -11,6 +11,7 @@ from ..metrics.registry import REGISTRY
 from .explanations import weight_of
 from .sentences import verdict_sentences
 from .verdict import Cell, best_rows, cell_of, glance
+from .when import clock, column_of, names, when
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -34,7 +35,7 @@ def compact_text(result: Evaluation) -> str:
     """Render the verdict, a few metrics and the gravest warnings, and say where the rest is."""
     data = result.to_dict()
     metrics = _metrics(data)
-    shown = glance(metrics) or metrics[:5]
+    shown = glance(metrics, result.support["times_given"]) or metrics[:5]
     grave = [w for w in result.warnings if weight_of(w.code) == "problem"]
     parts = [
         _verdict(data),
@@ -66,7 +67,8 @@ def _warnings(warnings: list[EvaluationWarning], models: int) -> str:
     shared: dict[tuple[str, str, str, str], list[str]] = {}
     for w in warnings:
         group = "" if w.group is None else f"group {w.group}"
-        names = shared.setdefault((w.code, group, w.metric or "", w.message), [])
+        metric = f"{w.metric or ''} {when({'time': w.time})}".strip()
+        names = shared.setdefault((w.code, group, metric, w.message), [])
         if w.model and w.model not in names:
             names.append(w.model)
     lines = []
@@ -78,18 +80,21 @@ def _warnings(warnings: list[EvaluationWarning], models: int) -> str:
 
 
 def _values(data: dict[str, Any], metrics: list[str]) -> str:
-    """One row per metric (and group), one column per model."""
+    """One row per metric (and group and time), one column per model."""
     cells: dict[Cell, dict[str, str]] = {}
+    clocks: dict[Cell, str] = {}
     for row in sorted(data["metrics"], key=lambda row: _place(row, metrics)):
         if row["metric"] in metrics:
             cells.setdefault(cell_of(row), {})[row["model"]] = _value(row)
+            clocks.setdefault(cell_of(row), when(row))
     grouped = any(group is not None for group, _, _ in cells)
-    header = [*(["group"] if grouped else []), "metric", "", "better", *data["models"]]
+    header = [*(["group"] if grouped else []), "metric", "", "time", "better", *data["models"]]
     rows = [
         [
             *([str(group)] if grouped else []),
-            REGISTRY[name].title + ("" if time is None else f" at {number(time)}"),
+            REGISTRY[name].title,
             name,
+            clocks[group, name, time],
             REGISTRY[name].better.removesuffix(" is better").removesuffix(" is best"),
             *(by_model.get(model, "n/a") for model in data["models"]),
         ]
@@ -97,7 +102,7 @@ def _values(data: dict[str, Any], metrics: list[str]) -> str:
     ]
     level = "" if data["confidence"] is None else f" with {data['confidence']:.0%} intervals"
     unit = data["unit"] or "the unit of the data"
-    return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=4 if grouped else 3)
+    return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=5 if grouped else 4)
 
 
 def _place(row: dict[str, Any], metrics: list[str]) -> int:
@@ -119,9 +124,10 @@ def _value(row: dict[str, Any]) -> str:
 def _comparisons(result: Evaluation) -> str:
     """Best model of each metric against the others; all pairs would not fit a screen."""
     best = {key: row["model"] for key, row in best_rows(result.to_dict()["metrics"]).items()}
+    named = names(result.rows())
     rows = []
     for row in result.comparisons():
-        group, metric = row.get("group"), row["metric"]
+        group, metric = row.get("group"), named[column_of(row)]
         first = best.get(cell_of(row))
         if first not in (row["model_a"], row["model_b"]) or not math.isfinite(row["difference"]):
             continue
@@ -163,8 +169,10 @@ def _support(result: Evaluation) -> str:
         f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
         f"horizon of the 1/G metrics: {number(s['horizon'])} "
         f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events past it); "
-        f"time of interest: {number(s['time'])}",
+        f"time of interest: {', '.join(clock(time) for time in s['times'])}",
     ]
+    if s["tau"] is not None:
+        lines.append(f"tau: {clock(s['tau'])}")
     if tails:
         lines.append(f"median times read off the curves' tail: {tails}")
     if "clusters" in s:

@@ -164,12 +164,21 @@ def _place(metric: Metric) -> int:
     return 6
 
 
-def glance(metrics: Iterable[str]) -> list[str]:
-    """Return the few metrics to show first: some of each family."""
+def glance(metrics: Iterable[str], at_times: bool = False) -> list[str]:
+    """Return the few metrics to show first: some of each family.
+
+    With `at_times`, for somebody who asked for times, one of each family that is read at them too.
+    """
     found: dict[str, list[str]] = {family: [] for family in _AT_A_GLANCE}
     for name in judged_by(metrics):
         found.get(REGISTRY[name].family, []).append(name)
-    return [name for family, most in _AT_A_GLANCE.items() for name in found[family][:most]]
+    shown = []
+    for family, most in _AT_A_GLANCE.items():
+        first, rest = found[family][:most], found[family][most:]
+        if at_times and not any(REGISTRY[name].reads == "time" for name in first):
+            first += [name for name in rest if REGISTRY[name].reads == "time"][:1]
+        shown += first
+    return shown
 
 
 def headline(data: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from ..metrics.registry import REGISTRY
 
 #: A metric, and the time that it is read at (None: it is about no single time).
-Cell = tuple[str, float | None]
+Column = tuple[str, float | None]
 
 
 def clock(time: float, unit: str = "") -> str:
@@ -20,7 +20,7 @@ def clock(time: float, unit: str = "") -> str:
     return f"{time:.6g} {unit}".rstrip()
 
 
-def cell_of(row: Mapping[str, Any]) -> Cell:
+def column_of(row: Mapping[str, Any]) -> Column:
     """Return which metric, at which time, a row of plain data is about.
 
     Data that were saved by an earlier version have no times.
@@ -28,7 +28,7 @@ def cell_of(row: Mapping[str, Any]) -> Cell:
     return row["metric"], row.get("time")
 
 
-def names(rows: Iterable[Mapping[str, Any]]) -> dict[Cell, str]:
+def names(rows: Iterable[Mapping[str, Any]]) -> dict[Column, str]:
     """Name each metric of a table: with its time, where it is read at several.
 
     >>> names([{"metric": "ibs", "time": None}, {"metric": "brier", "time": 365.0}])
@@ -36,37 +36,32 @@ def names(rows: Iterable[Mapping[str, Any]]) -> dict[Cell, str]:
     >>> list(names([{"metric": "brier", "time": t} for t in (365.0, 1095.5)]).values())
     ['brier at 365', 'brier at 1095.5']
     """
-    cells = dict.fromkeys(map(cell_of, rows))
-    listed = [metric for metric, _ in cells]
+    columns = list(dict.fromkeys(map(column_of, rows)))
+    read = [metric for metric, _ in columns]
     return {
         (metric, time): metric
-        if time is None or listed.count(metric) < 2
+        if time is None or read.count(metric) < 2
         else f"{metric} at {clock(time)}"
-        for metric, time in cells
+        for metric, time in columns
     }
 
 
-def when(time: float | None, until: float | None, unit: str = "") -> str:
+def when(row: Mapping[str, Any], unit: str = "") -> str:
     """Say at which time a number was read, or up to which.
 
-    >>> when(365.0, None, "days"), when(None, 1825.0), when(None, None)
-    ('at 365 days', 'to 1825', '')
+    >>> when({"time": 365.0}, "days"), when({"until": 1825.0}), when({})
+    ('at 365 days', 'up to 1825', '')
     """
+    time, until = row.get("time"), row.get("until")
     if time is not None:
         return f"at {clock(time, unit)}"
-    return "" if until is None else f"to {clock(until, unit)}"
+    return "" if until is None else f"up to {clock(until, unit)}"
 
 
-def title(row: Mapping[str, Any], unit: str = "") -> str:
-    """Return the title of a row's metric with its times in it.
+def titled(row: Mapping[str, Any], unit: str = "") -> str:
+    """Return the name for people of a row's metric, with its time.
 
-    >>> title({"metric": "brier", "time": 365.0, "until": None}, "days")
+    >>> titled({"metric": "brier", "time": 365.0}, "days")
     'Brier score at 365 days'
-    >>> title({"metric": "ibs", "time": None, "until": 1825.0})
-    'Integrated Brier score up to 1825'
     """
-    told = REGISTRY[row["metric"]].title
-    for words, time in (("the time of interest", "time"), ("the horizon", "until")):
-        if row.get(time) is not None:
-            told = told.replace(words, clock(row[time], unit))
-    return told
+    return f"{REGISTRY[row['metric']].title} {when(row, unit)}".rstrip()

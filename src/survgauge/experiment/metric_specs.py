@@ -46,9 +46,9 @@ class MetricSpec:
     that of ``harrell``, and of ``uno`` without tau, is Harrell's C in the real times; that of any
     other metric is itself with the real times. A setting ``truth`` chooses another metric, an empty
     text none. ``function = "module:name"`` is a metric of your own, called with (problem,
-    prediction); its ``truth`` may be such a function, too. ``needs`` says what a model must offer for it: curves,
-    times (which curves have, too) or risk. For a metric that was registered by `register_metric`
-    its name is enough.
+    prediction); its ``truth`` may be such a function, too. ``needs`` says what a model must offer
+    for it: curves, times (which curves have, too) or risk. For a metric that was registered by
+    `register_metric` its name is enough.
 
     Examples
     --------

@@ -76,6 +76,8 @@ class Problem:
     dependence: Dependence | None = None
     #: All times of interest; `at_times` asks the question at each of them.
     times: tuple[float, ...] = ()
+    #: Whether the caller gave them, or tau.
+    timed: bool = False
     #: Look-ups to share with another question, which must not differ but in its time.
     look_ups: InitVar[dict[Any, Any] | None] = None
 
@@ -145,6 +147,7 @@ class Problem:
             conditional=check_conditional(conditional, len(y)),
             dependence=dependence_of(dependence),
             times=times,
+            timed=not (time is None and tau is None),
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:

@@ -45,7 +45,7 @@ def evaluation_html(
     if audit is not None:
         data["audit"] = audit.to_dict()
         figures["audit"] = audit_charts(data["audit"])
-    return evaluation_page(data, figures, title=title, tau=ev.problem.tau)
+    return evaluation_page(data, figures, title=title, tau=data["support"]["tau"])
 
 
 def saved_evaluation_html(
@@ -58,17 +58,11 @@ def saved_evaluation_html(
     try:
         known = _known(data)
         figures = charts.from_table(known)
-        return evaluation_page(known, figures, title=title, tau=_tau(known))
+        return evaluation_page(known, figures, title=title, tau=known["support"].get("tau"))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InputError(
             f"data must be what Evaluation.to_dict gives; {type(error).__name__}: {error}"
         ) from error
-
-
-def _tau(data: dict[str, Any]) -> float | None:
-    """Horizon of the time errors; other metrics have horizons of their own."""
-    errors = (r for r in data["metrics"] if REGISTRY[r["metric"]].family == "time")
-    return next((r["convention"].get("tau") for r in errors), None)
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:

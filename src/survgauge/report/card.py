@@ -6,8 +6,9 @@ from typing import Any
 
 from .._tools.text_tables import number, p_text
 from ..evaluation.explanations import weight_of
-from ..evaluation.sentences import amount, verdict_sentences
+from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import cell_of, glance, headline, leaders
+from ..evaluation.when import titled, when
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, tag
 
@@ -38,7 +39,7 @@ def _table(data: dict[str, Any]) -> Markup | None:
     """Models in rows, the few metrics to look at first in columns."""
     rows = [row for row in data["metrics"] if row.get("group") is None]
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    shown = glance(metrics) or metrics[:5]
+    shown = glance(metrics, data["support"].get("times_given", False)) or metrics[:5]
     cells = list(dict.fromkeys(cell_of(row) for row in rows if row["metric"] in shown))
     cells.sort(key=lambda cell: shown.index(cell[1]))
     if not cells:
@@ -46,7 +47,9 @@ def _table(data: dict[str, Any]) -> Markup | None:
     known = {(cell_of(row), row["model"]): row for row in rows}
     best = leaders(data)
     left, right = "text-align:left;padding:.2em .8em", "text-align:right;padding:.2em .8em"
-    head = [tag("th", "", style=left)] + [_head(data, cell, right) for cell in cells]
+    clocks = {cell_of(row): when(row, data.get("unit") or "") for row in reversed(rows)}
+    head = [tag("th", "", style=left)]
+    head += [_head(data, cell[1], clocks[cell], right) for cell in cells]
     body = []
     for model in data["models"][:_MOST]:
         line = [tag("th", model, scope="row", style=left)]
@@ -63,14 +66,11 @@ def _table(data: dict[str, Any]) -> Markup | None:
     )
 
 
-def _head(data: dict[str, Any], cell: Any, style: str) -> Markup:
-    metric, unit = REGISTRY[cell[1]], data.get("unit") or ""
-    told = [metric.better]
-    if cell[2] is not None:
-        told = [f"at {amount(cell[2], unit)}", *told]
-    elif unit and metric.unit == "time":
-        told = [unit, *told]
-    note = tag("div", ", ".join(told), style=f"font-weight:normal;font-size:.85em;{_SOFT}")
+def _head(data: dict[str, Any], name: str, clock: str, style: str) -> Markup:
+    metric, unit = REGISTRY[name], data.get("unit") or ""
+    told = [f"in {unit}" if unit and metric.unit == "time" else "", clock, metric.better]
+    note = ", ".join(part for part in told if part)
+    note = tag("div", note, style=f"font-weight:normal;font-size:.85em;{_SOFT}")
     return tag("th", metric.title, note, scope="col", style=style, title=metric.name)
 
 
@@ -113,7 +113,9 @@ def _forest(data: dict[str, Any]) -> Markup | None:
         marks.append(tag("circle", cx=place(row["value"]), cy=y, r=4, fill="#2a7fb8"))
         marks.append(_text(_interval(row), _WIDTH - _RIGHT + 12, y, "start"))
     height = _ROW * len(rows)
-    told = f"{REGISTRY[metric].title} with {data['confidence'] * 100:g} % intervals"
+    told = (
+        f"{titled(rows[0], data.get('unit') or '')} with {data['confidence'] * 100:g} % intervals"
+    )
     drawing = tag(
         "svg",
         tag("title", told),

@@ -7,6 +7,7 @@ from typing import Any
 from .._tools.text_tables import number
 from ..evaluation.explanations import weight_of
 from ..evaluation.verdict import headline
+from ..evaluation.when import clock
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
 from .evaluation_tables import all_numbers, conventions, glance
@@ -147,12 +148,12 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
         ("Test subjects", f"{support['subjects']:,}", f"{share * 100:.0f} % censored"),
     ]
     if tau is not None:
-        cards.append(("Horizon tau", f"{number(tau)} {unit}".strip(), "of the errors in time"))
+        cards.append(("Horizon tau", clock(tau, unit), "of all metrics that stop at one"))
     cards += [
         ("Supported until", f"{number(support['horizon'])} {unit}".strip(),
          "horizon of metrics weighted by 1/G"),
-        ("Time of interest", f"{number(support['time'])} {unit}".strip(),
-         "of Brier, AUC, 1-calibration, ICI (default: median event time)"),
+        ("Time of interest", _times(support, unit),
+         "of metrics at a time (default: tau, or the median event time)"),
         ("Problems and cautions", str(len(serious)), "see what to trust"),
     ]  # fmt: skip
     return join(
@@ -167,6 +168,13 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
             class_="cards",
         ),
     )
+
+
+def _times(support: dict[str, Any], unit: str) -> str:
+    """Write the times of interest; data of an earlier version have one, and there may be none."""
+    times = support.get("times") or [support["time"]]
+    told = " / ".join(clock(time) for time in times if time is not None)
+    return f"{told} {unit}".rstrip() if told else "none"
 
 
 def _differences_text(data: dict[str, Any]) -> Markup:

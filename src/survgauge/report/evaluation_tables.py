@@ -7,6 +7,7 @@ from typing import Any
 from .._tools.text_tables import number, p_text
 from ..evaluation.verdict import Cell, cell_of, leaders
 from ..evaluation.verdict import glance as shown_first
+from ..evaluation.when import Column, column_of, names, titled, when
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
 
@@ -15,31 +16,39 @@ MOST_PRINTED = 150
 
 
 def glance(data: dict[str, Any]) -> Markup:
-    """Models by metrics: one row a model, sortable by every metric."""
+    """Models by metrics: one row a model, sortable by every metric (at every time)."""
     rows = data["metrics"]
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    first = shown_first(metrics) or metrics[:6]
-    ordered = list(dict.fromkeys([*first, *metrics]))
+    first = shown_first(metrics, data["support"].get("times_given", False)) or metrics[:6]
+    place = {name: k for k, name in enumerate(dict.fromkeys([*first, *metrics]))}
+    named, heads = names(rows), {column_of(row): row for row in reversed(rows)}
+    ordered = sorted(named, key=lambda column: place[column[0]])
     marked = leaders(data)
-    cells = {(r.get("group"), r["model"], r["metric"]): r for r in rows}
+    cells = {(r.get("group"), r["model"], column_of(r)): r for r in rows}
     groups = list(dict.fromkeys(row.get("group") for row in rows))
     grouped = groups != [None]
     boxes = [
-        tag("label", tag("input", type="checkbox", checked=name in first, data_show_column=name),
-            " ", REGISTRY[name].title, class_="small", title=name)
-        for name in ordered
+        tag("label", tag("input", type="checkbox", checked=column[0] in first,
+                         data_show_column=named[column]),
+            " ", _title(column, named, data), class_="small", title=column[0])
+        for column in ordered
     ]  # fmt: skip
     head: list[Markup] = [_head("model")] + ([_head("group")] if grouped else [])
-    for name in ordered:
-        metric, unit = REGISTRY[name], _unit(data, name)
+    for column in ordered:
+        name = column[0]
+        metric, clock = REGISTRY[name], when(heads[column], data.get("unit") or "")
+        unit = _unit(data, name)
         label = tag("button", metric.title, type="button", title=f"{name}: {metric.about}")
-        told = f"{unit}; {metric.better}" if unit else metric.better
+        clock = f"in {unit}, {clock}".rstrip(", ") if unit else clock
+        told = f"{clock}; {metric.better}" if clock else metric.better
         note = tag("span", told, class_="interval soft small")
-        head.append(tag("th", label, note, scope="col", class_="number", data_column_name=name))
+        head.append(
+            tag("th", label, note, scope="col", class_="number", data_column_name=named[column])
+        )
     body = []
     for group in groups:
         for k, model in enumerate(data["models"]):
-            shown = [_cell(cells.get((group, model, n)), n, marked) for n in ordered]
+            shown = [_cell(cells.get((group, model, c)), c[0], named[c], marked) for c in ordered]
             swatch = tag("span", class_="swatch", style=f"background:var(--s{k % 8})")
             lead = [tag("th", swatch, model, scope="row", class_="model")]
             if grouped:
@@ -69,8 +78,18 @@ def _head(label: str, kind: str | None = None) -> Markup:
     return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
 
 
-def _cell(row: dict[str, Any] | None, metric: str, marked: set[tuple[Cell, str]]) -> Markup:
-    common: dict[str, Any] = {"data_column_name": metric}
+def _title(column: Column, named: dict[Column, str], data: dict[str, Any]) -> str:
+    """Name of a metric for people, with its time where it is read at several."""
+    metric, time = column
+    if named[column] == metric:
+        return REGISTRY[metric].title
+    return titled({"metric": metric, "time": time}, data.get("unit") or "")
+
+
+def _cell(
+    row: dict[str, Any] | None, metric: str, column: str, marked: set[tuple[Cell, str]]
+) -> Markup:
+    common: dict[str, Any] = {"data_column_name": column}
     if row is None:
         return tag("td", "n/a", class_="number soft", data_sort="", **common)
     value = row["value"]
@@ -117,7 +136,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     numbers = {model: k for k, model in enumerate(data["models"])}
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []
-    header += [("metric", None), ("value", "number"), ("interval", "number"),
+    header += [("metric", None), ("time", "number"), ("value", "number"), ("interval", "number"),
                ("standard error", "number"), ("skill over KM", "number"),
                ("which is better", None)]  # fmt: skip
     lines = []
@@ -127,7 +146,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         cells = [tag("th", row["model"], scope="row", class_="model")]
         cells += [tag("td", str(row["group"]), data_sort=str(row["group"]))] if grouped else []
         title, code = REGISTRY[name].title, tag("code", name, class_="interval soft")
-        cells += [tag("td", title, code, data_sort=name)]
+        cells += [tag("td", title, code, data_sort=name), _clock_cell(row)]
         cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
         cells.append(_figure_cell(row["stderr"]))
         skill = row["skill"]
@@ -144,6 +163,11 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     if not long:
         return body
     return join(tag("p", note, class_="paper soft"), tag("div", body, class_="screen"))
+
+
+def _clock_cell(row: dict[str, Any]) -> Markup:
+    ends = [row[name] for name in ("time", "until") if row.get(name) is not None]
+    return tag("td", when(row) or "-", class_="number", data_sort=ends[0] if ends else "")
 
 
 def _interval_cell(row: dict[str, Any]) -> Markup:

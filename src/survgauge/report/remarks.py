@@ -7,6 +7,7 @@ from typing import Any
 
 from ..evaluation.explanations import EXPLANATIONS, WEIGHTS, weight_of
 from ..evaluation.verdict import headline
+from ..evaluation.when import when
 from .markup import Markup, tag
 
 
@@ -16,6 +17,7 @@ def remarks(data: dict[str, Any]) -> Markup:
     for warning in data["warnings"]:
         places = shared.setdefault((warning["code"], warning["message"]), {})
         place = " ".join(str(warning[k]) for k in ("group", "metric") if warning[k])
+        place = f"{place} {when({'time': warning.get('time')})}".strip()
         models = places.setdefault(place, [])
         if warning["model"] and warning["model"] not in models:
             models.append(warning["model"])

@@ -17,6 +17,7 @@ from ..evaluation.sentences import (
     verdict_sentences,
 )
 from ..evaluation.verdict import glance, headline, judged_by, stops_at, verdicts
+from ..evaluation.when import clock, column_of, titled
 from ..metrics.registry import REGISTRY
 
 #: Below this p-value a test is said to find something.
@@ -57,11 +58,31 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
     ]
     others = [row for row in rows if row["metric"] != metric]
     shown = glance(row["metric"] for row in others)
-    sentences = []
+    sentences = _at_times(data, model, others) if data["support"].get("times_given") else []
     for family, say in (("ranking", _ranking), ("probability", model_sentence)):
         first = [name for name in shown if REGISTRY[name].family == family]
         sentences += [say(data, row) for row in others if row["metric"] in first]
     return sentences + _calibration(data, model, rows)
+
+
+def _at_times(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]:
+    """Say what a model has at the times that were asked for: probabilities and ranking."""
+    known = {column_of(row): row["value"] for row in rows}
+    wanted = [
+        name
+        for name in glance((row["metric"] for row in rows), at_times=True)
+        if REGISTRY[name].reads == "time" and REGISTRY[name].family != "calibration"
+    ]
+    times = list(dict.fromkeys(time for name, time in known if name in wanted))
+    told = [
+        f"{REGISTRY[name].title} "
+        + listed([number(known[name, time], DIGITS) for time in times if (name, time) in known])
+        for name in wanted
+    ]
+    if not told:
+        return []
+    at = f"{listed([clock(time) for time in times if time is not None])} {data.get('unit') or ''}"
+    return [f"At {at.strip()}, {model} has: {'; '.join(told)}."]
 
 
 def _ranking(data: dict[str, Any], row: Row) -> str:
@@ -88,7 +109,7 @@ def _calibration(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]
         at = "" if time is None else f" at {amount(time, data.get('unit') or '')}"
         found.append(f"Calibration of {model}{at}: {told}.")
     found += [text for row in sizes if (text := _off_target(row))]
-    return found + _tests(tests)
+    return found + _tests(tests, data.get("unit") or "")
 
 
 def _size(data: dict[str, Any], row: Row) -> str:
@@ -110,11 +131,11 @@ def _off_target(row: Row) -> str:
     return f"{metric.title} is clearly {side} {metric.target:g}{means and f': {means}'}."
 
 
-def _tests(rows: list[Row]) -> list[str]:
+def _tests(rows: list[Row], unit: str) -> list[str]:
     """Say which tests find fault; one that finds none is no proof of calibration."""
     told = {
         found: [
-            f"{REGISTRY[row['metric']].title} (p {relation(row['value'])})"
+            f"{titled(row, unit)} (p {relation(row['value'])})"
             for row in rows
             if (row["value"] < _SURE) == found
         ]
