@@ -116,7 +116,7 @@ def folded(
     alone = replace(plan, baseline="alone")
     plan = replace(plan, baseline="apart")
     total, total.base = Fold(plan), Fold(alone)
-    total.base.add(Chunk(whole, {}))
+    total.base.add(Chunk(whole.subset(slice(0, n)), {}))  # whose look-ups end with it
 
     def score(rows: slice) -> Fold:
         part = Fold(plan)

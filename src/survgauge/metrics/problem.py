@@ -171,17 +171,15 @@ class Problem:
     def own(self) -> Problem:
         """Return the same question with outcomes that nobody else can change."""
         known, reference = self.y.own(), self.reference
-        if reference is not None and reference.y.own() is not reference.y:
-            reference = Reference(reference.y.own(), reference.stop)
+        if reference is not None and reference.whole.y.own() is not reference.whole.y:
+            reference = Reference(reference.whole.y.own()).restricted(reference.stop)
         if known is self.y and reference is self.reference:
             return self
         return replace(self, y=known, reference=reference)
 
     def anew(self) -> Problem:
         """Return the same question with look-ups of its own, which end with it."""
-        reference = self.reference
-        if reference is not None:
-            reference = Reference(reference.y, reference.stop, reference.in_sample)
+        reference = None if self.reference is None else self.reference.anew()
         return replace(self.subset(slice(0, len(self.y))), reference=reference)
 
     def subset(self, rows: Ints | Any) -> Problem:

@@ -64,14 +64,20 @@ class FlooredG:
         """Return the times at which G of anybody may jump without getting below the floor."""
         if isinstance(self.censoring, SurvivalCurves):
             return self.censoring.times
-        before = np.concatenate(([1.0], self.censoring.survival[:-1]))
-        fell = (self.censoring.survival < before) & (self.censoring.survival >= self.floor)
-        return self.censoring.times[fell]
+        return self.falls(self.censoring)[0]
+
+    def falls(self, km: KaplanMeier) -> tuple[Floats, Floats]:
+        """Return the times at which G of all falls without getting below the floor, and G there."""
+        values = km.survival
+        before = np.concatenate(([1.0], values[:-1]))
+        fell = (values < before) & (values >= self.floor)
+        return km.times[fell], values[fell]
 
     def below(self, t: Floats) -> Bools:
         """Whether G without the floor is below it just before the time of each subject."""
         if isinstance(self.censoring, KaplanMeier):
-            return self.censoring.at(t, side="left") < self.floor
+            low = np.flatnonzero(self.censoring.survival < self.floor)
+            return t > self.censoring.times[low[0]] if low.size else np.zeros(t.size, dtype=bool)
         return self.censoring.at_own(_just_before(t)) < self.floor
 
 

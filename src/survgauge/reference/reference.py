@@ -8,7 +8,6 @@ So each method is a table of K + 1 entries, made once, and a look-up per subject
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,6 @@ class Reference:
     ----------
     y : outcomes
         Training outcomes; anything that `Outcomes.of` reads.
-    stop : float
-        Where the clock stops (`tau`): every area ends there.
     in_sample : bool
         Whether these are the test subjects themselves, of whom pseudo-observations leave one out.
 
@@ -42,12 +39,13 @@ class Reference:
     5.75
     """
 
-    def __init__(self, y: Any, stop: float = np.inf, in_sample: bool = False) -> None:
-        self.y = Outcomes.of(y, "y_train").present()
+    #: Where the clock stops (`tau`); every area ends there.
+    stop = np.inf
+
+    def __init__(self, y: Any, in_sample: bool = False) -> None:
+        self._y = Outcomes.of(y, "y_train").present()
         #: Whether these are the test subjects themselves.
         self.in_sample = in_sample
-        #: Where the clock stops (`tau`); every area ends there.
-        self.stop = stop
         self._cache: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -58,21 +56,32 @@ class Reference:
         """Take a Reference as it is, and anything that `Outcomes.of` reads."""
         return obj if isinstance(obj, Reference) else cls(obj)
 
+    @property
+    def y(self) -> Outcomes:
+        """The outcomes, without absent subjects."""
+        return self._y
+
+    @property
+    def whole(self) -> Reference:
+        """The set with the clock running."""
+        return self
+
     def restricted(self, tau: float | None) -> Reference:
         """Return the same set with the clock stopped at `tau`."""
-        if tau is None:
-            return self
-        build = lambda: Reference(self.y.restricted(tau), tau, self.in_sample)  # noqa: E731
-        return self.cached(("tau", tau), build)
+        return self if tau is None or tau == np.inf else StoppedReference(self, tau)
+
+    def anew(self) -> Reference:
+        """Return the same set without the look-ups that were made of it."""
+        return Reference(self.whole.y, self.in_sample).restricted(self.stop)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
-        """Build once what depends on options, such as tail and area."""
+        """Build once what several methods and models look at."""
         known = self._cache.get(key)
         if known is None:
             known = self._cache[key] = build()
         return known
 
-    @cached_property
+    @property
     def size(self) -> float:
         """Number of subjects, frequencies counted."""
         return float(self.y.weight.sum()) if self.y.weighted else float(len(self.y))
@@ -82,35 +91,35 @@ class Reference:
         """The same as a whole number, where it is one."""
         return int(self.size) if self.size.is_integer() else self.size
 
-    @cached_property
+    @property
     def table(self) -> RiskTable:
         """Counts at the distinct observed times."""
-        return RiskTable.of(self.y)
+        return self.cached("table", lambda: RiskTable.of(self.y))
 
-    @cached_property
+    @property
     def km(self) -> KaplanMeier:
         """Kaplan-Meier of the event time."""
-        return KaplanMeier.from_table(self.table)
+        return self.cached("km", lambda: KaplanMeier.from_table(self.table))
 
-    @cached_property
+    @property
     def censoring(self) -> KaplanMeier:
         """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
-        return KaplanMeier.from_table(self.table, censoring=True)
+        return self.cached("censoring", lambda: KaplanMeier.from_table(self.table, censoring=True))
 
-    @cached_property
+    @property
     def last_time(self) -> float:
         """Last observed time."""
-        return float(self.y.time.max())
+        return self.cached("last_time", lambda: float(self.y.time.max()))
 
     @property
     def last_survival(self) -> float:
         """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
         return float(self.survival[-1]) if self.table.jumps(censoring=False).any() else 1.0
 
-    @cached_property
+    @property
     def event_rows(self) -> Any:
         """Rows of `table` at which somebody had the event."""
-        rows = self.table.event_rows
+        rows = self.cached("event_rows", lambda: self.table.event_rows)
         if rows.size == 0:
             raise UndefinedMetricError(
                 "y_train has no events, so nothing is known about event times; "
@@ -123,19 +132,27 @@ class Reference:
         """u_1 < ... < u_K."""
         return self.nodes[1:-1]
 
-    @cached_property
+    @property
     def nodes(self) -> Floats:
         """0, u_1, ..., u_K, t_last."""
-        rows = self.event_rows
-        nodes = np.empty(rows.size + 2)
-        np.take(self.table.times, rows, out=nodes[1:-1])
-        nodes[0], nodes[-1] = 0.0, self.last_time
-        return nodes
+
+        def build() -> Floats:
+            rows = self.event_rows
+            nodes = np.empty(rows.size + 2)
+            np.take(self.table.times, rows, out=nodes[1:-1])
+            nodes[0], nodes[-1] = 0.0, self.last_time
+            return nodes
+
+        return self.cached("nodes", build)
 
     @property
     def gaps(self) -> Floats:
         """Widths between neighbouring nodes."""
         return np.diff(self.nodes)
+
+    def law(self) -> tuple[Floats, Floats]:
+        """Event times, and Kaplan-Meier before the first and after each of them."""
+        return self.event_times, self.survival
 
     def at_events(self, part: slice = slice(None)) -> tuple[Floats, Floats]:
         """Numbers at risk and of events at u_1, ..., u_K, or at a part of them."""
@@ -146,11 +163,15 @@ class Reference:
         """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
         return self._steps[:-1]
 
-    @cached_property
+    @property
     def _steps(self) -> Floats:
         """P_0, ..., P_K, P_K: at the nodes."""
-        known = self.table.survival(rows=self.event_rows)
-        return np.append(known, known[-1])
+
+        def build() -> Floats:
+            known = self.table.survival(rows=self.event_rows)
+            return np.append(known, known[-1])
+
+        return self.cached("steps", build)
 
     def steps(self) -> tuple[Floats, Floats]:
         """Kaplan-Meier as a curve: event times and where the tail starts, and the values there."""
@@ -225,6 +246,75 @@ class Reference:
     def pseudo_means_in_sample(self, area: str, tail: str) -> PseudoMeans:
         """Pseudo-observations of the censored members of the set itself, leave-one-out."""
         return self.cached(("leave", area, tail), lambda: PseudoMeans.leaving(self, area, tail))
+
+
+class StoppedReference(Reference):
+    """A reference set with the clock stopped: whoever gets to `stop` has the event there.
+
+    What does not depend on the clock is that of the whole set, which also keeps the tables of the
+    stopped clock; these are made only where a method asks for them.
+
+    Parameters
+    ----------
+    whole : Reference
+        The same set with the clock running.
+    stop : float
+        Where the clock stops.
+    """
+
+    def __init__(self, whole: Reference, stop: float) -> None:
+        self._whole, self.stop, self.in_sample = whole, stop, whole.in_sample
+
+    @property
+    def whole(self) -> Reference:
+        """The set with the clock running."""
+        return self._whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+    def cached(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once what several methods and models look at."""
+        return self.whole.cached((self.stop, key), build)
+
+    @property
+    def y(self) -> Outcomes:
+        """The outcomes, stopped."""
+        return self.cached("y", lambda: self.whole.y.restricted(self.stop))
+
+    @property
+    def size(self) -> float:
+        """Number of subjects, frequencies counted."""
+        return self.whole.size
+
+    @property
+    def censoring(self) -> KaplanMeier:
+        """G; nobody reads it past `stop`."""
+        return self.whole.censoring
+
+    @property
+    def last_time(self) -> float:
+        """Last observed time."""
+        return min(self.whole.last_time, self.stop)
+
+    @property
+    def _reached(self) -> bool:
+        """Whether anybody gets to `stop`."""
+        return self.whole.last_time >= self.stop
+
+    @property
+    def last_survival(self) -> float:
+        """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
+        return 0.0 if self._reached else self.whole.last_survival
+
+    def law(self) -> tuple[Floats, Floats]:
+        """Event times, and Kaplan-Meier before the first and after each of them.
+
+        With the clock running: the times past `stop` are all of them `stop`.
+        """
+        if self._reached and not self.whole.table.event_rows.size:
+            return np.empty(0), np.ones(1)
+        return self.whole.law()
 
 
 def _reverse_cumsum(values: Floats) -> Floats:

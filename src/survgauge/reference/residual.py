@@ -67,7 +67,7 @@ class ResidualLaw:
     Parameters
     ----------
     atoms : ndarray of shape (K,)
-        Times at which events happen before the tail begins, rising.
+        Times at which events happen before the tail begins, rising; those past `stop` count as it.
     survival : ndarray of shape (K + 1,) or (n, K + 1)
         Probability of being event-free before the first of them and after each; of all subjects,
         or of each.
@@ -84,14 +84,16 @@ class ResidualLaw:
     ) -> None:
         self.atoms = atoms
         self._survival = survival
-        self._last, self._tail, self._stop = np.float64(last), tail, stop
+        # Where the clock stops before the tail begins, what is left waits at the stop.
+        self._last, self._tail = np.float64(min(last, stop)), tail if last < stop else "hold"
+        self._stop = stop
         self._sums: dict[str, Floats] = {}
         self._left = left = np.asarray(survival[..., -1], dtype=np.float64)
         #: Where the tail's mass ends, and the point mass that waits there.
         self._end, self._end_mass = np.full(left.shape, self._last), left
         self._has_tail = bool((left > 0).any())
         # From time zero it falls at once.
-        if tail in ("linear", "exponential") and self._has_tail and last > 0:
+        if self._tail in ("linear", "exponential") and self._has_tail and last > 0:
             reach = np.full(left.shape, np.inf)
             if tail == "linear":
                 with np.errstate(divide="ignore"):
@@ -104,9 +106,10 @@ class ResidualLaw:
 
     @classmethod
     def of_reference(cls, reference: Reference, tail: str) -> ResidualLaw:
-        """Return Kaplan-Meier of the reference set as the law of all subjects."""
-        atoms, survival = reference.event_times, reference.survival
-        return cls(atoms, survival, reference.last_time, tail, reference.stop)
+        """Return Kaplan-Meier of the reference set as the law of all subjects, made once."""
+        given = *reference.law(), reference.last_time, tail, reference.stop
+        found: ResidualLaw = reference.cached(("law", tail), lambda: cls(*given))
+        return found
 
     @classmethod
     def of_curves(cls, curves: SurvivalCurves, stop: float | None) -> ResidualLaw:
@@ -121,13 +124,17 @@ class ResidualLaw:
         values = np.ones((len(curves), times.size + 1))
         values[:, 1:] = curves.survival
         # What would come past the horizon happens at it.
-        last = min(float(curves.times[-1]), end)
-        return cls(np.minimum(times, end), values, last, curves.tail, end)
+        return cls(np.minimum(times, end), values, float(curves.times[-1]), curves.tail, end)
 
     @property
     def shared(self) -> bool:
         """Whether it is one law for all subjects."""
         return self._survival.ndim == 1
+
+    @property
+    def observed_until(self) -> float:
+        """Where the law is no longer known by its atoms: infinite where the clock stops before."""
+        return np.inf if self._last >= self._stop else self.last_atom
 
     @property
     def last_atom(self) -> float:
@@ -146,14 +153,15 @@ class ResidualLaw:
 
     def places(self, x: Floats) -> Ints:
         """For each time, the number of atoms at or before it."""
-        return look_up(self.atoms, x, "right")
+        found = look_up(self.atoms, x, "right")
+        return found if self._stop == np.inf else np.where(x >= self._stop, self.atoms.size, found)
 
     def _atoms_above(self, name: str) -> Floats:
         """Sum of f times mass over the event times past u_j, j = 0..K."""
         known = self._sums.get(name)
         if known is None:
             # Nobody censored at c >= 0 has an event at 0 ahead, so f(0) is never used.
-            f = value_of(name, self.atoms)
+            f = value_of(name, np.minimum(self.atoms, self._stop))
             f = f * (self._survival[..., :-1] - self._survival[..., 1:])  # the mass of the steps
             known = np.zeros(self._survival.shape)
             np.cumsum(f[..., ::-1], axis=-1, out=known[..., -2::-1])
@@ -170,9 +178,13 @@ class ResidualLaw:
             total += self._tail_above(name, x)
         return total
 
-    def table(self, name: str, x: Floats) -> Floats:
-        """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject."""
-        total = _columns(self._atoms_above(name), self.places(x))
+    def table(self, name: str, x: Floats, places: Ints | None = None) -> Floats:
+        """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject.
+
+        `places` are those of x, where they are known.
+        """
+        places = self.places(x) if places is None else places
+        total = _columns(self._atoms_above(name), places)
         if not self._has_tail:
             return total
         if total.ndim == 1:

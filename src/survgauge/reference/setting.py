@@ -21,7 +21,7 @@ from .conditional import Conditional, check_conditional, check_floor
 from .dependence import Dependence, dependence_of, refuse_features
 from .dependent_g import DependentG, LateByDifference, assumed_g
 from .dependent_law import DependentLaw
-from .doubly_robust import DoublyRobust, DoublyRobustByBlock
+from .doubly_robust import DoublyRobust
 from .floored_g import FlooredG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
@@ -57,7 +57,7 @@ class Surrogates:
     #: Censored subjects count as this law, not as a single time.
     law: ResidualLaw | DependentLaw | None = None
     #: The loss of every subject comes from here, given the loss and the predicted times.
-    robust: DoublyRobust | DoublyRobustByBlock | LateByDifference | None = None
+    robust: DoublyRobust | LateByDifference | None = None
     #: Why subjects were left out or changed, with counts.
     notes: dict[str, int] = field(default_factory=dict)
     #: What the law has looked up of these subjects, for the next loss or model.
@@ -190,13 +190,7 @@ class Setting:
             return DependentLaw.of_reference(self.reference, self.dependence, self.tail)
         if self.law_curves is not None:
             return ResidualLaw.of_curves(self.law_curves[self.censored], self.tau)
-        return self._reference_law
-
-    @property
-    def _reference_law(self) -> ResidualLaw:
-        """Kaplan-Meier of the reference set as the law of all subjects."""
-        ref, tail = self.reference, self.tail
-        return ref.cached(("law", tail), lambda: ResidualLaw.of_reference(ref, tail))
+        return ResidualLaw.of_reference(self.reference, self.tail)
 
     @property
     def own_laws(self) -> bool:
@@ -209,7 +203,7 @@ class Setting:
         return None if self.conditional is None else self.conditional.law
 
     @cached_property
-    def robust(self) -> DoublyRobust | DoublyRobustByBlock:
+    def robust(self) -> DoublyRobust:
         """Doubly robust losses of the subjects."""
         given = None if self.conditional is None else self.conditional.censoring
         g = self._whole_g if given is None else given
@@ -218,10 +212,11 @@ class Setting:
             return DoublyRobust.of_reference(self.y, self.reference, self.tail, g, self.floor)
         floored = FlooredG(g, self.floor)
         if law is None and floored.steps:
-            return DoublyRobustByBlock(self.y, self._reference_law, floored, self.tau)
+            common = ResidualLaw.of_reference(self.reference, self.tail)
+            return DoublyRobust(self.y, common, floored, self.tau)
         if law is None:
             law = reference_curves(self.reference, len(self.y), self.tail)
-        return DoublyRobustByBlock(self.y, law, floored, self.tau)
+        return DoublyRobust(self.y, law, floored, self.tau)
 
     @property
     def _whole_g(self) -> KaplanMeier:

@@ -12,7 +12,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, name_some
 from ...reference.dependent_g import LateByDifference
-from ...reference.doubly_robust import DoublyRobust, DoublyRobustByBlock
+from ...reference.doubly_robust import DoublyRobust
 from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
 from ...reference.surrogates import METHODS, Setting, Surrogates
@@ -260,7 +260,7 @@ def time_terms(
 
 def _describe_robust(
     support: Support,
-    robust: DoublyRobust | DoublyRobustByBlock,
+    robust: DoublyRobust,
     rule: Loss,
     times: Floats,
     loss: Floats,
