@@ -67,7 +67,7 @@ def count_rows(
         if row["model"] == model and row["metric"] not in (skipped or ()):
             metric = row["metric"]
             limit = targets.limit(model.replace(" b", " a"), metric, last)
-            truth = targets.truth(model.replace(" b", " a"), metric, horizon)
+            truth = targets.truth(model.replace(" b", " a"), metric, horizon, ev.problem.tau)
             place = {**key, "metric": metric, "model": model, **names}
             tally.interval(place, row, limit, truth, REGISTRY[metric].range)
 
@@ -103,7 +103,7 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
         for row in ev.comparisons():
             pair = (row["model_a"], row["model_b"])
             limits = [targets.limit(model, row["metric"]) for model in pair]
-            truths = [targets.truth(model, row["metric"], horizon) for model in pair]
+            truths = [targets.truth(m, row["metric"], horizon, given["tau"]) for m in pair]
             place = {**key, "metric": row["metric"], "model": "twin a - true"}
             tally.interval(place, row, limits[0] - limits[1], truths[0] - truths[1])
         if not absolute:
@@ -113,7 +113,8 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
         for row in free.rows():
             place = {**key, "study": "free", "metric": row["metric"], "model": "twin a"}
             limit = targets.limit("twin a", f"free {row['metric']}")
-            tally.interval(place, row, limit, targets.truth("twin a", "free", horizon))
+            truth = targets.truth("twin a", row["metric"], free.support["horizon"])
+            tally.interval(place, row, limit, truth)
     return tally
 
 

@@ -15,8 +15,12 @@ from .world import FRAILTY, Censoring, curves, draw, scale_of, stream
 
 PIECE, PIECES = 50_000, 3
 MODELS = ("twin a", "true")
-#: Metrics up to a horizon that `evaluate` takes from the data: known as functions of it.
-TO_HORIZON = ("ibs", "ibll", "uno")
+#: Metrics up to a horizon that `evaluate` takes from the data, and their names without censoring:
+#: known as functions of it.
+TO_HORIZON = {
+    "ibs": "ibs", "ibll": "ibll", "uno": "uno",
+    "ibs_dr": "ibs", "crps_dr": "crps", "mae_within": "mae",
+}  # fmt: skip
 _TIME_ERRORS = ("mae_", "mse_", "rmse_")
 
 
@@ -25,14 +29,9 @@ def is_time_error(name: str) -> bool:
     return name.startswith(_TIME_ERRORS)
 
 
-def plain_name(name: str) -> str:
-    """Name of what a metric would be without censoring, where it is a score of curves."""
-    return name.removesuffix("_dr")
-
-
 def estimates_truth(name: str) -> bool:
     """Whether a metric promises its value without censoring: those that weight by 1/G."""
-    weighted = plain_name(name) in (*TO_HORIZON, "brier", "auc")
+    weighted = name in (*TO_HORIZON, "brier", "brier_dr", "auc")
     return weighted or (is_time_error(name) and name.endswith(("_ipcw_d", "_dr")))
 
 
@@ -50,11 +49,20 @@ class Targets:
             return self._read(model, metric, last)
         return float(self.data["limit"].get(model, {}).get(metric, np.nan))
 
-    def truth(self, model: str, metric: str, horizon: float) -> float:
-        """Value without censoring; NaN where a metric has no such meaning."""
-        if plain_name(metric) in TO_HORIZON:
-            return self._read(model, plain_name(metric), horizon)
-        name = metric.split("_")[0] if is_time_error(metric) else plain_name(metric)
+    def truth(self, model: str, metric: str, horizon: float, tau: float | None = None) -> float:
+        """Value without censoring; NaN where a metric has no such meaning.
+
+        `horizon` is the one that the data support, `tau` the one that was asked for.
+        """
+        if metric == "mae_within":
+            return self._read(model, "mae", horizon if tau is None else tau)
+        if metric == "crps_dr" and tau is not None:
+            horizon = min(tau, horizon)
+        if metric in TO_HORIZON:
+            return self._read(model, TO_HORIZON[metric], horizon)
+        name = metric.removesuffix("_dr")
+        if is_time_error(metric):
+            name = "free" if tau is None else metric.split("_")[0]
         return float(self.data["truth"][model].get(name, np.nan))
 
     def _read(self, model: str, metric: str, where: float) -> float:
@@ -108,7 +116,7 @@ def _plain(sample: Any, predicted: Any, censoring: Censoring) -> dict[str, float
 
 
 def _by_time(sample: Any, predicted: Any, censoring: Censoring) -> dict[str, np.ndarray]:
-    """Integrated scores and Uno's C by horizon; distance from Kaplan-Meier by last time."""
+    """Integrated scores, errors and Uno's C by horizon; distance from Kaplan-Meier by last time."""
     t, steps = sample.event_time, np.linspace(0, censoring.high, 201)
     brier, logs, mean = np.zeros(steps.size), np.zeros(steps.size), np.ones(steps.size)
     for k, time in enumerate(steps[1:], 1):
@@ -117,15 +125,18 @@ def _by_time(sample: Any, predicted: Any, censoring: Censoring) -> dict[str, np.
         with np.errstate(divide="ignore"):
             logs[k] = -np.mean(np.log(np.where(late, s, 1 - s)))
         mean[k] = s.mean()
-    risk = -predicted.median()
+    median = predicted.median()
+    errors = [np.abs(np.minimum(t, end) - np.minimum(median, end)).mean() for end in steps[1:]]
     taus = np.linspace(0.2 * censoring.tau, censoring.high, 10)
-    uno = [sg.concordance_index(sample.known, risk, method="uno", tau=tau) for tau in taus]
+    uno = [sg.concordance_index(sample.known, -median, method="uno", tau=tau) for tau in taus]
     km = sg.KaplanMeier.fit(sample.y).at(steps)
     shares = {"ibs": brier, "ibll": logs, "km_calibration": (mean - km) ** 2}
     found: dict[str, np.ndarray] = {"uno": np.array(uno), "uno@": taus}
     for name, values in shares.items():
         area = np.cumsum((values[1:] + values[:-1]) / 2 * np.diff(steps))
         found[name], found[f"{name}@"] = area / steps[1:], steps[1:]
+    for name, values in (("crps", found["ibs"] * steps[1:]), ("mae", np.array(errors))):
+        found[name], found[f"{name}@"] = values, steps[1:]
     return found
 
 

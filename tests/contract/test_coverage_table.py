@@ -24,18 +24,9 @@ def test_no_part_of_the_page_was_forgotten():
     assert "<<" not in page.render(DATA)
 
 
-# Not simulated: doubly robust scores of probabilities, and mae_within, which is mae_dr up to the
-# horizon (simulated up to a fixed one in tests/statistical/test_doubly_robust.py).
-LATER = [
-    name
-    for name, metric in REGISTRY.items()
-    if metric.reads_g and (metric.within_horizon or not simulation("targets").is_time_error(name))
-]
 # With a target, the interval of the true model has to cover that.
 TARGETS = [name for name, metric in REGISTRY.items() if metric.target is not None]
-INTERVALS = [
-    n for n, m in REGISTRY.items() if m.inference != "test" and n not in (*LATER, *TARGETS)
-]
+INTERVALS = [n for n, m in REGISTRY.items() if m.inference != "test" and n not in TARGETS]
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -27,10 +27,10 @@ def kendall_tau(values: Any, truth: Any) -> Floats:
     """
     v, t = same_shape(values, truth)
     first, second = np.triu_indices(v.shape[-2], 1)
-    s = np.sign(v[..., first, :] - v[..., second, :])
-    u = np.sign(t[..., first, :] - t[..., second, :])
-    scale = np.sqrt((s * s).sum(axis=-2) * (u * u).sum(axis=-2))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # infinite truths have no difference
+        s = np.sign(v[..., first, :] - v[..., second, :])
+        u = np.sign(t[..., first, :] - t[..., second, :])
+        scale = np.sqrt((s * s).sum(axis=-2) * (u * u).sum(axis=-2))
         return np.where(scale == 0, 0.0, (s * u).sum(axis=-2) / np.where(scale == 0, 1.0, scale))
 
 

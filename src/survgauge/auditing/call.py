@@ -146,7 +146,13 @@ def audit(
     )
     chosen = _metrics(metrics, len(y))
     _check_offers(chosen, parsed)
-    scorer = Scorer(problem, parsed, _questions(chosen, problem))
+    asked = _questions(chosen, problem)
+    if not asked:
+        raise InputError(
+            f"metrics: {chosen[0].name} is an error within a horizon, and the test subjects "
+            "support none; give tau, or name other metrics"
+        )
+    scorer = Scorer(problem, parsed, asked)
     weighed = y if mass is None else y.reweighted(mass)
     reference = problem.reference or Reference(weighed)
     made = worlds(
@@ -262,7 +268,8 @@ def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
     for place, horizon in enumerate(dict.fromkeys(horizons)):
         for metric in metrics:
             if metric.method is not None:
-                found.append(Question(metric, horizon))
+                if not (metric.within_horizon and horizon is None):
+                    found.append(Question(metric, horizon))
             elif place == 0:
                 tau = problem.tau if metric.stops else None
                 times = [metric.time_of(at) for at in metric.at_times(problem)]

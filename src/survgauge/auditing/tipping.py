@@ -12,7 +12,7 @@ import numpy as np
 from .._tools.arrays import Floats, one_number, positive, shown
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..errors import InputError, as_names, one_of
+from ..errors import InputError, UndefinedMetricError, as_names, one_of
 from ..metrics.time.quick import mean_errors
 from ..metrics.time.terms import predicted_times
 from ..reference.copulas import FAMILIES
@@ -120,6 +120,8 @@ def tipping_point(
     one_of("method", method, [m.name for m in METHODS.values() if m.takes_dependence])
     one_of("loss", loss, _LOSSES)
     names = as_names(copulas, "copulas") if not isinstance(copulas, str) else (copulas,)
+    if not names:
+        raise InputError(f"copulas must name at least one of {', '.join(FAMILIES)}; got none")
     for name in names:
         one_of("copulas", name, FAMILIES)
     if not 0 < one_number(largest) < 1:
@@ -139,6 +141,11 @@ def tipping_point(
         return float(found[0] - found[1])
 
     usual = difference(None)
+    if not np.isfinite(usual):
+        raise UndefinedMetricError(
+            f"y_test has {y.event_count} events and the errors of the two models have no value by "
+            f"method {method!r}, so that nothing can turn; give outcomes with events"
+        )
     found: dict[str, float | None] = {}
     curves = {}
     for name in names:

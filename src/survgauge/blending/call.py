@@ -16,6 +16,7 @@ from ..errors import InputError, one_of
 from ..reference.conditional import Conditional
 from .account import account_of
 from .beyond import continued
+from .blend import FOLDS
 from .features import matrices
 from .laws import Choices, Laws, learn, models_censoring
 from .members import chosen_members
@@ -110,12 +111,11 @@ def conditional(
     train = _outcomes(X_train, y_train, "train")
     test = _outcomes(X_test, y_test, "test")
     where = fit_on or _default_side(train, test)
-    X, y, argument = (X_test, test, "y_test") if where == "test" else (X_train, train, "y_train")
-    if y is None:
-        raise InputError(f"{argument} must be given: the laws are fitted on these outcomes")
-    if not y.present().event.any():
-        raise InputError(f"{argument} must have at least one event to fit a law; got none")
+    X, given, argument = (X_test, test, "y_test") if where == "test" else (X_train, train, "y_train")
+    y = _enough(X, given, argument)
     fitted, others, remarks = matrices(X, X_test, (argument.replace("y", "X"), "X_test"))
+    if not others.shape[0]:
+        raise InputError("X_test must have at least one row: laws are wanted for these subjects")
     if where == "test":
         parts = _cross_fitted(fitted, y, choices)
     else:
@@ -146,6 +146,21 @@ def _outcomes(X: Any, y: Any, side: str) -> Outcomes | None:
             f"X_{side} must have one row per subject of y_{side}: {len(outcomes)}; got {rows}"
         )
     return outcomes
+
+
+def _enough(X: Any, y: Outcomes | None, argument: str) -> Outcomes:
+    """Return outcomes that a law can be fitted on; refuse others."""
+    if X is None or y is None:
+        missing = argument.replace("y", "X") if X is None else argument
+        raise InputError(f"{missing} must be given: the laws are fitted on these subjects")
+    present = y.weight > 0
+    if present.sum() < FOLDS:
+        raise InputError(
+            f"{argument} must have at least {FOLDS} subjects to fit a law; got {present.sum()}"
+        )
+    if not y.event[present].any():
+        raise InputError(f"{argument} must have at least one event to fit a law; got none")
+    return y
 
 
 def _default_side(train: Outcomes | None, test: Outcomes | None) -> str:

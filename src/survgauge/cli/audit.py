@@ -9,6 +9,7 @@ from .._tools.writing import check_outputs
 from ..data.files import read_outcomes, read_predictions
 from ..data.tables import Table
 from ..errors import InputError
+from .features import feature_files, features_of
 from .named import interpolations, named, times_of_interest
 from .presented import present
 
@@ -49,6 +50,13 @@ def add_commands(commands: Any) -> None:
         "--max-bias", type=float, default=0.15, help="bias with which a metric fails (default 0.15)"
     )
     command.add_argument(
+        "--features",
+        nargs="+",
+        metavar="WHAT",
+        help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: one more world, "
+        "and laws given the features for the metrics that take them",
+    )
+    command.add_argument(
         "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
     )
     command.add_argument("--tail", default="linear", help="tail of Kaplan-Meier and of the curves")
@@ -73,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from ..auditing import audit
 
     files = named(args.pred, "--pred", "FILE")
-    inputs = [args.test, args.train, *files.values()]
+    inputs = [args.test, args.train, *feature_files(args.features), *files.values()]
     check_outputs({"--html": args.html, "--json": args.json}, filter(None, inputs))
     columns = args.time_column, args.event_column, args.weight_column
     test = read_outcomes(args.test, *columns)
@@ -89,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
         },
         test,
         y_train=train,
+        conditional=_laws(args, train, test),
         draws=args.draws,
         random_state=args.seed,
         metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
@@ -102,6 +111,18 @@ def run(args: argparse.Namespace) -> int:
         tail=args.tail,
     )
     return present(result, args.html, args.json)
+
+
+def _laws(args: argparse.Namespace, train: Any, test: Any) -> Any:
+    """Laws given the features, where they are asked for."""
+    X_train, X_test = features_of(args)
+    if X_test is None:
+        return None
+    if X_train is None:
+        raise InputError("--features of an audit must be about both sets: give two files")
+    from ..blending import conditional
+
+    return conditional(X_train, train, X_test, y_test=test, random_state=args.seed)
 
 
 def _numbers(text: str) -> list[float]:

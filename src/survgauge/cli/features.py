@@ -51,10 +51,11 @@ def _columns(args: argparse.Namespace) -> list[str]:
                 f"--features: {unknown[0]!r} is neither a file nor a column of {args.test}; its "
                 f"columns are {', '.join(known[:20])}"
             )
+        if not names:
+            raise InputError(f"--features must name a column or a file; got {word!r}")
         return names
-    taken = {
-        args.time_column, args.event_column, args.weight_column, args.sample_weight, args.cluster
-    }  # fmt: skip
+    other = ("time_column", "event_column", "weight_column", "sample_weight", "cluster")
+    taken = {getattr(args, name, None) for name in other}
     names = [name for name in Table(args.test).names if name not in taken]
     if not names:
         raise InputError(f"--features all: {args.test} has no columns besides the outcomes")

@@ -130,7 +130,7 @@ def check_floor(floor: Any) -> float:
     """Return the least G of doubly robust errors."""
     if not 0 < one_number(floor) <= 1:
         raise InputError(
-            "floor must be a probability above 0, the least G of doubly robust errors; got "
-            f"{shown(floor)}"
+            "floor must be a probability above 0 and at most 1, the least G of doubly robust "
+            f"errors; got {shown(floor)}"
         )
     return float(floor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,15 +66,21 @@ def _clayton_inverse(theta: float, x: Floats) -> Floats:
     return np.exp(-np.logaddexp(0.0, x + np.log(theta)) / theta)
 
 
+def _log_expm1(x: Any) -> Any:
+    """log|e^x - 1|, which overflows for no x."""
+    return np.maximum(x, 0.0) + np.log(-np.expm1(-np.abs(x)))
+
+
 def _frank_rise(theta: float, high: Floats, low: Floats) -> Floats:
     # phi(u) = -log(expm1(-theta u) / expm1(-theta)), which rises by log(1 + r)
-    fallen, left = np.expm1(-theta * (high - low)), np.expm1(-theta * low)
-    log_r = np.log(fallen / left) - theta * low
-    return np.where(log_r < _SMALL, log_r, np.log(np.log1p(np.exp(log_r))))
+    log_r = _log_expm1(-theta * (high - low)) - _log_expm1(-theta * low) - theta * low
+    return np.where(log_r < _SMALL, log_r, np.log(np.logaddexp(0.0, log_r)))
 
 
 def _frank_inverse(theta: float, x: Floats) -> Floats:
     fallen = np.exp(x)
+    if theta < 0:
+        return -np.logaddexp(0.0, _log_expm1(-theta) - fallen) / theta
     inner = np.expm1(-theta) * np.exp(-fallen)
     # The two are the same; each keeps the digits that the other loses.
     close = np.logaddexp(-theta - fallen, np.where(x < _SMALL, x, np.log(-np.expm1(-fallen))))

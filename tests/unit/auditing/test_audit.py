@@ -368,6 +368,26 @@ def test_curves_that_never_fall_are_audited_within_a_horizon():
     assert a.horizon == a.supported
 
 
+def test_an_error_within_a_horizon_is_asked_within_one_only():
+    a = tiny(metrics=["mae_within", "mae_dr"])
+    within = [row for row in a.rows() if row["metric"] == "mae_within"]
+    robust = [row for row in a.rows() if row["metric"] == "mae_dr" and row["horizon"]]
+    assert {row["horizon"] for row in within} == {a.supported}
+    assert [row["bias"] for row in within] == [row["bias"] for row in robust]
+    at_once = sg.Outcomes(np.zeros(5), [1, 0, 1, 0, 1])
+    with pytest.raises(sg.InputError, match="metrics: mae_within is an error within a horizon"):
+        sg.audit(models(np.ones(5)), at_once, metrics="mae_within", draws=4)
+
+
+def test_a_law_without_events_is_a_world_without_truth():
+    scale, y = made(40, exponential(6.0))
+    never_falls = sg.Conditional(law=sg.SurvivalCurves([1.0, 30.0], np.ones((40, 2))))
+    a = sg.audit(models(scale), y, draws=6, conditional=never_falls)
+    losses = [r["loss"] for r in a.rows() if r["kind"] == "conditional" and r["horizon"] is None]
+    assert losses
+    assert np.isnan(losses).all()
+
+
 # -- what comes out --------------------------------------------------------------------------------
 
 

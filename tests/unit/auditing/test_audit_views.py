@@ -96,8 +96,8 @@ def test_a_notebook_shows_the_recommendation(found):
 @pytest.fixture
 def files(tmp_path):
     predictions, (time, event) = subjects()
-    lines = [f"{t},{int(e)}" for t, e in zip(time, event, strict=True)]
-    (tmp_path / "test.csv").write_text("\n".join(["time,event", *lines]) + "\n")
+    lines = [f"{t},{int(e)},{k % 7}" for k, (t, e) in enumerate(zip(time, event, strict=True))]
+    (tmp_path / "test.csv").write_text("\n".join(["time,event,age", *lines]) + "\n")
     head = ",".join(f"{t:g}" for t in GRID)
     body = [",".join(f"{s:.6f}" for s in row) for row in predictions["a <b>"].survival]
     (tmp_path / "curves.csv").write_text("\n".join([head, *body]) + "\n")
@@ -131,13 +131,24 @@ def test_the_command_prints_and_writes(files, tmp_path, capsys):
         (["--draws", "0"], "draws must be"),
         (["--copula", "none"], "copula must be one of"),
         (["--interpolation", "zzz"], "--interpolation must be one of"),
+        (["--features", "weight"], "--features: 'weight' is neither a file nor a column"),
+        (["--features", ","], "--features must name a column or a file"),
+        (["--features", "FILE"], "--features of an audit must be about both sets"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(files, capsys, wrong, message):
-    assert main([*files, *wrong]) == 2
+    assert main([*files, *(files[2] if word == "FILE" else word for word in wrong)]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert message in error
+
+
+@pytest.mark.parametrize("features", [["all"], ["age"], ["FILE", "FILE"]])
+def test_features_are_one_more_world(files, capsys, features):
+    given = [files[2] if word == "FILE" else word for word in features]
+    assert main([*files, "--json", "-", "--metrics", "mae_dr", "--features", *given]) == 0
+    kinds = {row["kind"] for row in json.loads(capsys.readouterr().out)["table"]}
+    assert "conditional" in kinds
 
 
 def test_the_command_does_not_overwrite_its_input(files, capsys):

@@ -56,6 +56,12 @@ def test_a_comparison_that_nothing_turns():
     assert min(tau for tau, _ in found.curves["frank"]) == -0.7
 
 
+def test_without_events_there_is_nothing_to_turn():
+    y = sg.Outcomes([1.0, 2.0, 3.0], [0, 0, 0])
+    with pytest.raises(sg.UndefinedMetricError, match="y_test has 0 events"):
+        sg.tipping_point([1, 2, 3], [2, 2, 2], y)
+
+
 def test_equal_models_turn_at_once():
     drawn, early, _ = models()
     found = sg.tipping_point(early, early, drawn.y, copulas="frank")
@@ -78,6 +84,7 @@ def test_curves_and_a_training_set():
         ({"method": "po"}, "method must be one of"),
         ({"loss": "log"}, "loss must be one of"),
         ({"copulas": ["joe"]}, "copulas must be one of"),
+        ({"copulas": []}, "copulas must name at least one"),
         ({"largest": 1.0}, "largest must lie strictly between 0 and 1"),
         ({"largest": "0.5"}, "largest must lie strictly between 0 and 1"),
         ({"second": sg.RiskScores([1.0, 2.0, 3.0])}, "second must be predicted times or curves"),

@@ -356,7 +356,7 @@ def test_the_base_install_has_kaplan_meier_and_cox(monkeypatch):
     assert set(cond.how["left_out"]) == {"forest", "boosting"}
     assert "sksurv" in cond.how["left_out"]["forest"]
     with pytest.raises(sg.MissingExtraError, match=r"survgauge\[sklearn\]"):
-        sg.conditional({"a": ["x", "y"]}, ([1, 2], [1, 1]), {"a": ["x", "y"]})
+        sg.conditional({"a": ["x", "y", "x"]}, ([1, 2, 3], [1, 1, 0]), {"a": ["x", "y"]})
     columns = dict(zip("abc", X.T, strict=True))
     named = sg.conditional(columns, y, columns)
     assert (named.law.survival == sg.conditional(X, y, X).law.survival).all()
@@ -369,7 +369,13 @@ def test_the_base_install_has_kaplan_meier_and_cox(monkeypatch):
     [
         ({"X_train": np.ones((7, 3))}, "X_train must have one row per subject of y_train: 30"),
         ({"X_test": np.ones((7, 2))}, "X_test must have the columns of X_train: 3; got 2"),
+        ({"X_train": None}, "X_train must be given"),
         ({"X_test": None}, "X_test must be given"),
+        ({"X_test": np.ones((0, 3))}, "X_test must have at least one row"),
+        (
+            {"X_train": np.ones((2, 3)), "y_train": ([1, 2], [1, 0])},
+            "y_train must have at least 3 subjects to fit a law; got 2",
+        ),
         ({"X_test": np.full((2, 3), np.nan)}, "X_test must be finite.* frame"),
         ({"X_test": [["a", "b", "c"]]}, "X_test must hold numbers.* frame"),
         ({"X_test": np.ones(3)}, "X_test must have a row per subject"),

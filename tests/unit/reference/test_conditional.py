@@ -2,6 +2,7 @@
 
 import pytest
 
+import survgauge as sg
 from survgauge import Conditional, InputError, SurvivalCurves
 
 CURVES = SurvivalCurves([1, 2], [[0.9, 0.5], [0.8, 0.3], [0.7, 0.1]])
@@ -28,3 +29,13 @@ def test_rows_are_subjects_of_both_curves():
 def test_what_is_no_law_is_refused(given, words):
     with pytest.raises(InputError, match=words):
         Conditional(**given)
+
+
+@pytest.mark.parametrize("method", ["po", "ipcw_d", "uncensored"])
+def test_laws_that_a_method_would_not_heed_are_refused(method):
+    y, law = sg.Outcomes([1.0, 2.0, 3.0], [1, 0, 1]), Conditional(law=CURVES)
+    with pytest.raises(InputError, match=f"conditional: method '{method}' takes no law"):
+        sg.mae(y, [1.0, 2.0, 2.0], method=method, conditional=law)
+    # Among several methods those take the law that can.
+    several = sg.time_errors(y, [1.0, 2.0, 2.0], conditional=law)
+    assert "law" in several["dr"].convention

@@ -60,6 +60,14 @@ def test_very_strong_dependence_is_almost_the_smaller_of_the_two(name):
     np.testing.assert_allclose(joint, np.minimum(u[:, None], u[None, :]), atol=5e-3)
 
 
+@pytest.mark.parametrize("tau", [-0.99, -0.999, -0.9999])
+def test_very_strong_opposition_leaves_no_more_than_it_must(tau):
+    u = np.linspace(1e-6, 1, 40)
+    joint = Archimedean.of("frank", tau).joint(u[:, None], u[None, :])
+    least = np.maximum(u[:, None] + u[None, :] - 1, 0)
+    np.testing.assert_allclose(joint, least, atol=0.2 * (1 + tau))
+
+
 @pytest.mark.parametrize("tau", [1, -1, 1.5, np.nan, "0.3", None, True, [0.3]])
 def test_values_that_no_dependence_has_are_refused(tau):
     with pytest.raises(InputError, match="kendall_tau must lie strictly between -1 and 1"):

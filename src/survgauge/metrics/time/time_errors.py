@@ -48,6 +48,17 @@ def check_knows_dependence(method: Method, dependence: Any) -> None:
     )
 
 
+def _check_takes_law(methods: tuple[str, ...], conditional: Any) -> None:
+    """Refuse laws given features where no method would heed them."""
+    if conditional is None or any(METHODS[name].takes_law for name in methods):
+        return
+    known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_law)
+    raise InputError(
+        f"conditional: method {methods[0]!r} takes no law given the features; leave conditional "
+        f"out, or take one of {known}"
+    )
+
+
 def time_error_details(
     y_true: Any,
     predicted: Any,
@@ -171,6 +182,7 @@ def _question(
     for name in methods:
         one_of("method", name, METHODS)
         check_knows_dependence(METHODS[name], options["dependence"])
+    _check_takes_law(methods, options["conditional"])
     one_of("loss", loss, LOSSES)
     one_of("normalize", normalize, NORMALIZERS)
     setting = make_setting(y_true, **options)
