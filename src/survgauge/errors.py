@@ -29,17 +29,25 @@ class MissingExtraError(SurvgaugeError, ImportError):
         super().__init__(f"{feature} needs an extra: pip install 'survgauge[{extra}]'")
 
 
-def name_some(indices: object, limit: int = 5) -> str:
-    """Name the first few indices of a long list, for error messages.
+def numbered(indices: object, what: str = "row", limit: int = 5, total: int | None = None) -> str:
+    """Name the first few of many rows (subjects) or columns by number, for messages.
 
-    >>> name_some([3, 4, 9])
-    '3, 4, 9'
-    >>> name_some(range(10), limit=2)
-    '0, 1, ... (10 in all)'
+    All messages count from 1, as files and people do. `total`: how many there are, where `indices`
+    are not all of them.
+
+    >>> numbered([3])
+    'row 4 (counting from 1)'
+    >>> numbered([3, 4, 9], "column")
+    'columns 4, 5 and 10 (counting from 1)'
+    >>> numbered(range(10), limit=2)
+    'rows 1, 2 and 8 more (counting from 1)'
     """
-    numbers = [int(i) for i in indices]  # type: ignore[attr-defined]
-    shown = ", ".join(str(i) for i in numbers[:limit])
-    return shown if len(numbers) <= limit else f"{shown}, ... ({len(numbers)} in all)"
+    numbers = [int(i) + 1 for i in indices]  # type: ignore[attr-defined]
+    shown = [str(i) for i in numbers[:limit]]
+    more = (len(numbers) if total is None else total) - len(shown)
+    parts = [*shown, f"{more} more"] if more else shown
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{what}{'s' * (len(parts) > 1)} {listed} (counting from 1)"
 
 
 def one_of(argument: str, value: object, allowed: object) -> None:

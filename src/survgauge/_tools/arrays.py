@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, name_some
+from ..errors import InputError, numbered
 from .array_types import Bools as Bools
 from .array_types import Floats as Floats
 from .array_types import Ints as Ints
@@ -161,20 +161,17 @@ def vector(
         )
     if finite and not all_finite(array):
         bad = np.flatnonzero(~np.isfinite(array))
-        raise InputError(
-            f"{argument} must be finite; got {array[bad[0]]} for subject(s) {name_some(bad)}"
-        )
+        raise InputError(f"{argument} must be finite; got {array[bad[0]]} for {numbered(bad)}")
     if minimum is not None and array.size and not array.min() >= minimum:
         bad = np.flatnonzero(~(array >= minimum))
         raise InputError(
-            f"{argument} must be at least {minimum:g}; "
-            f"got {array[bad[0]]:g} for subject(s) {name_some(bad)}"
+            f"{argument} must be at least {minimum:g}; got {array[bad[0]]:g} for {numbered(bad)}"
         )
     if largest is not None and array.size and max(array.max(), -array.min()) > largest:
         bad = np.flatnonzero(np.abs(array) > largest)
         raise InputError(
             f"{argument} must be at most {largest:g}, or squares overflow; got {array[bad[0]]:g} "
-            f"for subject(s) {name_some(bad)}; change the unit"
+            f"for {numbered(bad)}; change the unit"
         )
     return array
 
@@ -199,7 +196,7 @@ def flags(values: Any, argument: str) -> Bools:
         bad = np.flatnonzero(result != array)
         raise InputError(
             f"{argument} must be 0/1 or booleans (1: event observed, 0: censored); "
-            f"got {array[bad[0]]} for subject(s) {name_some(bad)}"
+            f"got {array[bad[0]]} for {numbered(bad)}"
         )
     return result
 

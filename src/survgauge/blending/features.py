@@ -10,7 +10,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, numbers, to_numpy
 from .._tools.extras import installed
-from ..errors import InputError, MissingExtraError, name_some
+from ..errors import InputError, MissingExtraError, numbered
 
 
 def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, Floats, list[str]]:
@@ -94,8 +94,8 @@ def _matrix(X: Any, argument: str) -> Floats:
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=0))
     if bad.size:
         raise InputError(
-            f"{argument} must be finite where it is an array; column(s) {name_some(bad)} have NaN "
-            "or infinite values. Fill them, or give a frame, whose gaps are filled"
+            f"{argument} must be finite where it is an array; there are NaN or infinite values in "
+            f"{numbered(bad, 'column')}. Fill them, or give a frame, whose gaps are filled"
         )
     return matrix
 

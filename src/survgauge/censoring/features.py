@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, numbers, to_numpy
-from ..errors import InputError, name_some
+from ..errors import InputError, numbered
 
 #: A text column with more levels than this, and with fewer rows a level than `ROWS_A_LEVEL`, is
 #: taken for an identifier and refused.
@@ -68,7 +68,9 @@ def design_matrix(X: Any, fill: Mapping[str, Any] | None = None) -> tuple[Floats
     missing = np.isnan(values)
     if np.isinf(values).any() or missing.all(axis=0).any():
         bad = np.flatnonzero(np.isinf(values).any(axis=0) | missing.all(axis=0))
-        raise InputError(f"column(s) {name_some(bad)} of X are empty or have infinite values")
+        raise InputError(
+            f"X must have numbers in every column; empty or infinite: {numbered(bad, 'column')}"
+        )
     if missing.any():
         values = np.where(missing, np.nanmedian(values, axis=0), values)
     return values, tuple(f"x{j}" for j in range(values.shape[1]))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from .._tools.arrays import numbers, positive, to_numpy, vector
-from ..errors import InputError, name_some, one_of
+from ..errors import InputError, numbered, one_of
 from .curves import REPAIRS, SurvivalCurves
 from .tails import check_tail
 
@@ -185,7 +185,7 @@ def curves_from_quantiles(levels: Any, quantiles: Any, *, tail: str = "linear") 
     if crossing.size:
         raise InputError(
             "quantiles must be times that do not fall from one level to the next; they do for "
-            f"subject(s) {name_some(crossing)}: sort them along the row if that is meant"
+            f"{numbered(crossing)}: sort them along the row if that is meant"
         )
     # Equal quantiles are a jump: the later level holds, a hair after the earlier one.
     for k in range(1, p.size):

@@ -9,7 +9,7 @@ import numpy as np
 from .._tools.arrays import LARGEST, Floats, numbers, to_numpy
 from .._tools.chunks import BLOCK_VALUES, SPAN_BLOCKS, chunks
 from .._tools.threads import in_order
-from ..errors import InputError, name_some
+from ..errors import InputError, numbered
 from .interpolation import Curves
 
 # Survival values may leave [0, 1] or rise by this much before it counts as a mistake.
@@ -96,7 +96,7 @@ def _mistakes(block: Curves, start: int) -> tuple[list[int], bool]:
         return [], False
     if not np.isfinite(block).all():
         bad = start + np.flatnonzero(~np.isfinite(block).all(axis=1))
-        raise InputError(f"survival has NaN or infinite values for subject(s) {name_some(bad)}")
+        raise InputError(f"survival has NaN or infinite values for {numbered(bad)}")
     rise = steps.max(axis=1, initial=0.0)
     excess = np.maximum(block.max(axis=1) - 1.0, -block.min(axis=1))
     bad = start + np.flatnonzero((rise > ROUNDING) | (excess > ROUNDING))
@@ -117,8 +117,8 @@ def _explain_refusal(values: Curves, wrong: list[int]) -> None:
     elif values.shape[0] > 1 and (np.diff(columns, axis=0) <= ROUNDING).all():
         hint = "columns fall instead: the matrix looks transposed (rows must be subjects)"
     raise InputError(
-        f"survival must fall from 1 towards 0 along each row; that of subject {wrong[0]} {problem} "
-        f"(subjects concerned: {name_some(wrong)}); {hint}"
+        f"survival must fall from 1 towards 0 along each row; that of row {wrong[0] + 1} {problem}; "
+        f"curves like that are in {numbered(wrong)}; {hint}"
     )
 
 

@@ -35,6 +35,9 @@ class RiskScores:
     def __len__(self) -> int:
         return int(self.values.size)
 
+    def __repr__(self) -> str:
+        return f"RiskScores({len(self)} subjects)"
+
 
 class Prediction:
     """One model's predictions for n subjects; `has` says what can be read off them."""

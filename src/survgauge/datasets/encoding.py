@@ -12,7 +12,7 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from .._tools.extras import need
-from ..errors import InputError, name_some
+from ..errors import InputError, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,8 +202,8 @@ def _codes(column: pd.Series, levels: list[Any]) -> Floats:
     if unseen.size:
         values = sorted({str(v) for v in column.iloc[unseen].unique()})
         warnings.warn(
-            f"column {str(column.name)!r}: level(s) {values[:5]} were not there when fitted (rows "
-            f"{name_some(unseen)}); they count as gaps",
+            f"column {str(column.name)!r}: level(s) {values[:5]} were not there when fitted, in "
+            f"{numbered(unseen)}; they count as gaps",
             UserWarning,
             stacklevel=5,
         )

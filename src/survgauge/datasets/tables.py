@@ -80,7 +80,7 @@ def columns_needed(frame: pd.DataFrame, names: Iterable[str], where: str) -> Non
 def zero_times(time: Any) -> tuple[str, ...]:
     """Mention subjects whose time is zero."""
     zeros = int((np.asarray(time) == 0).sum())
-    return (f"{zeros} subject(s) have time 0; they are kept",) if zeros else ()
+    return (f"{zeros} subject{'s have' if zeros > 1 else ' has'} time 0; kept",) if zeros else ()
 
 
 def from_file(

@@ -180,7 +180,7 @@ def members(
             one_of("models", name, ev.predictions)
     usable = {name: ev.predictions[name] for name in chosen if ev.predictions[name].has(needs)}
     left_out = {
-        name: f"not available for {_OFFERS[ev.predictions[name].kind]}"
+        name: f"gives {_OFFERS[ev.predictions[name].kind]} only"
         for name in chosen
         if name not in usable
     }

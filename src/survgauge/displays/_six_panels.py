@@ -24,7 +24,7 @@ def _panel(d: SixMetricsDisplay, y: Axis, marks: list[Mark], title: str) -> Pane
 def _curve(d: SixMetricsDisplay, k: int, x: Any, y: Any, **look: Any) -> Line:
     """Line of the k-th subject."""
     what = "event" if d.event[k] else "censored"
-    label = f"{_LETTERS[k]}: subject {d.subjects[k]}, {what}"
+    label = f"{_LETTERS[k]}: row {d.subjects[k] + 1}, {what}"
     return Line(x, y, k, label, **{"width": 1.2, **look})
 
 

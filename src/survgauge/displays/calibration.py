@@ -115,11 +115,11 @@ class DCalibrationDisplay(FromPredictions):
         )  # fmt: skip
         panels = [
             Panel(
-                Axis("Predicted probability\nat the own time", low=0, high=1),
+                Axis("Predicted survival at\neach subject's own time", low=0, high=1),
                 Axis("Subjects", low=0, high=top),
                 (
                     Bars(self.edges, 0.0, self.events[model], "event", "events"),
-                    Bars(self.edges, self.events[model], observed, "censored", "censored, spread",
+                    Bars(self.edges, self.events[model], observed, "censored", "censored, spread over bins",
                          hollow=True),
                     even,
                 ),
@@ -130,8 +130,9 @@ class DCalibrationDisplay(FromPredictions):
         ]  # fmt: skip
         return Chart(
             "D-calibration",
-            "Calibrated curves put as many subjects into every bin of predicted probability, up to "
-            "chance. p: Kolmogorov-Smirnov test of the probabilities, which needs no bins.",
+            "If the curves are calibrated, all bins of predicted survival hold about the same "
+            "number of subjects. The p-value is that of a Kolmogorov-Smirnov test, which needs no "
+            "bins.",
             tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
         )  # fmt: skip
 
@@ -235,7 +236,7 @@ class OneCalibrationDisplay(FromPredictions):
         """A panel a model: predicted and observed probability of each group."""
         ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
         top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
-        level = "" if self.confidence is None else f" with {self.confidence:.0%} interval"
+        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % interval"
         panels = []
         for model, observed in self.observed.items():
             place = np.arange(1, observed.size + 1)
@@ -267,8 +268,9 @@ class OneCalibrationDisplay(FromPredictions):
             )
         return Chart(
             "1-calibration",
-            "Subjects in groups of predicted risk: of a calibrated model, the observed share "
-            "(1 - Kaplan-Meier) meets the predicted one, up to chance. p: test of all groups.",
+            "Subjects are grouped by predicted risk. If a model is calibrated, the observed share of "
+            "events (1 - Kaplan-Meier) is close to the predicted one in every group. The p-value "
+            "tests all groups together.",
             tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
         )  # fmt: skip
 

@@ -79,7 +79,7 @@ class MAEVariantsDisplay(FromPredictions):
         usable, _ = members(ev, "times", what, model)
         problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
         if rows.size > _MOST:
-            raise InputError(f"subjects must be at most {_MOST} row numbers; got {rows.size}")
+            raise InputError(f"subjects must be at most {_MOST} indices; got {rows.size}")
         name, found = first_of(usable, what, lambda p: _variants(problem, p.times, rows))
         prediction, y = usable[name][rows], problem.y[rows].restricted(problem.tau)
         times, _ = predicted_times(prediction.times, rows.size, "median", problem.tau)
@@ -116,8 +116,9 @@ class MAEVariantsDisplay(FromPredictions):
         start = max(1.05 * min(0.0, float(self.predicted.min())), -end)
         return Chart(
             "How variants of the mean absolute error count a subject",
-            "A dot is the time that a subject counts as, the line its distance from the predicted "
-            "time; at the right, that error times the subject's weight.",
+            "A dot is the time that a subject is counted as, the line its distance from the "
+            "predicted time. The number at the right is that error times the subject's weight. Rows "
+            "of the test data count from 1.",
             tuple(self._panel(k, start, end) for k in range(self.subjects.size)),
             columns,
             "y",
@@ -155,7 +156,7 @@ class MAEVariantsDisplay(FromPredictions):
             Axis.time(self.unit, low=start, high=end),
             Axis(),
             tuple(marks),
-            f"subject {self.subjects[k]}: {what} {amount(float(self.time[k]), self.unit)}",
+            f"row {self.subjects[k] + 1}: {what} {amount(float(self.time[k]), self.unit)}",
             tuple(rows),
             height=2.0,
         )

@@ -178,9 +178,9 @@ class SmoothCalibrationDisplay(FromPredictions):
         bars = self._histograms()
         return Chart(
             "Smooth calibration",
-            "Observed on predicted probability as a smooth curve; on the dashed line they are "
-            "equal. Below, how many predictions lie where: those with the event by then point "
-            f"upwards, the others downwards.{self._by_chance()}",
+            "Observed against predicted probability as a smooth curve; on the dashed line they are "
+            "equal. The bars below count predictions: those of subjects with the event by then "
+            f"point upwards, the others downwards.{self._by_chance()}",
             (curves, Panel(below, Axis(), bars, rows=rows, height=0.55 + 0.27 * len(rows))),
             shared="x",
             left_out=self.left_out,
@@ -194,8 +194,10 @@ class SmoothCalibrationDisplay(FromPredictions):
             for model, value in self.expected_ici.items()
             if np.isfinite(value)
         ]
-        more = ", ..." if len(told) > _MOST_TOLD else ""
-        return f" Mean distance (ICI): {', '.join(told[:_MOST_TOLD])}{more}." if told else ""
+        more = len(told) - _MOST_TOLD
+        rest = f" and {more} more models" if more > 0 else ""
+        shown = ", ".join(told[:_MOST_TOLD])
+        return f" Mean distance from the line (ICI): {shown}{rest}." if told else ""
 
     def _histograms(self) -> tuple[Bars, ...]:
         """A row a model: those with the event upwards, the others downwards."""
@@ -275,7 +277,7 @@ class MeanCurveDisplay(FromPredictions):
     def describe(self) -> Chart:
         """Kaplan-Meier with its band, and the mean curve of each model."""
         end = float(self.times[-1])
-        level = "" if self.confidence is None else f" with {self.confidence:.0%} band"
+        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
         km = Line(
             self.times, self.km, "ink", f"Kaplan-Meier{level}", self.km_low, self.km_high,
             step=True, width=1.1,
@@ -292,7 +294,8 @@ class MeanCurveDisplay(FromPredictions):
         )
         return Chart(
             "Mean predicted curve against Kaplan-Meier",
-            "A model that is right on average follows Kaplan-Meier of the test set.",
+            "The mean of a model's curves follows Kaplan-Meier of the test subjects if the model is "
+            "right on average.",
             (panel,),
             left_out=self.left_out,
         )

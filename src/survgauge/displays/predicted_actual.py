@@ -106,7 +106,7 @@ class PredictedActualDisplay(FromPredictions):
         marks = (*self._known(shown), *self._censored(shown, end))
         low = 1.08 * min(0.0, float(shown.min()))
         capped = "" if self.tau is None else f", up to {amount(self.tau)}"
-        said = f"{beyond:,} of {self.time.size:,} reach past the axes (at the edge)"
+        said = f"{beyond:,} of {self.time.size:,} lie past the axes (drawn at the edge)"
         panel = Panel(
             Axis.time(self.unit, f"Actual time{capped}", 0, end * 1.02),
             Axis.time(self.unit, "Predicted time", low, end * 1.02),
@@ -116,8 +116,8 @@ class PredictedActualDisplay(FromPredictions):
         )
         return Chart(
             "Predicted against actual",
-            "On the dashed line a prediction is right. Censored subjects are arrows from the time "
-            f"they left to the time they count as ({self.method}).",
+            "Predictions on the dashed line are right. Each censored subject is an arrow from its "
+            f"censoring time to the time that it is counted as (method {self.method}).",
             (panel,),
         )
 
@@ -161,14 +161,14 @@ class PredictedActualDisplay(FromPredictions):
             return []
         label = f"censored ({rows.size:,})"
         if arrows.size:
-            label += f", arrow to {self.method} surrogate"
+            label += f", arrow to its estimated time ({self.method})"
             label += f", {arrows.size} drawn" if arrows.size < rows.size else ""
         stop = np.full(self.time.size, np.nan)
         stop[arrows] = np.minimum(self.surrogate[arrows], end)
         return [
             Points(
                 self.time[rows], shown[rows], "censored", label, to=stop[rows],
-                to_label=f"Counts as ({self.method})", names=_subjects(rows, "censored"),
+                to_label=f"Counted as ({self.method})", names=_subjects(rows, "censored"),
                 hollow=True, marker="dot", size=3.2,
                 alpha=0.15 + 0.6 * np.clip(self.weight[rows], 0, 1),
             )
@@ -176,4 +176,4 @@ class PredictedActualDisplay(FromPredictions):
 
 
 def _subjects(rows: Any, status: str) -> tuple[str, ...]:
-    return tuple(f"subject {row}, {status}" for row in rows.tolist())
+    return tuple(f"row {row + 1}, {status}" for row in rows.tolist())

@@ -132,7 +132,7 @@ class MetricsDisplay(Display):
         columns = 2 if count == 4 else min(count, 3)
         return Chart(
             "Metric with interval",
-            "A dot is the value, the line its interval.",
+            "Each dot is a value, and each line its interval.",
             tuple(self._panel(column) for column in self.columns),
             columns,
             "y",
@@ -145,7 +145,7 @@ class MetricsDisplay(Display):
         one, metric = next(iter(rows.values())), column[0]
         marks: list[Mark] = []
         if self.confidence is not None:
-            label = f"value with {self.confidence:.0%} interval"
+            label = f"value with {self.confidence * 100:g} % interval"
             marks.append(Points([], [], "ink", label, left=[], right=[]))
         for k, entry in enumerate(entries):
             row = rows.get(entry)
@@ -327,8 +327,8 @@ class DifferencesDisplay(Display):
         few = f"{len(rows)} of {len(self.values)} pairs: those of the best model"
         return Chart(
             "Paired differences",
-            "Difference of two models on the same subjects, with an interval that holds for all "
-            "pairs.",
+            "Difference between two models on the same subjects. Intervals and p-values are "
+            "adjusted for the number of pairs.",
             (panel,),
             width=5.4,
             remarks=(few,) if len(rows) < len(self.values) else (),

@@ -117,7 +117,7 @@ class SixMetricsDisplay(FromPredictions):
         name = next(iter(usable))
         problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
         if not 2 <= rows.size <= _MOST:
-            raise InputError(f"subjects must be two to {_MOST} row numbers; got {rows.size}")
+            raise InputError(f"subjects must be two to {_MOST} indices; got {rows.size}")
         curves, y = usable[name][rows].curves, problem.y[rows]
         assured = _assured(curves)
         predicted, errors = (
@@ -168,8 +168,9 @@ class SixMetricsDisplay(FromPredictions):
         """A panel a metric, all of the same subjects."""
         return Chart(
             "What six metrics look at",
-            "The same few predictions under six metrics: distances in time, the order of pairs, "
-            "areas, heights, and shares.",
+            "Six metrics look at the same few predictions: at distances in time, the order of "
+            "pairs, areas between curves, densities, and shares of subjects. Rows of the test data "
+            "count from 1.",
             tuple(panel(self) for panel in panels.PANELS),
             3,
             width=7.2,

@@ -11,7 +11,7 @@ import numpy as np
 from .._tools.arrays import Bools, Floats, Ints, numbers
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..errors import InputError, name_some
+from ..errors import InputError
 from ..metrics.checks import check_times
 from ._base import FromPredictions, Source, members
 from .description import (
@@ -59,12 +59,12 @@ def checked_subjects(subjects: Any, y: Outcomes, default: int = 4) -> Ints:
         return telling_subjects(y, default)
     rows = numbers(np.atleast_1d(subjects), "subjects")
     if rows.dtype.kind not in "iu" or rows.size == 0:
-        raise InputError(f"subjects must be row numbers of y_test; got {subjects!r}")
+        raise InputError(f"subjects must be indices of subjects of y_test; got {subjects!r}")
     bad = rows[(rows < -len(y)) | (rows >= len(y))]
     if bad.size:
         raise InputError(
-            f"subjects must be row numbers below {len(y)}, the number of subjects; got "
-            f"{name_some(bad)}"
+            f"subjects must be indices from 0 to {len(y) - 1}, one per subject of y_test; got "
+            f"{bad[0]}"
         )
     return (rows % len(y)).astype(np.intp)
 
@@ -120,7 +120,7 @@ class SubjectCurvesDisplay(FromPredictions):
         ----------
         ev : Evaluation
             From `evaluate`.
-        subjects : array-like of row numbers, optional
+        subjects : array-like of indices, optional
             By default four: early and late, with the event and censored.
         times : array-like, optional
             By default 201 from 0 to the last observed time.
@@ -172,8 +172,9 @@ class SubjectCurvesDisplay(FromPredictions):
         columns = min(count, 2 if count <= 4 else 3)
         return Chart(
             "Predicted curves of single subjects",
-            "What the models said about a subject, and what happened to it: a solid line is its "
-            "event; from a dotted line on, nothing is known.",
+            "The curves that the models predicted for a few subjects, and what happened to them. A "
+            "solid vertical line is an event; after a dotted line the subject was not observed any "
+            "more. Rows of the test data count from 1.",
             tuple(self._panel(k) for k in range(count)),
             columns,
             "y",
@@ -201,7 +202,7 @@ class SubjectCurvesDisplay(FromPredictions):
             Axis.time(self.unit, low=0, high=end),
             Axis("Survival probability", low=0, high=1.03),
             tuple(marks),
-            f"subject {self.subjects[k]}: {what} {amount(t, self.unit)}",
+            f"row {self.subjects[k] + 1}: {what} {amount(t, self.unit)}",
             height=2.05,
         )
 

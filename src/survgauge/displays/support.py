@@ -127,7 +127,8 @@ class SupportDisplay(Display):
         )
         return Chart(
             "Follow-up",
-            "How many are still followed, and the probability G of not being censored yet.",
+            "Number of subjects who are still followed, and probability G of not being censored "
+            "yet.",
             (counts, share),
             shared="x",
         )
@@ -241,10 +242,10 @@ class SurrogatesDisplay(Display):
         own = Rule("diagonal", label="censoring time")
         return Chart(
             "Surrogate times",
-            "The time that a censored subject counts as, by method, and how much it counts; on the "
-            "dashed line it would count as its censoring time.",
+            "The time that a censored subject is counted as and its weight, by method. On the dashed "
+            "line it is its censoring time.",
             (
-                Panel(below, Axis.time(self.unit, "Counts as", 0), (*lines(self.surrogate), own,
+                Panel(below, Axis.time(self.unit, "Counted as", 0), (*lines(self.surrogate), own,
                       *ends), height=2.35),
                 Panel(below, Axis("Weight", low=0, high=1.03), (*lines(self.weight), *ends),
                       height=1.0),

@@ -48,16 +48,16 @@ _WORDS = {
         "Brier score over time",
         "Brier score (lower is better)",
         "Kaplan-Meier (reference)",
-        "Squared error of the probability of being event-free; lower is better. Kaplan-Meier "
-        "predicts the same for everybody.",
+        "Squared error of the predicted probability of being event-free; lower is better. "
+        "Kaplan-Meier predicts the same curve for everybody.",
     ),
     "auc": _Words(
         "AUC over time",
         "AUC over time",
         "AUC (higher is better)",
         "chance",
-        "How well events up to a time are told from those without (cumulative/dynamic AUC); 0.5 is "
-        "chance.",
+        "How well the predictions separate subjects with an event up to each time from those "
+        "without (cumulative/dynamic AUC); 0.5 is chance.",
     ),
 }
 

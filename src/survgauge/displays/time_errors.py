@@ -141,7 +141,8 @@ class ErrorByStatusDisplay(FromPredictions):
         )  # fmt: skip
         return Chart(
             "Error by censoring status",
-            f"Errors of the subjects whose time is known, and of the others ({self.method}).",
+            "Mean absolute error of the subjects whose event time is known, and of the censored "
+            f"ones (method {self.method}).",
             (panel,),
             left_out=self.left_out,
         )
@@ -254,8 +255,8 @@ class ErrorOverTimeDisplay(FromPredictions):
         )
         return Chart(
             "Error over the observed time",
-            f"Where along the follow-up the errors arise ({self.method}). A rise is no fault by "
-            "itself: those who turn out to be late were rightly predicted earlier.",
+            f"Mean absolute error by observed time (method {self.method}). Errors rise with time "
+            "for good models too, because subjects with late events were rightly predicted earlier.",
             (
                 Panel(below, Axis.time(self.unit, f"Mean absolute\nerror, {self.method}", 0),
                       tuple(lines), height=2.2),

@@ -14,7 +14,7 @@ from .._tools.random import check_seed
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..data.sampling import sampled
-from ..errors import InputError, name_some, one_of
+from ..errors import InputError, numbered, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
@@ -353,8 +353,7 @@ def _labels(given: Any, n: int, argument: str) -> tuple[Any, Any]:
     missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
     if missing.size:
         raise InputError(
-            f"{argument} must have a label for every subject; it is missing for "
-            f"{name_some(missing)}"
+            f"{argument} must have a label for every subject; it is missing in {numbered(missing)}"
         )
     if labels.dtype.kind == "M" or isinstance(labels.flat[0], date):
         # As text, which is the same from every kind of column, here and in streams.

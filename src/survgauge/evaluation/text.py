@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from .._tools.text_tables import columns, number, p_text, relation
-from ..metrics.registry import REGISTRY
+from ..metrics.registry import REGISTRY, Metric
 from .explanations import weight_of
 from .sentences import verdict_sentences
 from .verdict import Cell, best_rows, cell_of, glance
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Columns of a paragraph.
 _WIDTH = 96
+#: As many metrics are all shown at once.
+_FEW = 6
 
 
 def evaluation_text(result: Evaluation) -> str:
@@ -35,22 +37,26 @@ def compact_text(result: Evaluation) -> str:
     """Render the verdict, a few metrics and the gravest warnings, and say where the rest is."""
     data = result.to_dict()
     metrics = _metrics(data)
-    shown = glance(metrics, result.support["times_given"]) or metrics[:5]
+    shown = metrics
+    if len(metrics) > _FEW:
+        shown = glance(metrics, result.support["times_given"]) or metrics[:_FEW]
     grave = [w for w in result.warnings if weight_of(w.code) == "problem"]
     parts = [
         _verdict(data),
         _values(data, shown) if shown else "",
         _warnings(grave, len(result.models)),
-        _rest(result, len(metrics), len(grave)),
+        _rest(result, len(metrics) if len(shown) < len(metrics) else 0, len(grave)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _rest(result: Evaluation, metrics: int, told: int) -> str:
     """Say where the rest is."""
+    parts = [f"All {metrics} metrics: .table"] if metrics else []
     more = len({(w.code, w.message) for w in result.warnings}) - told
-    warnings = f", {more} more warnings in .warnings" if more > 0 else ""
-    return textwrap.fill(f"All {metrics} metrics: .table{warnings}, everything: .to_text()", _WIDTH)
+    if more > 0:
+        parts.append(f"{more} more warning{'s' * (more > 1)}: .warnings")
+    return "; ".join([*parts, "everything: .to_text()"])
 
 
 def _metrics(data: dict[str, Any]) -> list[str]:
@@ -95,14 +101,21 @@ def _values(data: dict[str, Any], metrics: list[str]) -> str:
             REGISTRY[name].title,
             name,
             clocks[group, name, time],
-            REGISTRY[name].better.removesuffix(" is better").removesuffix(" is best"),
+            _better(REGISTRY[name]),
             *(by_model.get(model, "n/a") for model in data["models"]),
         ]
         for (group, name, time), by_model in cells.items()
     ]
-    level = "" if data["confidence"] is None else f" with {data['confidence']:.0%} intervals"
+    level = "" if data["confidence"] is None else f" with {data['confidence'] * 100:g} % intervals"
     unit = data["unit"] or "the unit of the data"
     return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=5 if grouped else 4)
+
+
+def _better(metric: Metric) -> str:
+    """Return which values are better, in a word; nothing for a p-value."""
+    if metric.target is not None:
+        return f"{metric.target:g}"
+    return metric.direction if metric.ranks_models else ""
 
 
 def _place(row: dict[str, Any], metrics: list[str]) -> int:

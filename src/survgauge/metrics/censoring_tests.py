@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import chdtrc
 
 from .._tools.arrays import Floats, numbers
+from .._tools.short_repr import ShortRepr
 from ..data.outcomes import Outcomes
-from ..errors import InputError, UndefinedMetricError, name_some
+from ..errors import InputError, UndefinedMetricError, numbered
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.partial_likelihood import PartialLikelihood
 from ..reference.reference import Reference
@@ -29,8 +30,8 @@ _FLAT = 1e-9
 FEWEST_CENSORED = 4
 
 
-@dataclass(frozen=True)
-class CensoringTest:
+@dataclass(frozen=True, repr=False)
+class CensoringTest(ShortRepr):
     """Whether features tell when subjects are censored.
 
     Attributes
@@ -200,8 +201,8 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
     gaps = np.flatnonzero(~np.isfinite(values).all(axis=0))
     if gaps.size:
         raise InputError(
-            f"X must be finite; column(s) {name_some(gaps)} have NaN or infinite values: fill "
-            "them first"
+            f"X must be finite; there are NaN or infinite values in {numbered(gaps, 'column')}: "
+            "fill them first"
         )
     if features is not None:
         if isinstance(features, str) or not isinstance(features, Iterable):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, dot
+from .._tools.short_repr import ShortRepr
 from ..reference.estimated_g import Pulls
 from .support import Support
 
@@ -145,8 +146,8 @@ def unless_rounding(
     return 0.0 if stderr <= _ROUNDING * sum(map(abs, values)) else stderr
 
 
-@dataclass(frozen=True)
-class Details:
+@dataclass(frozen=True, repr=False)
+class Details(ShortRepr):
     """A metric's value with what lies behind it.
 
     Attributes
@@ -182,8 +183,8 @@ class Details:
         return float("nan") if self.psi is None else standard_error(self.psi, self.frequency)
 
 
-@dataclass(frozen=True)
-class CurveResult:
+@dataclass(frozen=True, repr=False)
+class CurveResult(ShortRepr):
     """A metric as a function of time.
 
     Attributes

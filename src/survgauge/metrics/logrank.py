@@ -9,14 +9,15 @@ import numpy as np
 from scipy.special import chdtrc
 
 from .._tools.arrays import Bools, Floats, vector
+from .._tools.short_repr import ShortRepr
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
-from ..errors import InputError, UndefinedMetricError, name_some
+from ..errors import InputError, UndefinedMetricError, numbered
 from .checks import check_curves, read_curves
 
 
-@dataclass(frozen=True)
-class LogRankResult:
+@dataclass(frozen=True, repr=False)
+class LogRankResult(ShortRepr):
     """A two-sample log-rank test.
 
     Attributes
@@ -87,7 +88,7 @@ def log_rank(y_true: Any, predicted: Any) -> LogRankResult:
     if unknown.size:
         raise InputError(
             f"predicted must be times, not NaN or minus infinity; got {times[unknown[0]]} for "
-            f"subject(s) {name_some(unknown)}"
+            f"{numbered(unknown)}"
         )
     never = np.isinf(times)
     weight = y.weight if y.weighted else None

@@ -335,7 +335,7 @@ def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
     return Details(result.p_value, result.convention, result.support)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Distance(Details):
     """Details of a distance that cannot be negative, with the law that its interval comes from."""
 

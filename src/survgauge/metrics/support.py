@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Ints
-from ..errors import name_some
+from ..errors import numbered
 
 #: How many subjects are named one by one.
 _NAMED = 5
@@ -112,6 +112,5 @@ class Support:
         if self.notes is not None:
             found["notes"] = dict(self.notes)
         for key, (rows, number) in self.rows.items():
-            shown = name_some(rows)
-            found[key] = shown if number <= _NAMED else f"{shown}, ... ({number} in all)"
+            found[key] = numbered(rows, total=number) if rows else ""
         return found

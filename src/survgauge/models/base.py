@@ -14,7 +14,7 @@ from .._tools.arrays import Floats, numbers
 from .._tools.random import check_seed, stream
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
-from ..errors import InputError, MissingExtraError, name_some
+from ..errors import InputError, MissingExtraError, numbered
 from ..reference.reference import Reference
 from .errors import FitError, FitWarning, ModelError, PredictionError, describe
 from .facts import ModelFacts
@@ -135,8 +135,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             time = np.asarray(self._predict_time(features), dtype=np.float64)
         self._check_length(time.size, features)
         if np.isnan(time).any():
-            bad = name_some(np.flatnonzero(np.isnan(time)))
-            raise PredictionError(self.label, f"NaN for row(s) {bad}")
+            bad = numbered(np.flatnonzero(np.isnan(time)))
+            raise PredictionError(self.label, f"NaN for {bad}")
         return time
 
     def predict(self, X: Any) -> Floats:
@@ -292,9 +292,11 @@ def matrix(X: Any) -> Floats:
     if not np.isfinite(features).all():
         bad = np.flatnonzero(~np.isfinite(features).all(axis=0))
         names = _names(X)
-        columns = name_some(bad) if names is None else ", ".join(map(repr, names[bad[:5]]))
+        columns = numbered(bad, "column")
+        if names is not None:
+            columns = f"column(s) {', '.join(map(repr, names[bad[:5]]))}"
         raise InputError(
-            f"X must be finite; column(s) {columns} have NaN or infinite values: fill them first "
+            f"X must be finite; there are NaN or infinite values in {columns}: fill them first "
             "(survgauge.preprocessing does it inside a fold)"
         )
     return features

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, look_up, numbers, positive
 from ..data.outcomes import Outcomes
-from ..errors import InputError, name_some
+from ..errors import InputError, numbered
 from .partial_likelihood import PartialLikelihood, maximise
 
 #: Penalty on standardised coefficients that takes over where the likelihood has no maximum.
@@ -78,8 +78,8 @@ class CoxModel:
         )
         notes: list[str] = []
         if not likelihood.used.all():
-            constant = name_some(np.flatnonzero(~likelihood.used))
-            notes.append(f"constant column(s) {constant} left out (coefficient 0)")
+            constant = numbered(np.flatnonzero(~likelihood.used), "column")
+            notes.append(f"constant {constant} left out (coefficient 0)")
         best, found = maximise(likelihood, penalty)
         if not found and penalty < FALLBACK_PENALTY:
             penalty = FALLBACK_PENALTY
@@ -159,8 +159,8 @@ def _matrix(X: Any) -> Floats:
     if not np.isfinite(features).all():
         columns = np.flatnonzero(~np.isfinite(features).all(axis=0))
         raise InputError(
-            f"X must be finite; column(s) {name_some(columns)} have NaN or infinite values: "
-            "fill them first"
+            "X must be finite; there are NaN or infinite values in "
+            f"{numbered(columns, 'column')}: fill them first"
         )
     return features
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
 from .._tools.calls import called
+from .._tools.short_repr import ShortRepr
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
@@ -35,8 +36,8 @@ _G_SOURCES = {
 }
 
 
-@dataclass(frozen=True)
-class Surrogates:
+@dataclass(frozen=True, repr=False)
+class Surrogates(ShortRepr):
     """What each subject counts as, and how much.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Ints, date_text
-from ..errors import InputError, name_some
+from ..errors import InputError, numbered
 from .batches import Batch
 
 #: More groups than this are a mistake (a column of identifiers), and take an accumulator each.
@@ -80,7 +80,7 @@ class LabelColumn:
         if gaps.size:
             raise InputError(
                 f"{batch.label}: column {self.column!r} must have a label for every subject; it "
-                f"is missing in row(s) {name_some(start + gaps)} of the test set"
+                f"is missing in {numbered(start + gaps)} of the test set"
             )
         check_groups_of(known, self)
         return Labels(list(known), codes)

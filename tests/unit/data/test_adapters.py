@@ -69,7 +69,7 @@ def test_quantile_predictions():
     np.testing.assert_allclose(curves.quantile(0.9), [9.0, 8.0])
     shuffled = sg.curves_from_quantiles([0.9, 0.1, 0.5], quantiles[:, [2, 0, 1]])
     np.testing.assert_array_equal(shuffled.median(), curves.median())
-    with pytest.raises(sg.InputError, match=r"do not fall .* subject\(s\) 0"):
+    with pytest.raises(sg.InputError, match=r"do not fall .* row 1 "):
         sg.curves_from_quantiles([0.1, 0.5], [[4.0, 1.0]])
     with pytest.raises(sg.InputError, match="strictly between 0 and 1"):
         sg.curves_from_quantiles([0.0, 0.5], [[1.0, 2.0]])

@@ -146,7 +146,7 @@ BAD = {
     "rises": ([1, 2, 3], [[0.9, 0.5, 0.7]], "rises from 0.5 to 0.7"),
     "above one": ([1, 2], [[1.2, 0.5]], r"leaves \[0, 1\]"),
     "below zero": ([1, 2], [[0.5, -0.2]], r"leaves \[0, 1\]"),
-    "nan": ([1, 2], [[0.5, np.nan]], "NaN or infinite values for subject"),
+    "nan": ([1, 2], [[0.5, np.nan]], "NaN or infinite values for row 1 "),
     "transposed": ([1, 2, 3], np.ones((3, 2)), "transposed"),
     "duplicate times": ([1, 1, 2], [[0.9, 0.8, 0.7]], "1 appears twice"),
     "negative times": ([-1, 2], [[0.9, 0.8]], "not negative"),

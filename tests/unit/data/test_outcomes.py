@@ -49,11 +49,11 @@ def test_selection_keeps_weights():
 
 
 BAD = {
-    "nan": (([np.nan, 1], [1, 0]), "time must be finite; got nan for subject"),
+    "nan": (([np.nan, 1], [1, 0]), "time must be finite; got nan for row 1 "),
     "inf": (([np.inf, 1], [1, 0]), "time must be finite; got inf"),
-    "negative": (([-1, 1], [1, 0]), "time must be at least 0; got -1 for subject"),
+    "negative": (([-1, 1], [1, 0]), "time must be at least 0; got -1 for row 1 "),
     "lengths": (([1, 2, 3], [1, 0]), "same length; got 3 and 2"),
-    "codes": (([1, 2], [1, 2]), "event must be 0/1 or booleans .* got 2 for subject"),
+    "codes": (([1, 2], [1, 2]), "event must be 0/1 or booleans .* got 2 for row 2 "),
     "nan event": (([1, 2], [1, np.nan]), "event must be 0/1"),
     "empty": (([], []), "at least one subject"),
     "text times": ((["a", "b"], [1, 0]), "time must be numbers"),

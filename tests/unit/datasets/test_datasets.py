@@ -222,7 +222,7 @@ def test_metabric_from_deepsurvs_file(tmp_path):
             store[f"{part}/e"] = np.ones(n, dtype="int32")
     ds = datasets.load("metabric", path=file, check=False)
     np.testing.assert_array_equal(ds.y.time, [*range(7), 100, 101, 102])
-    assert ds.notes == ("1 subject(s) have time 0; they are kept",)
+    assert ds.notes == ("1 subject has time 0; kept",)
     file.write_bytes(b"no HDF5")
     with pytest.raises(InputError, match="not DeepSurv's METABRIC file"):
         datasets.load("metabric", path=file, check=False)
@@ -347,7 +347,7 @@ def test_from_file(own_table, tmp_path, ending):
     np.testing.assert_array_equal(ds.y.event, [True, False, True, False])
     assert [str(t) for t in ds.X.dtypes] == ["float64", "category", "float64"]
     assert ds.encoded().to_numpy().tolist() == [[61, 1, 1], [70, 0, 0], [58, 1, 1], [61, 1, 1]]
-    assert ds.notes == ("1 subject(s) have time 0; they are kept",)
+    assert ds.notes == ("1 subject has time 0; kept",)
     assert [item.column for item in ds.dropped] == ["id"]
     assert datasets.load("mine", path=file, time="months", event="died").name == "mine"
 

@@ -61,7 +61,7 @@ def test_survset_drops_leaks_and_repetitions(monkeypatch, grace_like):
     assert set(dropped) == {"los", "revasc", "fac_stage"}
     assert "follow-up" in dropped["los"]
     assert ds.source == "SurvSet; reference of grace"
-    assert ds.notes == ("1 subject(s) have time 0; they are kept",)
+    assert ds.notes == ("1 subject has time 0; kept",)
 
 
 def test_a_changed_package_is_noticed(monkeypatch, grace_like):

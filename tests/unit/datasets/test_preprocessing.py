@@ -115,7 +115,7 @@ def test_unseen_levels_count_as_gaps_with_a_warning():
     train = pd.DataFrame({"city": ["x", "x", "y"]})
     prep = Preprocessor(standardize=False).fit(train)
     test = pd.DataFrame({"city": ["z", None, "y"]})
-    with pytest.warns(UserWarning, match=r"'city': level\(s\) \['z'\] were not there .*\(rows 0\)"):
+    with pytest.warns(UserWarning, match=r"'city': level\(s\) \['z'\] were not there .* row 1 "):
         Z = prep.transform(test)
     np.testing.assert_array_equal(Z, [[0], [0], [1]])
     as_category = test.astype("category")

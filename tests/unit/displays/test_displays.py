@@ -79,7 +79,7 @@ def test_subject_curves_are_the_curves(ev):
         assert d.predicted["times"][k] == PREDICTIONS["times"][i]
         assert (d.time[k], d.event[k]) == (Y.time[i], Y.event[i])
     assert set(d.survival) == {"good", "flat"}
-    assert d.left_out == {"risk": "not available for risk scores"}
+    assert d.left_out == {"risk": "gives risk scores only"}
     assert len(d.rows()) == 2 * (3 + 3 + 1)
 
 

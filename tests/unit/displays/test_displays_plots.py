@@ -186,8 +186,8 @@ def test_panels_do_not_cover_each_other_and_units_are_said(kind):
 
 def test_what_is_not_drawn_is_said():
     written = "\n".join(texts(evaluated("four kinds").plot("brier")))
-    assert "times: not available for times" in written
-    assert "risk: not available for risk scores" in written
+    assert "times: gives times only" in written
+    assert "risk: gives risk scores only" in written
 
 
 def test_axes_can_be_given():

@@ -100,7 +100,7 @@ def test_a_constant_column_has_no_effect_and_is_reported():
     model = CoxModel.fit(np.insert(X, 1, 0.1, axis=1), y)
     assert model.coefficients[1] == 0
     assert model.coefficients[[0, 2, 3]] == pytest.approx(CoxModel.fit(X, y).coefficients)
-    assert "column(s) 1" in model.notes[0]
+    assert "column 2 (counting from 1)" in model.notes[0]
 
 
 def test_only_constant_columns_leave_the_nelson_aalen_estimate():
@@ -227,7 +227,7 @@ def test_extreme_risks_stay_numbers():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[1.0], [np.nan]], ([1, 2], [1, 1]), "column.s. 0 have NaN"),
+        ([[1.0], [np.nan]], ([1, 2], [1, 1]), "values in column 1 "),
         ([[1.0]], ([1, 2], [1, 1]), "y has 2, X has 1"),
         ([[1.0], [2.0]], ([1, 2], [0, 0]), "at least one event"),
         ([["a"], ["b"]], ([1, 2], [1, 1]), "numbers"),

@@ -37,7 +37,7 @@ from .mean_curve import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KMCalibrationDetails(Details):
     """KM-calibration with the two curves that it compares.
 

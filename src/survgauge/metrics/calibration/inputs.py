@@ -11,7 +11,7 @@ from ...data.adapters import is_flat
 from ...data.curve_checks import ROUNDING
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
-from ...errors import InputError, UndefinedMetricError, name_some, one_of
+from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ..checks import check_curves
 from ..past_curve import share_past
 
@@ -46,8 +46,8 @@ def survival_at(
     bad = np.flatnonzero((s < -ROUNDING) | (s > 1 + ROUNDING))
     if bad.size:
         raise InputError(
-            f"{argument} must be probabilities between 0 and 1; got {s[bad[0]]:g} for subject(s) "
-            f"{name_some(bad)}"
+            f"{argument} must be probabilities between 0 and 1; got {s[bad[0]]:g} for "
+            f"{numbered(bad)}"
         )
     s = np.clip(s, 0.0, 1.0)
     return s if probability == "survival" else 1.0 - s
@@ -71,7 +71,7 @@ def refuse_unknown(s: Floats, where: str) -> None:
     if np.isnan(s.sum()):
         bad = np.flatnonzero(np.isnan(s))
         raise UndefinedMetricError(
-            f"the curves of subject(s) {name_some(bad)} say nothing about {where}: it lies past "
+            f"the curves of {numbered(bad)} say nothing about {where}: it lies past "
             "their grid and they have tail='nan'; choose another tail or leave the subjects out"
         )
 

@@ -182,7 +182,7 @@ class MeanCurveSums:
         return found if first == self.models.index(a) else found.T
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GapMeasured(Details):
     """KM-calibration from sums."""
 

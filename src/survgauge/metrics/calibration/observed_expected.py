@@ -17,7 +17,7 @@ from ..details import Details
 from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ObservedExpected(Details):
     """Result of `observed_expected`.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats
+from ..._tools.short_repr import ShortRepr
 from ...data.outcomes import Outcomes
 from ...errors import one_of
 from ..checks import check_curves
@@ -16,8 +17,8 @@ from .inputs import description, own_survival
 KINDS = ("cox_snell", "martingale", "deviance")
 
 
-@dataclass(frozen=True)
-class ResidualDetails:
+@dataclass(frozen=True, repr=False)
+class ResidualDetails(ShortRepr):
     """Residuals with what lies behind them.
 
     Attributes

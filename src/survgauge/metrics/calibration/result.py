@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._tools.arrays import Bools, Floats
+from ..._tools.short_repr import ShortRepr
 from ...errors import InputError
 from . import kernels as kernel
 
 
-@dataclass(frozen=True)
-class CalibrationResult:
+@dataclass(frozen=True, repr=False)
+class CalibrationResult(ShortRepr):
     """A calibration test with the table behind it.
 
     Attributes

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, Ints, probability
+from ..._tools.short_repr import ShortRepr
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
@@ -29,8 +30,8 @@ from .smooth_fit import KNOTS, SmoothFit
 _CURVE_POINTS = 100
 
 
-@dataclass(frozen=True)
-class ICIResult:
+@dataclass(frozen=True, repr=False)
+class ICIResult(ShortRepr):
     """Smooth calibration at one time.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats, to_numpy, vector
 from ..._tools.plain import as_frame
+from ..._tools.short_repr import ShortRepr
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
@@ -39,8 +40,8 @@ METHODS = ("kaplan_meier", "ipcw")
 Rule = Callable[[Bools, float], tuple[float, Floats, bool]]
 
 
-@dataclass(frozen=True)
-class NetBenefit:
+@dataclass(frozen=True, repr=False)
+class NetBenefit(ShortRepr):
     """Result of `net_benefit`.
 
     Attributes

@@ -12,7 +12,7 @@ from ..._tools.arrays import LARGEST, Bools, Floats, Ints, look_up, one_number, 
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
-from ...errors import InputError, UndefinedMetricError, name_some, one_of
+from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...reference.dependence import dependence_of
 from ..checks import check_curves, check_times
 from ..conventions import Convention, convention_of
@@ -275,7 +275,7 @@ def _administrative(y: Outcomes, censoring_times: Any) -> Floats:
     if wrong.any():
         raise InputError(
             "censoring_times must be at or after the time of events and equal to the time of "
-            f"censored subjects; not so for subject(s) {name_some(np.flatnonzero(wrong))}; "
+            f"censored subjects; not so for {numbered(np.flatnonzero(wrong))}; "
             "censoring for other reasons needs method='ipcw'"
         )
     return limit

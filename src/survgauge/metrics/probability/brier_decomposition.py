@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, whole_number
+from ..._tools.short_repr import ShortRepr
 from ...errors import InputError
 from ..conventions import Convention
 from ._status import make_status
 
 
-@dataclass(frozen=True)
-class BrierDecomposition:
+@dataclass(frozen=True, repr=False)
+class BrierDecomposition(ShortRepr):
     """Brier score at one time as calibration + refinement + within.
 
     Attributes

@@ -10,7 +10,7 @@ from ..._tools.arrays import Bools, Floats, positive
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
-from ...errors import UndefinedMetricError, name_some
+from ...errors import UndefinedMetricError, numbered
 from ..checks import check_curves
 from ..details import Details
 from ..past_curve import share_past
@@ -194,7 +194,7 @@ def _refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
     if bad.size:
         raise UndefinedMetricError(
             "curves: this score needs them past their last grid time, where tail='nan' says "
-            f"nothing, for subject(s) {name_some(bad)}; choose another tail for the curves"
+            f"nothing, for {numbered(bad)}; choose another tail for the curves"
         )
 
 

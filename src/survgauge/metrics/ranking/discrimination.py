@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, vector
 from ...data.curves import SurvivalCurves
-from ...errors import InputError, UndefinedMetricError, name_some, one_of
+from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...reference.surrogates import make_setting, margin
 from ..conventions import Convention
 from ..details import Details
@@ -35,9 +35,7 @@ def checked_risk(risk: Any, n: int) -> Floats:
     values = vector(risk, "risk", length=n, like="y_true", finite=False)
     unknown = np.isnan(values)
     if unknown.any():
-        raise InputError(
-            f"risk must not be NaN; it is for subject(s) {name_some(np.flatnonzero(unknown))}"
-        )
+        raise InputError(f"risk must not be NaN; it is for {numbered(np.flatnonzero(unknown))}")
     return values
 
 

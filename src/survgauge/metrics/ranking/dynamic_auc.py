@@ -10,7 +10,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats, Ints, numbers, to_numpy
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
-from ...errors import InputError, name_some
+from ...errors import InputError, numbered
 from ..checks import check_curves, read_curves
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
@@ -74,9 +74,7 @@ def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns
         )
     if np.isnan(risk.min()):
         unknown = np.flatnonzero(np.isnan(risk).reshape(n, -1).any(axis=1))
-        raise InputError(
-            f"risk_or_curves must not be NaN; it is for subject(s) {name_some(unknown)}"
-        )
+        raise InputError(f"risk_or_curves must not be NaN; it is for {numbered(unknown)}")
     if risk.ndim == 1:
         return as_close_as(setting.convention.auc_tolerance, risk.astype(np.float64))
     # Columns follow the times as given; the times have been sorted.

@@ -10,7 +10,7 @@ import numpy as np
 from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
-from ...errors import InputError, UndefinedMetricError, name_some
+from ...errors import InputError, UndefinedMetricError, numbered
 from ...reference.dependent_g import LateByDifference
 from ...reference.doubly_robust import DoublyRobust
 from ...reference.estimated_g import EstimatedG, Pulls
@@ -59,8 +59,8 @@ class TimeErrorDetails:
         return self.value
 
     def __repr__(self) -> str:
-        how = {k: v for k, v in self.convention.items() if v is not None}
-        return f"TimeErrorDetails(value={self.value:.6g}, stderr={self.stderr:.3g}, {how})"
+        method = self.convention["method"]
+        return f"TimeErrorDetails({method}: value={self.value:.6g}, stderr={self.stderr:.3g})"
 
     @property
     def psi(self) -> Floats:
@@ -112,13 +112,12 @@ def _refuse_unusable(times: Floats, from_curves: bool, point: str, start: int) -
     bad = np.flatnonzero(~np.isfinite(times)) + start
     if from_curves:
         raise UndefinedMetricError(
-            f"predicted: the {point} of {bad.size} curve(s) is not a finite time (subjects "
-            f"{name_some(bad)}): they end above it and their tail does not come down; choose "
+            f"predicted: the {point} of {bad.size} curve(s) is not a finite time, in "
+            f"{numbered(bad)}: they end above it and their tail does not come down; choose "
             "another tail for the curves (e.g. tail='hold') or give a horizon tau"
         )
     raise InputError(
-        f"predicted must be finite times; got {times[bad[0] - start]} for subject(s) "
-        f"{name_some(bad)}"
+        f"predicted must be finite times; got {times[bad[0] - start]} for {numbered(bad)}"
     )
 
 

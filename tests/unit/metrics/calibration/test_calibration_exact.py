@@ -126,7 +126,7 @@ def test_probabilities_that_round_past_their_ends_are_set_to_them():
     assert inputs.survival_at(y, given, 2.0, "survival").tolist() == [0.0, 0.5, 1.0]
     assert inputs.survival_at(y, given, 2.0, "event").tolist() == [1.0, 0.5, 0.0]
     for wrong in (-1e-3, 1.001):
-        with pytest.raises(sg.InputError, match=r"between 0 and 1.*subject\(s\) 1"):
+        with pytest.raises(sg.InputError, match=r"between 0 and 1.*row 2 \(counting"):
             inputs.survival_at(y, [0.5, wrong, 0.5], 2.0, "survival")
     for time in (-1.0, np.inf, np.nan, [1.0, 2.0]):
         with pytest.raises(sg.InputError, match="time"):

@@ -119,7 +119,7 @@ def test_probabilities_may_pass_their_ends_by_exactly_the_rounding_error():
     found = inputs.survival_at(y, [-edge, 1 + edge, 0.5], 2.0, "survival")
     np.testing.assert_array_equal(found, [0.0, 1.0, 0.5])
     for low, high in ((np.nextafter(-edge, -1), 0.5), (0.5, np.nextafter(1 + edge, 2))):
-        with pytest.raises(sg.InputError, match=r"between 0 and 1.*subject\(s\) [01]"):
+        with pytest.raises(sg.InputError, match=r"between 0 and 1.*row [12] \(counting"):
             inputs.survival_at(y, [low, high, 0.5], 2.0, "survival")
 
 
@@ -128,7 +128,7 @@ def test_curves_that_say_nothing_are_named_by_their_subjects():
         [[0.0, 5.0], [0.0, 1.0], [0.0, 5.0], [0.0, 1.0]], [[1.0, 0.4]] * 4, tail="nan"
     )
     time, event = [2.0, 2.0, 3.0, 4.0], [1, 1, 0, 1]
-    words = r"subject\(s\) 1, 3 say nothing about"
+    words = r"rows 2 and 4 .counting from 1. say nothing about"
     y = sg.Outcomes(time, event)
     with pytest.raises(sg.UndefinedMetricError, match=words + " their own time"):
         inputs.own_survival(y, curves)

@@ -177,7 +177,7 @@ def test_refusals_and_words():
     past = sg.Outcomes([1.0, 2.0, 3.0, 5.0], [0, 0, 0, 1], [1.0, 1.0, 1.0, 0.0])
     with pytest.raises(sg.UndefinedMetricError, match="time 4 lies past the last test time 3"):
         sg.one_calibration(past, s[:4], 4.0)
-    with pytest.raises(sg.InputError, match="subject"):
+    with pytest.raises(sg.InputError, match="row 2 "):
         sg.one_calibration(y, [0.5, np.nan, 0.5, 0.5, 0.5], 3.0)
 
 
