@@ -117,8 +117,8 @@ def _explain_refusal(values: Curves, wrong: list[int]) -> None:
     elif values.shape[0] > 1 and (np.diff(columns, axis=0) <= ROUNDING).all():
         hint = "columns fall instead: the matrix looks transposed (rows must be subjects)"
     raise InputError(
-        f"survival must fall from 1 towards 0 along each row; that of row {wrong[0] + 1} {problem}; "
-        f"curves like that are in {numbered(wrong)}; {hint}"
+        "survival must fall from 1 towards 0 along each row; that of row "
+        f"{wrong[0] + 1} {problem}; curves like that are in {numbered(wrong)}; {hint}"
     )
 
 

@@ -119,8 +119,8 @@ class DCalibrationDisplay(FromPredictions):
                 Axis("Subjects", low=0, high=top),
                 (
                     Bars(self.edges, 0.0, self.events[model], "event", "events"),
-                    Bars(self.edges, self.events[model], observed, "censored", "censored, spread over bins",
-                         hollow=True),
+                    Bars(self.edges, self.events[model], observed, "censored",
+                         "censored, spread over bins", hollow=True),
                     even,
                 ),
                 (Model(model), f": p {p_relation(self.p_value[model])}"),
@@ -268,9 +268,9 @@ class OneCalibrationDisplay(FromPredictions):
             )
         return Chart(
             "1-calibration",
-            "Subjects are grouped by predicted risk. If a model is calibrated, the observed share of "
-            "events (1 - Kaplan-Meier) is close to the predicted one in every group. The p-value "
-            "tests all groups together.",
+            "Subjects are grouped by predicted risk. If a model is calibrated, the observed share "
+            "of events (1 - Kaplan-Meier) is close to the predicted one in every group. The "
+            "p-value tests all groups together.",
             tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
         )  # fmt: skip
 

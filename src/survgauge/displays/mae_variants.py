@@ -117,8 +117,8 @@ class MAEVariantsDisplay(FromPredictions):
         return Chart(
             "How variants of the mean absolute error count a subject",
             "A dot is the time that a subject is counted as, the line its distance from the "
-            "predicted time. The number at the right is that error times the subject's weight. Rows "
-            "of the test data count from 1.",
+            "predicted time. The number at the right is that error times the subject's weight. "
+            "Rows of the test data count from 1.",
             tuple(self._panel(k, start, end) for k in range(self.subjects.size)),
             columns,
             "y",

@@ -294,8 +294,8 @@ class MeanCurveDisplay(FromPredictions):
         )
         return Chart(
             "Mean predicted curve against Kaplan-Meier",
-            "The mean of a model's curves follows Kaplan-Meier of the test subjects if the model is "
-            "right on average.",
+            "The mean of a model's curves follows Kaplan-Meier of the test subjects if the model "
+            "is right on average.",
             (panel,),
             left_out=self.left_out,
         )

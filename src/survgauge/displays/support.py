@@ -242,8 +242,8 @@ class SurrogatesDisplay(Display):
         own = Rule("diagonal", label="censoring time")
         return Chart(
             "Surrogate times",
-            "The time that a censored subject is counted as and its weight, by method. On the dashed "
-            "line it is its censoring time.",
+            "The time that a censored subject is counted as and its weight, by method. On the "
+            "dashed line it is its censoring time.",
             (
                 Panel(below, Axis.time(self.unit, "Counted as", 0), (*lines(self.surrogate), own,
                       *ends), height=2.35),

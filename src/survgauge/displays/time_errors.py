@@ -256,7 +256,8 @@ class ErrorOverTimeDisplay(FromPredictions):
         return Chart(
             "Error over the observed time",
             f"Mean absolute error by observed time (method {self.method}). Errors rise with time "
-            "for good models too, because subjects with late events were rightly predicted earlier.",
+            "for good models too, because subjects with late events were rightly predicted "
+            "earlier.",
             (
                 Panel(below, Axis.time(self.unit, f"Mean absolute\nerror, {self.method}", 0),
                       tuple(lines), height=2.2),
