@@ -26,6 +26,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .inference import compare_folds as compare_folds
 from .inference import holm as holm
+from .metrics.calibration.a_calibration import a_calibration as a_calibration
 from .metrics.calibration.calibration import d_calibration as d_calibration
 from .metrics.calibration.calibration_measures import calibration_slope as calibration_slope
 from .metrics.calibration.calibration_measures import (

@@ -137,6 +137,7 @@ CALLS = {
                        "tail": "linear", "repair": None},
     "SurvivalKFold": {"n_splits": 3, "random_state": 0},
     "TimeColumn": {"column": "a"},
+    "a_calibration": {**ON_CURVES, "bins": 3},
     "as_curves": {"obj": CURVES, "tail": None, "repair": None},
     "audit": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "conditional": None,
               "draws": 2, "random_state": 0, "metrics": ["mae_po"], "tau": 9.0, "time": 4.0,

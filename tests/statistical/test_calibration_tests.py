@@ -56,3 +56,20 @@ def test_intervals_of_calibration_distances_cover_their_limits(n, late):
         assert all(0 <= s.low < s.high <= 1 for s in found)
     # Below the nominal 95 %: ICI of 300 subjects and curves 30 % late had 90.5 % here.
     assert (np.mean(hits, axis=0) >= 0.89).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.0, 0.03, 0.12, 0.3])
+@pytest.mark.parametrize("n", [300, 1000])
+def test_a_calibration_keeps_its_level_and_has_the_power_of_d_calibration(rate, n):
+    """Censored: 0, 22, 57 and 78 %. The limits of the size are those of 2,000 draws around 5 %."""
+    rng = np.random.default_rng(11)
+    size = [sg.a_calibration(*sample(rng, n, rate)).p_value < 0.05 for _ in range(2000)]
+    assert 0.035 < np.mean(size) < 0.065
+    power = []
+    for _ in range(400):
+        y, curves = sample(rng, n, rate, late=1.15)
+        tests = (sg.a_calibration(y, curves), sg.d_calibration(y, curves))
+        power.append([found.p_value < 0.05 for found in tests])
+    ours, theirs = np.mean(power, axis=0)
+    assert ours > theirs - 0.04  # noise of a paired comparison of 400 draws
