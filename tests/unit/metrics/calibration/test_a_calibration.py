@@ -26,7 +26,7 @@ def test_it_is_the_definition(seed, bins):
     (time, event), curves = case(seed)
     found = sg.a_calibration((time, event), curves, bins=bins)
     observed, expected = np.zeros(bins), np.zeros(bins)
-    for t, e, s in zip(time, event, curves.at_own(time), strict=True):
+    for e, s in zip(event, curves.at_own(time), strict=True):
         for k in range(bins):
             low, high = k / bins, (k + 1) / bins
             top = min(1 - s, high)
