@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
-from ._tools.arrays import Ints, positive, whole_number
+from ._tools.arrays import Ints, whole_number
 from ._tools.random import check_seed, stream
-from .data.curves import SurvivalCurves
-from .data.estimators import meaning_of_predict
+from .data.estimators import KINDS, predict, unwrapped
 from .data.outcomes import Outcomes
-from .data.predictions import Prediction, RiskScores
-from .errors import InputError, UndefinedMetricError, one_of
+from .data.predictions import Prediction
+from .errors import InputError, UndefinedMetricError, as_names, one_of
+from .evaluation.warnings import EvaluationWarning, undefined
 from .metrics.conventions import Convention
 from .metrics.past_curve import past_remark
 from .metrics.problem import Problem
@@ -23,59 +24,51 @@ from .metrics.registry import REGISTRY, Metric
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")
+#: Standard errors below 0.5 at which a ranking is said to be turned round. A search looks at many
+#: folds, so it takes more than the two of `evaluate`.
+_TURNED_ROUND = 3.0
+#: What scorers have warned of in this process. Worker processes get a new copy of a scorer for
+#: each fit, so that the scorer itself cannot know.
+_WARNED: set[tuple[str, ...]] = set()
+
+
+class _Remarks:
+    """Remarks of a scorer on all its folds; the first of each kind is also a Python warning."""
+
+    def __init__(self) -> None:
+        self.scorer = uuid4().hex
+        self.found: list[EvaluationWarning] = []
+
+    def __deepcopy__(self, memo: Any) -> _Remarks:
+        return self  # clones of a search, as nested cross-validation makes them, share the scorer
+
+    def add(self, remark: EvaluationWarning, category: type[Warning] = UserWarning) -> None:
+        """Keep a remark, and warn where it is the first of its kind."""
+        self.found.append(remark)
+        kind = (self.scorer, remark.code, str(remark.metric), str(remark.model))
+        if kind not in _WARNED:
+            _WARNED.add(kind)
+            text = f"{remark} (said once; the scorer's `warnings` lists every occurrence)"
+            warnings.warn(text, category, stacklevel=5)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scorer:
-    """Scikit-learn scorer of a registered metric: larger is better, losses are negated.
+class _Scoring:
+    """Metrics with their settings, and what was remarked on while they were computed."""
 
-    Call it as ``scorer(estimator, X, y)``, or hand several to ``cross_validate`` at once. Where the
-    metric is undefined on a fold the score is NaN with a warning, so that a search goes on.
-    """
-
-    metric: Metric
+    metrics: tuple[Metric, ...]
     y_train: Any = None
     predicts: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"scorer({self.name!r})"
+    remarks: _Remarks = field(default_factory=_Remarks)
 
     @property
-    def name(self) -> str:
-        """Name of the metric."""
-        return self.metric.name
+    def warnings(self) -> list[EvaluationWarning]:
+        """Every remark so far, of all folds scored in this process; see ``.code`` and ``.message``.
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Score a fitted estimator on a test fold."""
-        outcomes = Outcomes.of(y)
-        if sample_weight is not None:
-            outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
-        metric = self.metric
-        prediction = predict(estimator, X, self.predicts)
-        if not prediction.has(metric.needs):
-            raise InputError(
-                f"{self.name} needs {metric.needs}, but {type(estimator).__name__} gives "
-                f"{prediction.kind} only"
-            )
-        reference = self._reference(estimator)
-        if reference is None and _uses_reference(metric):
-            warnings.warn(
-                f"scorer({self.name!r}): {type(estimator).__name__} does not keep the outcomes it "
-                "was trained on, so each test fold is its own reference; wrap it in "
-                "survgauge.models.from_sklearn(...), or give y_train to the scorer",
-                UserWarning,
-                stacklevel=2,
-            )
-        try:
-            problem = Problem.of(outcomes, reference, **self.settings)
-            # No score where the curves do not reach.
-            past_remark(metric.reads, metric.stops, problem, prediction)
-            return -metric.badness(float(metric.measure(problem, prediction).value))
-        except UndefinedMetricError as error:
-            message = f"{self.name} is undefined on this fold ({error}); its score is NaN"
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
-            return float("nan")
+        Worker processes (``n_jobs`` above 1) keep theirs to themselves.
+        """
+        return list(self.remarks.found)
 
     def convention(self, estimator: Any) -> str:
         """Say which reference set this estimator would be scored against."""
@@ -85,11 +78,103 @@ class Scorer:
     def _reference(self, estimator: Any) -> Any:
         if self.y_train is not None:
             return self.y_train
-        for part in (estimator, *_steps(estimator)):
+        for part in (estimator, *unwrapped(estimator)):
             for name in _MEMORY:
                 if getattr(part, name, None) is not None:
                     return getattr(part, name)
         return None
+
+    def _scores(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, float]:
+        """Score a fitted estimator on a test fold, with one prediction for all metrics."""
+        outcomes = Outcomes.of(y)
+        if sample_weight is not None:
+            outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
+        model = type(unwrapped(estimator)[-1]).__name__
+        prediction = predict(estimator, X, self.predicts)
+        for metric in self.metrics:
+            if not prediction.has(metric.needs):
+                raise InputError(
+                    f"{metric.name} needs {metric.needs}, but {model} gives {prediction.kind} only"
+                )
+        reference = self._reference(estimator)
+        looking = [metric.name for metric in self.metrics if _uses_reference(metric)]
+        if reference is None and looking:
+            message = (
+                f"{model} does not keep the outcomes it was trained on, so each test fold is its "
+                f"own reference set for {', '.join(looking)}; wrap the model in "
+                "survgauge.models.from_sklearn(...), or give y_train to the scorer"
+            )
+            self.remarks.add(EvaluationWarning("in-sample-reference", message, model))
+        problem = Problem.of(outcomes, reference, **self.settings)
+        problem = replace(problem, asked=tuple(metric.name for metric in self.metrics))
+        return {m.name: self._score(m, problem, prediction, model) for m in self.metrics}
+
+    def _score(self, metric: Metric, problem: Problem, prediction: Prediction, model: str) -> float:
+        """One metric, larger being better; NaN where it is undefined, so that a search goes on."""
+        try:
+            past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
+            measured = metric.measure(problem, prediction)
+        except UndefinedMetricError as error:
+            known = undefined(error, model, metric.name)
+            message = f"{metric.name} is undefined on this fold, its score is NaN: {known.message}"
+            self.remarks.add(replace(known, message=message), RuntimeWarning)
+            return float("nan")
+        value = float(measured.value)
+        if metric.family == "ranking" and value + _TURNED_ROUND * measured.stderr < 0.5:
+            message = (
+                f"{value:.3f} on this fold is significantly below 0.5, so the order is turned "
+                "round: is a risk read as a time, or a time as a risk? Give predicts='risk' or "
+                "predicts='time' to the scorer"
+            )
+            self.remarks.add(EvaluationWarning("c-below-half", message, model, metric.name))
+        return value if metric.direction == "higher" else -value
+
+
+class Scorer(_Scoring):
+    """Scikit-learn scorer of one metric: larger is better, losses are negated.
+
+    Call it as ``scorer(estimator, X, y)``. Where the metric is undefined on a fold the score is NaN
+    with a warning, so that a search goes on. `warnings` lists what was remarked on, fold by fold.
+    """
+
+    def __repr__(self) -> str:
+        return f"scorer({self.name!r})"
+
+    @property
+    def metric(self) -> Metric:
+        """The metric."""
+        return self.metrics[0]
+
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return self.metric.name
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score a fitted estimator on a test fold."""
+        return self._scores(estimator, X, y, sample_weight)[self.name]
+
+
+class MultiScorer(_Scoring):
+    """Scikit-learn scorer of several metrics, for which an estimator predicts once.
+
+    ``scorer(estimator, X, y)`` gives one score per name, as ``cross_validate`` and searches with
+    ``refit="name"`` take it.
+    """
+
+    def __repr__(self) -> str:
+        return f"scorer({list(self.names)!r})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return tuple(metric.name for metric in self.metrics)
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
+    ) -> dict[str, float]:
+        """Score a fitted estimator on a test fold by all metrics."""
+        return self._scores(estimator, X, y, sample_weight)
 
 
 def _uses_reference(metric: Metric) -> bool:
@@ -102,7 +187,7 @@ def _uses_reference(metric: Metric) -> bool:
 
 
 def scorer(
-    name: str,
+    name: str | Iterable[str],
     *,
     y_train: Any = None,
     predicts: str | None = None,
@@ -118,26 +203,37 @@ def scorer(
     tail: str = "linear",
     normalize: str = "n",
     floor: float = 0.1,
-) -> Scorer:
-    """Make a scikit-learn scorer for a metric.
+) -> Scorer | MultiScorer:
+    """Make a scikit-learn scorer of a metric, or of several that share one prediction.
 
     Parameters
     ----------
-    name : str
-        A metric of `available_metrics`, for instance "mae_po", "ibs", "harrell".
+    name : str or list of str
+        A metric of `available_metrics`, for instance "mae_po": the scorer gives a number. A list
+        such as ["mae_po", "ibs", "harrell"]: it gives one number per name, and a search takes
+        ``refit="mae_po"``.
     y_train : outcomes, optional
         Reference set for all folds. Without it the scorer asks the estimator what it was trained on
         (`survgauge.models` remember it, as does `from_sklearn`); where the estimator does not say,
         the test fold is its own reference.
-    predicts : {None, "time", "risk"}
-        What the estimator's ``predict`` gives, for estimators that have no method with a plainer
-        name (`predict_curves`, `predict_survival_function`, `predict_time`, `predict_risk`): times,
-        or risks, higher meaning sooner. It is known for scikit-survival, for XGBoost by its
-        objective, and for scikit-learn's regressors; others are refused without it.
+    predicts : {None, "curves", "time", "risk"}
+        What to ask the estimator for: by the method that is named so (`predict_curves` or
+        `predict_survival_function`, `predict_time`, `predict_risk`) or else by ``predict``, which
+        is then said to give it. A risk is higher for an earlier event. None: the most that the
+        estimator can say, curves before times before risks. What ``predict`` gives is known for
+        scikit-survival, for XGBoost by its objective, and for scikit-learn's regressors; others
+        are refused without `predicts`.
     time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
         What the metric is asked, as in `evaluate`.
     weighted, area, tail, normalize, floor
         Settings of the time errors, as in `evaluate`.
+
+    Returns
+    -------
+    Scorer or MultiScorer
+        Larger is better: losses are negated. Remarks (a metric that is undefined on a fold, a
+        missing reference set, a ranking that is turned round) are Python warnings once for each
+        kind, metric and class of estimators; ``.warnings`` lists all of them.
 
     Examples
     --------
@@ -147,74 +243,26 @@ def scorer(
     ...         return self
     ...     def predict_time(self, X):
     ...         return np.full(len(X), 4.0)
-    >>> scorer("mae_hinge")(Constant(), np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1]))
+    >>> X, y = np.zeros((3, 1)), ([2, 4, 7], [1, 1, 1])
+    >>> scorer("mae_hinge")(Constant(), X, y)
     -1.6666666666666667
+    >>> scorer(["mae_hinge", "harrell"])(Constant(), X, y)
+    {'mae_hinge': -1.6666666666666667, 'harrell': 0.5}
     """
-    one_of("name", name, REGISTRY)
+    names = dict.fromkeys([name] if isinstance(name, str) else as_names(name, "name"))
+    if not names:
+        raise InputError("name must hold at least one metric; got an empty list")
+    for one in names:
+        one_of("name", one, REGISTRY)
     if predicts is not None:
-        one_of("predicts", predicts, ("time", "risk"))
-    if time is not None:
-        time = positive(time, "time")  # one score, so one time
+        one_of("predicts", predicts, KINDS)
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip
-    return Scorer(REGISTRY[name], y_train, predicts, settings)
-
-
-def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
-    """Ask an estimator for the most that it can say: curves, times, or a risk.
-
-    `predicts` ("time" or "risk") says what plain `predict` gives where it is not known.
-    """
-    *before, final = _steps(estimator)
-    for step in before:
-        X = step.transform(X)
-    n = int(np.shape(X)[0])
-    name = type(final).__name__
-    if hasattr(final, "predict_curves") and getattr(final, "gives_curves", True):
-        return Prediction.of(final.predict_curves(X), n, name)
-    if hasattr(final, "predict_survival_function"):
-        return Prediction.of(final.predict_survival_function(X), n, name)
-    if hasattr(final, "predict_time"):
-        return Prediction.of(_plain(final.predict_time(X)), n, name)
-    if hasattr(final, "predict_risk"):
-        return Prediction.of(_as_risk(final.predict_risk(X)), n, name)
-    if not hasattr(final, "predict"):
-        raise InputError(
-            f"{name} must have predict_curves, predict_survival_function, predict_time, "
-            "predict_risk or predict"
-        )
-    given = _plain(final.predict(X))
-    if isinstance(given, RiskScores | SurvivalCurves):
-        return Prediction.of(given, n, name)
-    meaning = predicts or meaning_of_predict(final)
-    if meaning is None:
-        raise InputError(
-            f"{name}.predict may give times or risks, and nothing says which; name the method "
-            "predict_time or predict_risk, return RiskScores, or give "
-            'predicts="time" or predicts="risk" to the scorer'
-        )
-    return Prediction.of(_as_risk(given) if meaning == "risk" else given, n, name)
-
-
-def _plain(given: Any) -> Any:
-    """An array, unless it says itself what it is."""
-    return given if isinstance(given, RiskScores | SurvivalCurves) else np.asarray(given)
-
-
-def _as_risk(given: Any) -> RiskScores:
-    return given if isinstance(given, RiskScores) else RiskScores(np.asarray(given))
-
-
-def _steps(estimator: Any) -> list[Any]:
-    """Parts of a pipeline, or of the best pipeline of a search."""
-    estimator = getattr(estimator, "best_estimator_", estimator)
-    steps = getattr(estimator, "steps", None)
-    if not isinstance(steps, list):
-        return [estimator]
-    return [step for _, step in steps if step is not None and step != "passthrough"]
+    kind = Scorer if isinstance(name, str) else MultiScorer
+    return kind(tuple(REGISTRY[one] for one in names), y_train, predicts, settings)
 
 
 class SurvivalKFold:

@@ -1,4 +1,4 @@
-"""What the numbers of another library's ``predict`` mean: a time, a risk, or nobody can tell.
+"""What estimators of other libraries predict: curves, times or risks, and how to ask them.
 
 A risk that is taken for a time turns every ranking round, and a search then picks the worst model.
 """
@@ -8,9 +8,102 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
+from ..errors import InputError
+from .adapters import as_curves_named
+from .curves import SurvivalCurves
+from .predictions import Prediction, RiskScores
+
+#: What an estimator may give.
+KINDS = ("curves", "time", "risk")
+#: Methods whose names say what they give, the most telling first.
+_NAMED = (
+    ("predict_curves", "curves"),
+    ("predict_survival_function", "curves"),
+    ("predict_time", "time"),
+    ("predict_risk", "risk"),
+)
 #: Objectives that learn an order: their ``predict`` is never a time.
 _RANKS = ("survival:cox", "rank:", "cox", "lambdarank", "rank_xendcg", "pairlogit", "queryrmse")
 _PARAMETERS = ("objective", "loss_function", "loss")
+
+
+def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
+    """Ask an estimator for the most that it can say: curves, times, or a risk.
+
+    `predicts` ("curves", "time" or "risk") asks for just that: by the method that is named so, or
+    by plain ``predict``, which then gives it.
+    """
+    *before, final = unwrapped(estimator)
+    for step in before:
+        X = step.transform(X)
+    n, name = int(np.shape(X)[0]), type(final).__name__
+    for method, kind in _NAMED:
+        if predicts in (None, kind) and _can(final, method):
+            return Prediction.of(_said(getattr(final, method)(X), kind, name), n, name)
+    if not hasattr(final, "predict"):
+        methods = ", ".join(method for method, kind in _NAMED if predicts in (None, kind))
+        raise InputError(f"{name} must have {methods} or predict")
+    known = meaning_of_predict(final)
+    if predicts is not None and known is not None and predicts != known:
+        article = "" if predicts == "curves" else "a "
+        raise InputError(
+            f"predicts={predicts!r} asks for {article}{predicts}, but {name}.predict gives a "
+            f"{known} and no other method of {name} gives {article}{predicts}"
+        )
+    given = final.predict(X)
+    meaning = predicts or known or ("time" if _is_plain_regressor(final) else None)
+    if meaning is None and not isinstance(given, RiskScores | SurvivalCurves):
+        raise InputError(
+            f"{name}.predict may give times or risks, and nothing says which; name the method "
+            "predict_time or predict_risk, return RiskScores, or give "
+            'predicts="time" or predicts="risk" to the scorer'
+        )
+    return Prediction.of(_said(given, meaning, name), n, name)
+
+
+def _can(estimator: Any, method: str) -> bool:
+    """Whether the estimator has this method, and is made so that it works."""
+    if not hasattr(estimator, method):
+        return False
+    if method == "predict_curves":
+        return bool(getattr(estimator, "gives_curves", True))
+    return method != "predict_survival_function" or has_survival_function(estimator)
+
+
+def has_survival_function(estimator: Any) -> bool:
+    """Whether ``predict_survival_function`` is there, and works.
+
+    Some of scikit-survival's estimators have it in vain: those that predict times, and a Coxnet
+    that was not told to fit a baseline.
+    """
+    told = getattr(estimator, "fit_baseline_model", True)
+    works = told is not False and getattr(estimator, "_predict_risk_score", True) is not False
+    return works and hasattr(estimator, "predict_survival_function")
+
+
+def _said(given: Any, kind: str | None, name: str) -> Any:
+    """What was predicted, in a form that says what it is."""
+    if isinstance(given, RiskScores | SurvivalCurves):
+        return given
+    if kind == "curves":
+        return as_curves_named(given, f"predictions of {name}")
+    return RiskScores(np.asarray(given)) if kind == "risk" else np.asarray(given)
+
+
+def unwrapped(estimator: Any) -> list[Any]:
+    """Steps of a pipeline, of the best pipeline of a search, of a search in a pipeline; or itself.
+
+    >>> unwrapped("model")
+    ['model']
+    """
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    steps = getattr(estimator, "steps", None)
+    if not isinstance(steps, list):
+        return [estimator]
+    used = [step for _, step in steps if step is not None and step != "passthrough"]
+    return [*used[:-1], *unwrapped(used[-1])] if used else [estimator]
 
 
 def objective_of(estimator: Any) -> str:
@@ -26,13 +119,18 @@ def objective_of(estimator: Any) -> str:
         if isinstance(given, str):
             return given.lower()
     # CatBoost has its parameters nowhere else.
+    known = _parameters(estimator)
+    found = [known[name] for name in _PARAMETERS if isinstance(known.get(name), str)]
+    return str(found[0]).lower() if found else ""
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters of an estimator and of those in it, as scikit-learn asks for them."""
     asked = None if isinstance(estimator, type) else getattr(estimator, "get_params", None)
     if callable(asked):
         with suppress(Exception):  # somebody else's object: it may refuse in any way
-            known = asked()
-            found = [known[name] for name in _PARAMETERS if isinstance(known.get(name), str)]
-            return str(found[0]).lower() if found else ""
-    return ""
+            return dict(asked())
+    return {}
 
 
 def ranks_only(estimator: Any) -> bool:
@@ -40,34 +138,42 @@ def ranks_only(estimator: Any) -> bool:
     return objective_of(estimator).startswith(_RANKS)
 
 
-def is_hazard(estimator: Any) -> bool:
-    """Whether its objective is Cox's: ``predict`` is a hazard ratio, higher meaning sooner."""
-    return objective_of(estimator).startswith(("survival:cox", "cox"))
+def holds_ranking(estimator: Any) -> bool:
+    """Whether it holds, as a parameter or an attribute, an estimator that learns an order."""
+    held = [*getattr(estimator, "__dict__", {}).values(), *_parameters(estimator).values()]
+    return any(ranks_only(part) for part in held)
+
+
+def is_sksurv(estimator: Any) -> bool:
+    """Whether it is one of scikit-survival's estimators, or made from one."""
+    return any(kind.__module__.partition(".")[0] == "sksurv" for kind in type(estimator).__mro__)
 
 
 def meaning_of_predict(estimator: Any) -> str | None:
-    """Tell whether ``predict`` gives a "time" or a "risk"; None where it could be either.
+    """Tell whether ``predict`` gives a "time" or a "risk"; None where that is not certain.
 
-    Known as a risk: scikit-survival's estimators (but those that say they predict times) and
-    boosters with Cox's objective. Known as a time: XGBoost's ``survival:aft``, and scikit-learn's
-    regressors, which predict what they were fitted to. An estimator that holds a booster with Cox's
-    objective may give either.
+    Certain risks: scikit-survival's estimators (but those that say they predict times) and
+    boosters with Cox's objective. Certain times: XGBoost's ``survival:aft``, and estimators with a
+    method ``predict_time``.
     """
-    if type(estimator).__module__.partition(".")[0] == "sksurv":
+    if is_sksurv(estimator):
         return "time" if getattr(estimator, "_predict_risk_score", True) is False else "risk"
-    if is_hazard(estimator):
+    objective = objective_of(estimator)
+    if objective.startswith(("survival:cox", "cox")):
         return "risk"
-    if ranks_only(estimator):
-        return None
-    if any(ranks_only(part) for part in getattr(estimator, "__dict__", {}).values()):
-        return None
-    if objective_of(estimator) == "survival:aft" or _is_regressor(estimator):
+    if objective == "survival:aft" or hasattr(estimator, "predict_time"):
         return "time"
     return None
 
 
-def _is_regressor(estimator: Any) -> bool:
-    """Whether scikit-learn counts it among its regressors."""
+def _is_plain_regressor(estimator: Any) -> bool:
+    """Whether scikit-learn counts it among its regressors, and nothing in it learns an order.
+
+    A regressor predicts what it was fitted to, so its predictions are taken for times unless the
+    caller says otherwise.
+    """
+    if ranks_only(estimator) or holds_ranking(estimator):
+        return False
     try:
         from sklearn.base import is_regressor
 

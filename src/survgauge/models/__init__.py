@@ -18,7 +18,8 @@ from .registry import available, build
 
 if TYPE_CHECKING:
     from .base import SurvivalModel
-    from .wrappers import from_lifelines, from_sklearn
+    from .lifelines_wrapper import from_lifelines
+    from .wrappers import from_sklearn
 
 __all__ = [
     "FACTS",
@@ -35,7 +36,11 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist
-    _HOMES = {"SurvivalModel": "base", "from_lifelines": "wrappers", "from_sklearn": "wrappers"}
+    _HOMES = {
+        "SurvivalModel": "base",
+        "from_lifelines": "lifelines_wrapper",
+        "from_sklearn": "wrappers",
+    }
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:

@@ -14,6 +14,7 @@ from ..data.outcomes import Outcomes
 from .base import SurvivalModel
 from .errors import FitError, describe
 from .facts import FACTS
+from .steps import above_zero, smooth_grid
 
 _LARGEST_PENALTY = 1.0
 
@@ -56,7 +57,9 @@ class WeibullAFT(SurvivalModel):
         whole_number(self.grid_size, "grid_size", 2)
         if np.ptp(y.time) == 0:
             raise FitError(self.label, f"all observed times are equal ({y.time[0]:g})")
-        time = self._positive(y.time)
+        time, note = above_zero(y.time)
+        if note:
+            self._note(note, warn=True)
         self.means_, self.spread_ = X.mean(axis=0), X.std(axis=0)
         # Rounding leaves some spread in columns that are constant.
         varies = self.spread_ > 1e-10 * np.abs(X).max(axis=0)
@@ -68,15 +71,6 @@ class WeibullAFT(SurvivalModel):
         self.coefficients_ = np.zeros(X.shape[1])
         self.coefficients_[varies] = lambdas
         self.times_ = self._grid(X, y.time)
-
-    def _positive(self, time: Floats) -> Floats:
-        """Move times of zero, at which a Weibull has no density, to half the next one."""
-        zero = time == 0
-        if not zero.any():
-            return time
-        moved = float(time[~zero].min()) / 2
-        self._note(f"{int(zero.sum())} time(s) of 0 count as {moved:g}", warn=True)
-        return np.where(zero, moved, time)
 
     def _parameters(self, X: Floats, time: Floats, event: Any) -> tuple[Floats, float, float]:
         """Coefficients, intercept and log rho of lifelines' fit."""
@@ -112,14 +106,12 @@ class WeibullAFT(SurvivalModel):
         return found, *ends
 
     def _grid(self, X: Floats, time: Floats) -> Floats:
-        """Quantiles of the observed times, then growing steps to where curves have come down."""
-        inside = np.quantile(time, np.linspace(0, 1, self.grid_size + 1)[1:])
+        """Grid up to where curves have come down."""
         last = float(time.max())
         # 1 % of survival left for the longest-lived training subject, within reason.
         end = np.max(self._log_scale(X)) + np.log(-np.log(0.01)) * np.exp(-self.log_rho_)
         far = np.exp(np.clip(end, np.log(last), np.log(1e3 * last)))
-        beyond = np.geomspace(last, max(far, 2 * last), self.grid_size // 4 + 2)[1:]
-        return np.unique(np.concatenate(([0.0], inside, beyond)))
+        return smooth_grid(time, far, self.grid_size)
 
     def _log_scale(self, X: Floats) -> Floats:
         return self.intercept_ + ((X - self.means_) / self.spread_) @ self.coefficients_

@@ -47,6 +47,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         The model's line in the table of models.
     handles_weights : bool
         Whether `_fit` reads ``y.weight``; if not, whole weights are turned into repeated rows.
+    handles_gaps : bool
+        Whether `X` may have NaN.
     y_train_ : Outcomes
         What the model was fitted on.
     reference_ : Reference
@@ -71,6 +73,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     facts: ClassVar[ModelFacts] = ModelFacts("model", "A survival model")
     handles_weights: ClassVar[bool] = False
+    handles_gaps: ClassVar[bool] = False
 
     y_train_: Outcomes
     reference_: Reference
@@ -94,7 +97,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         self
         """
         names = _names(X)
-        features, outcomes = matrix(X), Outcomes.of(y)
+        features, outcomes = matrix(X, gaps=self.handles_gaps), Outcomes.of(y)
         if features.shape[0] != len(outcomes):
             raise InputError(
                 f"X must have one row per subject; y has {len(outcomes)}, X has {features.shape[0]}"
@@ -257,7 +260,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def _new_rows(self, X: Any) -> Floats:
         """Check rows to predict for against those of `fit`."""
         self._check_fitted()
-        names, features = _names(X), matrix(X)
+        names, features = _names(X), matrix(X, gaps=self.handles_gaps)
         if features.shape[1] != self.n_features_in_:
             raise InputError(
                 f"X must have {self.n_features_in_} columns, as in fit; got {features.shape[1]}"
@@ -272,8 +275,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         return features
 
 
-def matrix(X: Any) -> Floats:
-    """Read features: a matrix of finite numbers with at least one row.
+def matrix(X: Any, gaps: bool = False) -> Floats:
+    """Read features: a matrix of finite numbers, or NaN where `gaps` may be, with a row or more.
 
     >>> matrix([[1, 2], [3, 4]])
     array([[1., 2.],
@@ -289,15 +292,16 @@ def matrix(X: Any) -> Floats:
     features: Floats = np.asarray(numbers(X, "X", ndim=2), dtype=np.float64)
     if features.shape[0] == 0:
         raise InputError("X must have at least one row; got none")
-    if not np.isfinite(features).all():
-        bad = np.flatnonzero(~np.isfinite(features).all(axis=0))
+    odd = np.isinf(features) if gaps else ~np.isfinite(features)
+    if odd.any():
+        bad = np.flatnonzero(odd.any(axis=0))
         names = _names(X)
         columns = numbered(bad, "column")
         if names is not None:
             columns = f"column(s) {', '.join(map(repr, names[bad[:5]]))}"
         raise InputError(
-            f"X must be finite; there are NaN or infinite values in {columns}: fill them first "
-            "(survgauge.preprocessing does it inside a fold)"
+            f"X must be finite; there are {'' if gaps else 'NaN or '}infinite values in {columns}: "
+            "fill them first (survgauge.preprocessing does it inside a fold)"
         )
     return features
 

@@ -58,8 +58,7 @@ class _CoxBoosting(SurvivalModel):
             if (number + 1) % 25 == 0:
                 self._report(f"stage {number + 1} of {self.n_estimators}")
         self.times_ = step_times(y)
-        at = baseline.times.searchsorted(self.times_)
-        self.log_hazard_ = baseline.log_hazard(score)[at]
+        self.log_hazard_ = baseline.stepped(score, self.times_)
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         return hazard_curves(self._score(X), self.times_, self.log_hazard_)

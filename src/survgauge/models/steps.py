@@ -1,4 +1,4 @@
-"""Step curves from a training set: where they jump, where they end, how hazards become curves."""
+"""Curves from a training set: where they jump, where they end, how hazards become curves."""
 
 from __future__ import annotations
 
@@ -44,9 +44,38 @@ class BaselineHazard:
         r"""Martingale residual :math:`\delta_i - e^{f_i} H_0(t_i)`: minus the slope of the loss."""
         return self.event - np.exp(score + self.log_hazard(score)[self.group])
 
+    def stepped(self, score: Floats, times: Floats) -> Floats:
+        """Log of H0 at `times`, which are among those of the training set."""
+        return self.log_hazard(score)[self.times.searchsorted(times)]
+
 
 def hazard_curves(score: Floats, times: Floats, log_hazard: Floats) -> SurvivalCurves:
     """Curves exp(-exp(score) * H0) with steps at `times`."""
     with np.errstate(over="ignore"):
         survival = np.exp(-np.exp(score[:, None] + log_hazard))
     return SurvivalCurves(times, survival, interpolation="step")
+
+
+def smooth_grid(time: Floats, end: float, size: int) -> Floats:
+    """Grid of smooth curves: 0, quantiles of the observed times, then growing steps to `end`.
+
+    >>> smooth_grid(np.array([2.0, 4.0]), 16.0, 4)
+    array([ 0. ,  2.5,  3. ,  3.5,  4. ,  8. , 16. ])
+    """
+    inside = np.quantile(time, np.linspace(0, 1, size + 1)[1:])
+    last = float(time.max())
+    beyond = np.geomspace(last, max(end, 2 * last), size // 4 + 2)[1:]
+    return np.unique(np.concatenate(([0.0], inside, beyond)))
+
+
+def above_zero(time: Floats) -> tuple[Floats, str]:
+    """Move times of zero, which have no logarithm, to half the next one; say so.
+
+    >>> above_zero(np.array([0.0, 3.0]))
+    (array([1.5, 3. ]), '1 time(s) of 0 count as 1.5')
+    """
+    zero = time == 0
+    if not zero.any():
+        return time, ""
+    moved = float(time[~zero].min()) / 2
+    return np.where(zero, moved, time), f"{int(zero.sum())} time(s) of 0 count as {moved:g}"
