@@ -122,6 +122,7 @@ from .reference.surrogates import surrogate_times as surrogate_times
 from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
 from .sources import CurveColumns as CurveColumns
+from .sources import Evaluator as Evaluator
 from .sources import RiskColumn as RiskColumn
 from .sources import TimeColumn as TimeColumn
 from .sources import evaluate_dask as evaluate_dask

@@ -42,14 +42,17 @@ class _Remarks:
     def __deepcopy__(self, memo: Any) -> _Remarks:
         return self  # clones of a search, as nested cross-validation makes them, share the scorer
 
-    def add(self, remark: EvaluationWarning, category: type[Warning] = UserWarning) -> None:
+    def add(self, remark: EvaluationWarning) -> None:
         """Keep a remark, and warn where it is the first of its kind."""
         self.found.append(remark)
-        kind = (self.scorer, remark.code, str(remark.metric), str(remark.model))
+        kind = (self.scorer, remark.code, str(remark.model))
         if kind not in _WARNED:
             _WARNED.add(kind)
-            text = f"{remark} (said once; the scorer's `warnings` lists every occurrence)"
-            warnings.warn(text, category, stacklevel=5)
+            text = (
+                f"[{remark.code}] {remark.message} (said once; `.warnings` of the scorer has all)"
+            )
+            numerical = remark.code in ("undefined-metric", "past-curve")
+            warnings.warn(text, RuntimeWarning if numerical else UserWarning, stacklevel=4)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,27 +110,33 @@ class _Scoring:
             self.remarks.add(EvaluationWarning("in-sample-reference", message, model))
         problem = Problem.of(outcomes, reference, **self.settings)
         problem = replace(problem, asked=tuple(metric.name for metric in self.metrics))
-        return {m.name: self._score(m, problem, prediction, model) for m in self.metrics}
+        scores = {}
+        for metric in self.metrics:
+            scores[metric.name], remark = _score(metric, problem, prediction, model)
+            if remark is not None:
+                self.remarks.add(remark)
+        return scores
 
-    def _score(self, metric: Metric, problem: Problem, prediction: Prediction, model: str) -> float:
-        """One metric, larger being better; NaN where it is undefined, so that a search goes on."""
-        try:
-            past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
-            measured = metric.measure(problem, prediction)
-        except UndefinedMetricError as error:
-            known = undefined(error, model, metric.name)
-            message = f"{metric.name} is undefined on this fold, its score is NaN: {known.message}"
-            self.remarks.add(replace(known, message=message), RuntimeWarning)
-            return float("nan")
-        value = float(measured.value)
-        if metric.family == "ranking" and value + _TURNED_ROUND * measured.stderr < 0.5:
-            message = (
-                f"{value:.3f} on this fold is significantly below 0.5, so the order is turned "
-                "round: is a risk read as a time, or a time as a risk? Give predicts='risk' or "
-                "predicts='time' to the scorer"
-            )
-            self.remarks.add(EvaluationWarning("c-below-half", message, model, metric.name))
-        return value if metric.direction == "higher" else -value
+
+def _score(
+    metric: Metric, problem: Problem, prediction: Prediction, model: str
+) -> tuple[float, EvaluationWarning | None]:
+    """One metric, larger being better; NaN where it is undefined, so that a search goes on."""
+    try:
+        past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
+        measured = metric.measure(problem, prediction)
+    except UndefinedMetricError as error:
+        message = f"{metric.name} is undefined on this fold ({error}); its score is NaN"
+        return float("nan"), replace(undefined(error, model, metric.name), message=message)
+    value, remark = float(measured.value), None
+    if metric.family == "ranking" and value + _TURNED_ROUND * measured.stderr < 0.5:
+        message = (
+            f"{metric.name} of {model} is {value:.3f} on this fold, significantly below 0.5, so "
+            "the order is turned round: is a risk read as a time, or a time as a risk? Give "
+            "predicts='risk' or predicts='time' to the scorer"
+        )
+        remark = EvaluationWarning("c-below-half", message, model, metric.name)
+    return value if metric.direction == "higher" else -value, remark
 
 
 class Scorer(_Scoring):
@@ -233,7 +242,7 @@ def scorer(
     Scorer or MultiScorer
         Larger is better: losses are negated. Remarks (a metric that is undefined on a fold, a
         missing reference set, a ranking that is turned round) are Python warnings once for each
-        kind, metric and class of estimators; ``.warnings`` lists all of them.
+        kind of remark and class of estimators; ``.warnings`` lists all of them.
 
     Examples
     --------

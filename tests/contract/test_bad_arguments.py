@@ -174,6 +174,7 @@ CALLS = {
                  "reference": "fixed", "unit": "", "sample_weight": ONES,
                  "cluster": np.arange(N) % 4, "X_test": None, "X_train": None,
                  "conditional": None, "dependence": None, **SETTINGS},
+    "Evaluator": {"y_train": TRAIN, "metrics": ["mae_po"]},
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None},
     "holm": {"p_values": [0.2, 0.01]},

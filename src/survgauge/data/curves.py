@@ -101,9 +101,10 @@ class SurvivalCurves:
 
     @classmethod
     def joined(cls, parts: Sequence[SurvivalCurves]) -> SurvivalCurves:
-        """Return curves on one shared grid, one part of the subjects after the other."""
+        """Return curves, one part of the subjects after the other; all on one grid, or none."""
         like, values = parts[0], np.concatenate([part.survival for part in parts])
-        return cls._trusted(like.times, values, like.interpolation, like.tail)
+        times = like.times if like.shared_grid else np.concatenate([part.times for part in parts])
+        return cls._trusted(times, values, like.interpolation, like.tail)
 
     def __len__(self) -> int:
         return int(self.survival.shape[0])

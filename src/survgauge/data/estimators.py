@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from .adapters import as_curves_named
+from .adapters import are_curves, as_curves_named
 from .curves import SurvivalCurves
 from .predictions import Prediction, RiskScores
 
@@ -53,8 +53,10 @@ def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
             f"{known} and no other method of {name} gives {article}{predicts}"
         )
     given = final.predict(X)
+    if isinstance(given, RiskScores) or are_curves(given):  # says itself what it is
+        return Prediction.of(given, n, name)
     meaning = predicts or known or ("time" if _is_plain_regressor(final) else None)
-    if meaning is None and not isinstance(given, RiskScores | SurvivalCurves):
+    if meaning is None:
         raise InputError(
             f"{name}.predict may give times or risks, and nothing says which; name the method "
             "predict_time or predict_risk, return RiskScores, or give "
@@ -78,12 +80,17 @@ def has_survival_function(estimator: Any) -> bool:
     Some of scikit-survival's estimators have it in vain: those that predict times, and a Coxnet
     that was not told to fit a baseline.
     """
-    told = getattr(estimator, "fit_baseline_model", True)
-    works = told is not False and getattr(estimator, "_predict_risk_score", True) is not False
-    return works and hasattr(estimator, "predict_survival_function")
+    in_vain = getattr(estimator, "fit_baseline_model", True) is False or _regresses_times(estimator)
+    return hasattr(estimator, "predict_survival_function") and not in_vain
 
 
-def _said(given: Any, kind: str | None, name: str) -> Any:
+def _regresses_times(estimator: Any) -> bool:
+    """Whether one of scikit-survival's estimators, fitted or not, predicts times."""
+    says_so = getattr(estimator, "_predict_risk_score", True) is False
+    return says_so or getattr(estimator, "loss", None) in ("squared", "ipcwls")
+
+
+def _said(given: Any, kind: str, name: str) -> Any:
     """What was predicted, in a form that says what it is."""
     if isinstance(given, RiskScores | SurvivalCurves):
         return given
@@ -157,7 +164,7 @@ def meaning_of_predict(estimator: Any) -> str | None:
     method ``predict_time``.
     """
     if is_sksurv(estimator):
-        return "time" if getattr(estimator, "_predict_risk_score", True) is False else "risk"
+        return "time" if _regresses_times(estimator) else "risk"
     objective = objective_of(estimator)
     if objective.startswith(("survival:cox", "cox")):
         return "risk"

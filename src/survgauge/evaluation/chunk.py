@@ -115,7 +115,7 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
     return Chunk(
         replace(first.problem, y=joined(c.y for c in chunks), rows=rows, conditional=laws),
         {
-            name: _joined_predictions([c.predictions[name] for c in chunks])
+            name: joined_predictions([c.predictions[name] for c in chunks])
             for name in first.predictions
         },
         first.label if first.label == last.label else f"{first.label} to {last.label}",
@@ -123,7 +123,8 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
     )
 
 
-def _joined_predictions(parts: list[Prediction]) -> Prediction:
+def joined_predictions(parts: list[Prediction]) -> Prediction:
+    """Return predictions of several sets of subjects one after the other; curves share a grid."""
     if parts[0].curves is not None:
         curves = SurvivalCurves.joined([p.curves for p in parts if p.curves is not None])
         return Prediction(curves, None, None)

@@ -215,10 +215,14 @@ class AFTEstimator(Wrapped):
         lower, note = above_zero(y.time)
         if note:
             self._note(note, warn=True)
+        own = self._clone()
+        given = own.get_params()  # without a law of its own, what XGBoost takes by default
+        scale = given.get("aft_loss_distribution_scale")
+        self.scale_ = 1.0 if scale is None else float(scale)
+        self.distribution_ = str(given.get("aft_loss_distribution") or "normal")
         data = self._matrix(X)
         data.set_float_info("label_lower_bound", lower)
         data.set_float_info("label_upper_bound", np.where(y.event, lower, np.inf))
-        own = self._clone()
         with self._noting_warnings():
             self.fitted_ = xgboost.train(
                 own.get_xgb_params(),
@@ -228,15 +232,8 @@ class AFTEstimator(Wrapped):
                 callbacks=own.callbacks,
             )
         # Where 1 % of a logistic curve is left, for the longest-lived training subject.
-        far = float(self._times(X).max()) * np.exp(4.6 * self._law[1])
+        far = float(self._times(X).max()) * np.exp(4.6 * self.scale_)
         self.times_ = smooth_grid(y.time, min(far, 1e3 * float(y.time.max())), 400)
-
-    @property
-    def _law(self) -> tuple[str, float]:
-        """Distribution and scale, or what XGBoost takes where they are not given."""
-        given = self.estimator.get_params()
-        scale = given.get("aft_loss_distribution_scale")
-        return given.get("aft_loss_distribution") or "normal", 1.0 if scale is None else scale
 
     def _matrix(self, X: Floats) -> Any:
         import xgboost
@@ -247,12 +244,11 @@ class AFTEstimator(Wrapped):
         return np.asarray(self.fitted_.predict(self._matrix(X)), dtype=np.float64)
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
-        distribution, scale = self._law
-        return curves_from_aft(self._times(X), scale, self.times_, distribution=distribution)
+        times = self._times(X)
+        return curves_from_aft(times, self.scale_, self.times_, distribution=self.distribution_)
 
     def _predict_time(self, X: Floats) -> Floats:
-        distribution, scale = self._law
-        median = np.log(2.0) ** scale if distribution == "extreme" else 1.0
+        median = np.log(2.0) ** self.scale_ if self.distribution_ == "extreme" else 1.0
         return self._times(X) * median
 
 

@@ -4,11 +4,13 @@ from ..reference.counts import OutcomeCounts
 from .accumulator import Accumulator
 from .call import evaluate_stream
 from .dask import evaluate_dask
+from .evaluator import Evaluator
 from .layout import CurveColumns, RiskColumn, TimeColumn
 
 __all__ = [
     "Accumulator",
     "CurveColumns",
+    "Evaluator",
     "OutcomeCounts",
     "RiskColumn",
     "TimeColumn",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -161,7 +162,11 @@ def test_what_predict_gives_is_declared_recognised_or_refused():
     assert harrell(NamedRanks(), X, y) == true
     assert harrell(make_pipeline(NamedRanks()), X, y) == true
     assert sg.scorer("harrell", predicts="risk")(Ranks(), X, y) == true
-    assert sg.scorer("harrell", predicts="time")(Ranks(), X, y) == pytest.approx(1 - true)
+    with pytest.warns(
+        UserWarning, match=r"harrell of Ranks is 0\.\d+ .*below 0.5.*predicts='risk'"
+    ):
+        turned = sg.scorer("harrell", predicts="time")(Ranks(), X, y)
+    assert turned == pytest.approx(1 - true)
     with pytest.raises(sg.InputError, match="mae_po needs times, but Ranks gives risk only"):
         sg.scorer("mae_po", predicts="risk")(Ranks(), X, y)
     with pytest.raises(sg.InputError, match="predicts must be one of"):
@@ -208,10 +213,140 @@ def test_scikit_survivals_predict_is_a_risk_unless_it_says_otherwise():
         assert sg.scorer("harrell")(model, X, y) == expected
 
 
-@pytest.mark.parametrize("objective", ["survival:cox", "survival:aft", "rank:pairwise"])
-def test_from_sklearn_refuses_objectives_that_are_not_fitted_to_times(objective):
-    xgboost = pytest.importorskip("xgboost")
-    model = xgboost.XGBRegressor(objective=objective)
-    for estimator in (model, make_pipeline(StandardScaler(), model)):
-        with pytest.raises(sg.InputError, match=f"estimator: .*{objective}.*guides/xgboost.md"):
-            sg.models.from_sklearn(estimator)
+def test_what_is_known_of_predict_is_not_contradicted():
+    X, y = data(120)
+    scaled = Scaled().fit(X, y)  # `predict` is `predict_time`: read as risks it would turn round
+    with pytest.raises(sg.InputError, match=r"predicts='risk' asks for a risk, but Scaled.predict"):
+        sg.scorer("harrell", predicts="risk")(scaled, X, y)
+    with pytest.raises(sg.InputError, match="predicts='curves' asks for curves, but Scaled"):
+        sg.scorer("ibs", predicts="curves")(scaled, X, y)
+    with pytest.raises(sg.InputError, match="Model must have predict_risk or predict"):
+        sg.scorer("harrell", predicts="risk")(type("Model", (), {})(), X, y)
+    regressor = LinearRegression().fit(X, -y["time"])  # nobody but the caller can know
+    risks = sg.scorer("harrell", predicts="risk")(regressor, X, y)
+    assert risks == sg.concordance_index(y, regressor.predict(X)) > 0.6
+
+
+def test_curves_can_come_out_of_plain_predict():
+    X, y = data(120)
+    model = Exponential().fit(X, y)
+    curves = model.predict_curves(X)
+    forms = curves, (curves.times, curves.survival), X[:, 0]
+
+    class Plain:
+        y_train_ = model.y_train_
+
+        def __init__(self, form):
+            self.predict = lambda X: forms[form]
+
+    expected = sg.scorer("ibs")(model, X, y)
+    for scorer in (sg.scorer("ibs"), sg.scorer("ibs", predicts="curves")):
+        assert scorer(Plain(0), X, y) == scorer(Plain(1), X, y) == expected
+    with pytest.raises(sg.InputError, match="predictions of Plain must be SurvivalCurves"):
+        sg.scorer("ibs", predicts="curves")(Plain(2), X, y)
+
+
+# -- several metrics, one prediction -------------------------------------------------------------
+
+
+class Counted(Exponential):
+    """Counts how often it is asked."""
+
+    calls = 0
+
+    def predict_curves(self, X):
+        type(self).calls += 1
+        return super().predict_curves(X)
+
+
+SEVERAL = ["mae_po", "mae_within", "ibs", "harrell", "d_calibration"]
+
+
+def test_several_metrics_predict_once_and_score_as_each_alone():
+    X, y = data(200)
+    model = Counted().fit(X[:100], y[:100])
+    alone = {name: sg.scorer(name, tau=20.0)(model, X[100:], y[100:]) for name in SEVERAL}
+    Counted.calls = 0
+    together = sg.scorer(SEVERAL, tau=20.0)
+    assert together(model, X[100:], y[100:]) == alone
+    assert Counted.calls == 1
+    assert repr(together) == f"scorer({SEVERAL!r})"
+    Counted.calls = 0
+    found = cross_validate(Counted(), X, y, scoring=together, cv=sg.SurvivalKFold(4))
+    assert Counted.calls == 4
+    for name in SEVERAL:
+        same = cross_validate(
+            Counted(), X, y, scoring=sg.scorer(name, tau=20.0), cv=sg.SurvivalKFold(4)
+        )
+        np.testing.assert_array_equal(found[f"test_{name}"], same["test_score"])
+
+
+def test_a_search_refits_by_one_of_several_metrics():
+    X, y = data(300)
+    scoring = pickle.loads(pickle.dumps(sg.scorer(["mae_po", "mae_hinge"])))
+    grid = {"factor": [0.7, 20.0]}
+    search = GridSearchCV(Scaled(), grid, scoring=scoring, refit="mae_po", cv=3).fit(X, y)
+    assert search.best_params_ == {"factor": 0.7}
+    assert search.score(X, y) == sg.scorer("mae_po")(search, X, y)
+    alone = GridSearchCV(Scaled(), grid, scoring=sg.scorer("mae_po"), cv=3).fit(X, y)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_mae_po"], alone.cv_results_["mean_test_score"]
+    )
+
+
+def test_lists_of_metrics_are_checked():
+    assert sg.scorer(["ibs", "ibs"]).names == ("ibs",)
+    with pytest.raises(sg.InputError, match="name must hold at least one metric"):
+        sg.scorer([])
+    with pytest.raises(sg.InputError, match=r"name must be one of .*'ibss' .did you mean 'ibs'"):
+        sg.scorer(["mae_po", "ibss"])
+    X, y = data(60)
+    with pytest.raises(sg.InputError, match="ibs needs curves, but Scaled gives times only"):
+        sg.scorer(["mae_po", "ibs"])(Scaled().fit(X, y), X, y)
+
+
+# -- remarks -------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_search_warns_once_for_each_kind_of_remark_and_keeps_all():
+    X, y = data(200)
+    scoring = sg.scorer(["mae_po", "mae_ipcw_d", "ibs"])
+    model, grid = Exponential(remember=False), {"factor": [0.7, 1.0, 2.0]}
+    with pytest.warns(UserWarning, match="in-sample-reference") as caught:
+        search = GridSearchCV(model, grid, scoring=scoring, refit="ibs", cv=4).fit(X, y)
+    assert len(caught) == 1
+    text = str(caught[0].message)
+    assert "Exponential does not keep the outcomes it was trained on" in text
+    assert "its own reference set for mae_po, mae_ipcw_d, ibs" in text
+    assert [remark.code for remark in scoring.warnings] == ["in-sample-reference"] * 12
+    assert search.scorer_.warnings == scoring.warnings
+
+
+@pytest.mark.filterwarnings("always")
+def test_nested_searches_and_copies_share_their_remarks():
+    X, y = data(200)
+    scoring = sg.scorer("mae_po")
+    search = GridSearchCV(Scaled(remember=False), {"factor": [0.7, 1.0]}, scoring=scoring, cv=2)
+    with pytest.warns(UserWarning, match="in-sample-reference") as caught:
+        cross_validate(search, X, y, scoring=sg.scorer("mae_hinge"), cv=3)
+    assert len(caught) == 1  # 3 outer folds x 2 candidates x 2 inner folds
+    assert len(scoring.warnings) == 12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as in a worker process, which gets a new copy each time
+        pickle.loads(pickle.dumps(scoring))(Scaled(remember=False).fit(X, y), X, y)
+    with pytest.warns(UserWarning, match="in-sample-reference"):  # another scorer says it anew
+        sg.scorer("mae_po")(Scaled(remember=False).fit(X, y), X, y)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_ranking_that_is_turned_round_is_remarked_on():
+    X, y = data(300)
+    harrell = sg.scorer("harrell", predicts="time")
+    with pytest.warns(UserWarning, match=r"\[c-below-half\] harrell of Ranks") as caught:
+        found = cross_validate(Ranks(), X, y, scoring=harrell, cv=sg.SurvivalKFold(3))
+    assert (found["test_score"] < 0.4).all()
+    assert len(caught) == 1
+    assert [remark.code for remark in harrell.warnings] == ["c-below-half"] * 3
+    noise = np.random.default_rng(1).normal(size=(300, 1))  # 0.5 up to chance
+    assert sg.scorer("harrell", predicts="risk")(Ranks(), noise, y) < 0.55

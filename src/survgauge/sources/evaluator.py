@@ -1,0 +1,134 @@
+"""`Evaluator`: batches of predictions come in one by one, as in a validation loop."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import InputError, did_you_mean
+from ..evaluation import Evaluation, evaluate
+from ..evaluation.call import chosen_metrics
+from ..evaluation.chunk import joined, joined_predictions
+from ..reference.reference import Reference
+
+#: What `evaluate` takes once per subject, which a batch cannot know, and what batches bring.
+_OF_SUBJECTS = (
+    "predictions", "y_test", "by", "sample_weight", "cluster", "X_test", "X_train", "conditional",
+)  # fmt: skip
+
+
+class Evaluator:
+    """Evaluation of predictions that come batch by batch: `update`, `compute`, `reset`.
+
+    Batches are kept, as NumPy arrays, and `compute` hands all of them to `evaluate`: the numbers
+    are the same, whatever the batches. (Predictions that do not fit into memory go to
+    `evaluate_stream`.)
+
+    Parameters
+    ----------
+    y_train : outcomes, optional
+        Reference set, as for `evaluate`.
+    **settings
+        Anything else that `evaluate` takes but what has one entry per subject: `metrics`, `tau`,
+        `time`, `unit`, `confidence`, ... (``confidence=None`` is quickest).
+
+    Examples
+    --------
+    >>> evaluator = Evaluator(([1, 3, 4, 6, 9, 11], [1, 1, 0, 1, 1, 0]), metrics=["mae_po"])
+    >>> evaluator.update([3, 5], ([2, 5], [1, 0]))
+    >>> evaluator.update([6, 9], ([7, 8], [1, 1]))
+    >>> len(evaluator), round(evaluator.compute().rows()[0]["value"], 2)
+    (4, 1.34)
+    >>> evaluator.reset()
+    >>> len(evaluator)
+    0
+    """
+
+    def __init__(self, y_train: Any = None, **settings: Any) -> None:
+        known = [n for n in inspect.signature(evaluate).parameters if n not in _OF_SUBJECTS]
+        for name in settings:
+            if name not in known:
+                raise InputError(
+                    f"{name} is no setting of an Evaluator{did_you_mean(name, known)}; settings "
+                    f"are {', '.join(known)}"
+                )
+        chosen_metrics(settings.get("metrics"), 0)  # now, not after an epoch
+        is_read = y_train is None or isinstance(y_train, Reference)
+        self.y_train = y_train if is_read else Outcomes.of(y_train, "y_train")
+        self.settings = settings
+        self.reset()
+
+    def reset(self) -> None:
+        """Leave all batches behind, to begin anew."""
+        self._outcomes: list[Outcomes] = []
+        self._predictions: dict[str, list[Prediction]] = {}
+
+    def __len__(self) -> int:
+        return sum(len(y) for y in self._outcomes)
+
+    def update(self, predictions: Mapping[str, Any] | Any, y: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        predictions : mapping of name to predictions
+            As for `evaluate`: curves, one time per subject or `RiskScores`, also as tensors, of the
+            same models in every batch. A single prediction is called "model". Curves must have the
+            same grid of times in all batches, or a grid for each subject.
+        y : outcomes
+            Outcomes of the batch, such as a ``(time, event)`` pair of tensors.
+        """
+        label = f"batch {len(self._outcomes) + 1}"
+        outcomes = Outcomes.of(y)
+        named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+        batch = {}
+        for name, given in named.items():
+            prediction = Prediction.of(given, len(outcomes), str(name))
+            # A copy: loops write the next batch where this one is.
+            batch[str(name)] = prediction[np.arange(len(outcomes))]
+        if self._outcomes:
+            self._check_alike(batch, label)
+        self._outcomes.append(outcomes)
+        for name, prediction in batch.items():
+            self._predictions.setdefault(name, []).append(prediction)
+
+    def _check_alike(self, batch: dict[str, Prediction], label: str) -> None:
+        """Refuse a batch of other models, or with predictions of another kind."""
+        if set(batch) != set(self._predictions):
+            raise InputError(
+                f"predictions of {label} must be those of the models of batch 1, "
+                f"{sorted(self._predictions)}; got {sorted(batch)}"
+            )
+        for name, prediction in batch.items():
+            first = self._predictions[name][0]
+            if _kind(prediction) != _kind(first):
+                raise InputError(
+                    f"predictions of {name!r} must be alike in all batches, and curves on the same "
+                    f"grid of times; batch 1 has {_described(first)}, {label} has "
+                    f"{_described(prediction)}"
+                )
+
+    def compute(self) -> Evaluation:
+        """Evaluate all batches together; more may follow."""
+        if not self._outcomes:
+            raise InputError("there is nothing to compute: give a batch to `update` first")
+        predictions = {name: joined_predictions(parts) for name, parts in self._predictions.items()}
+        return evaluate(predictions, joined(self._outcomes), y_train=self.y_train, **self.settings)
+
+
+def _kind(prediction: Prediction) -> tuple[Any, ...]:
+    """What has to be the same in all batches."""
+    curves = prediction.curves
+    if curves is None:
+        return (prediction.kind,)
+    grid = curves.times.tobytes() if curves.shared_grid else "own"
+    return "curves", curves.times.shape[-1], grid, curves.interpolation, curves.tail
+
+
+def _described(prediction: Prediction) -> str:
+    return prediction.kind if prediction.curves is None else repr(prediction.curves)
