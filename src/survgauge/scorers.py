@@ -136,7 +136,7 @@ def _score(
             "predicts='risk' or predicts='time' to the scorer"
         )
         remark = EvaluationWarning("c-below-half", message, model, metric.name)
-    return value if metric.direction == "higher" else -value, remark
+    return -metric.badness(value), remark
 
 
 class Scorer(_Scoring):
