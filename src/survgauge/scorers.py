@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ._tools.arrays import Ints, whole_number
+from ._tools.arrays import Ints, positive, whole_number
 from ._tools.random import check_seed, stream
 from .data.estimators import KINDS, predict, unwrapped
 from .data.outcomes import Outcomes
@@ -48,9 +48,7 @@ class _Remarks:
         kind = (self.scorer, remark.code, str(remark.model))
         if kind not in _WARNED:
             _WARNED.add(kind)
-            text = (
-                f"[{remark.code}] {remark.message} (said once; `.warnings` of the scorer has all)"
-            )
+            text = f"[{remark.code}] {remark.message} (said once; the scorer's .warnings has all)"
             numerical = remark.code in ("undefined-metric", "past-curve")
             warnings.warn(text, RuntimeWarning if numerical else UserWarning, stacklevel=4)
 
@@ -123,7 +121,8 @@ def _score(
 ) -> tuple[float, EvaluationWarning | None]:
     """One metric, larger being better; NaN where it is undefined, so that a search goes on."""
     try:
-        past_remark(metric.reads, problem, prediction)  # no score where the curves do not reach
+        # No score where the curves do not reach.
+        past_remark(metric.reads, metric.stops, problem, prediction)
         measured = metric.measure(problem, prediction)
     except UndefinedMetricError as error:
         message = f"{metric.name} is undefined on this fold ({error}); its score is NaN"
@@ -265,6 +264,8 @@ def scorer(
         one_of("name", one, REGISTRY)
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
+    if time is not None:
+        time = positive(time, "time")  # one score per metric, so one time
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
