@@ -12,7 +12,7 @@ import numpy as np
 
 from ._tools.arrays import Ints, positive, whole_number
 from ._tools.random import check_seed, stream
-from .data.estimators import KINDS, predict, unwrapped
+from .data.estimators import KINDS, outcomes_for, predict, unwrapped
 from .data.outcomes import Outcomes
 from .data.predictions import Prediction
 from .errors import InputError, UndefinedMetricError, as_names, one_of
@@ -87,7 +87,7 @@ class _Scoring:
 
     def _scores(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, float]:
         """Score a fitted estimator on a test fold, with one prediction for all metrics."""
-        outcomes = Outcomes.of(y)
+        outcomes = outcomes_for(estimator, y)
         if sample_weight is not None:
             outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
         model = type(unwrapped(estimator)[-1]).__name__
@@ -130,9 +130,9 @@ def _score(
     value, remark = float(measured.value), None
     if metric.family == "ranking" and value + _TURNED_ROUND * measured.stderr < 0.5:
         message = (
-            f"{metric.name} of {model} is {value:.3f} on this fold, significantly below 0.5, so "
-            "the order is turned round: is a risk read as a time, or a time as a risk? Give "
-            "predicts='risk' or predicts='time' to the scorer"
+            f"{metric.name} of {model} is {value:.3f} on this fold, significantly below 0.5: is a "
+            "risk read as a time, or a time as a risk? Then give predicts='risk' or "
+            "predicts='time' to the scorer"
         )
         remark = EvaluationWarning("c-below-half", message, model, metric.name)
     return -metric.badness(value), remark

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.arrays import vector
 from ..errors import InputError
 from .adapters import are_curves, as_curves_named
 from .curves import SurvivalCurves
+from .outcomes import Outcomes
 from .predictions import Prediction, RiskScores
 
 #: What an estimator may give.
@@ -65,6 +67,15 @@ def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
     return Prediction.of(_said(given, meaning, name), n, name)
 
 
+def outcomes_for(estimator: Any, y: Any) -> Outcomes:
+    """Read outcomes, also as the labels of Cox's objective: times that are negative if censored."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    if kind in ("f", "i") and objective_of(unwrapped(estimator)[-1]) == "survival:cox":
+        label = vector(y, "y")
+        return Outcomes(np.abs(label), label > 0)
+    return Outcomes.of(y)
+
+
 def _can(estimator: Any, method: str) -> bool:
     """Whether the estimator has this method, and is made so that it works."""
     if not hasattr(estimator, method):
@@ -85,9 +96,10 @@ def has_survival_function(estimator: Any) -> bool:
 
 
 def _regresses_times(estimator: Any) -> bool:
-    """Whether one of scikit-survival's estimators, fitted or not, predicts times."""
+    """Whether this is one of scikit-survival's estimators that predict times, fitted or not."""
     says_so = getattr(estimator, "_predict_risk_score", True) is False
-    return says_so or getattr(estimator, "loss", None) in ("squared", "ipcwls")
+    by_loss = getattr(estimator, "loss", None) in ("squared", "ipcwls")
+    return is_sksurv(estimator) and (says_so or by_loss)
 
 
 def _said(given: Any, kind: str, name: str) -> Any:

@@ -87,6 +87,26 @@ def test_cox_in_a_search():
     assert not by_risk.warnings
 
 
+def test_cox_without_a_wrapper_is_searched_by_its_own_labels():
+    X, y = data()
+    signed = np.where(y.event, y.time, -y.time)
+    scoring = sg.scorer(["harrell", "uno"])
+    with pytest.warns(UserWarning, match="XGBRegressor does not keep the outcomes"):
+        found = cross_validate(
+            booster("cox"), X, signed, scoring=scoring, cv=sg.SurvivalKFold(3).split(X, y)
+        )
+    wrapped = cross_validate(
+        sg.models.from_sklearn(booster("cox")),
+        X,
+        y,
+        scoring=sg.scorer("harrell", predicts="risk"),
+        cv=sg.SurvivalKFold(3),
+    )
+    np.testing.assert_array_equal(found["test_harrell"], wrapped["test_score"])
+    with pytest.raises(sg.InputError, match="y must be Outcomes"):
+        sg.scorer("mae_hinge")(booster("aft"), X, signed)
+
+
 # -- XGBoost: AFT --------------------------------------------------------------------------------
 
 
