@@ -157,6 +157,46 @@ def test_a_parallel_run_is_killed_at_random_times(tmp_path):
     same(go(plan, store, resume=Store(store).is_used()), undisturbed)
 
 
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_says_what_was_kept_and_how_to_go_on(tmp_path, jobs):
+    table = toy_plan(tmp_path, metrics=["mae_po"], repeats=20)
+    plan, store = tmp_path / "plan.toml", tmp_path / "store"
+    lines = [f"{k} = {json.dumps(v)}" for k, v in table.items() if k not in ("datasets", "models")]
+    lines += ['datasets = [{name = "toy", path = "toy.csv"}]']
+    lines += ['models = [{name = "s", class = "experiment_parts:Shifted", trouble = "slow"}]']
+    plan.write_text("\n".join(lines))
+    words = [sys.executable, "-m", "survgauge", "bench", plan, "--store", store, "--jobs", jobs]
+    process = subprocess.Popen(
+        [str(word) for word in words],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+        # A process that was started in the background would ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        end = time.monotonic() + 90
+        while len(list(store.glob("cells/*/*/*.json"))) < 3:
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)  # Ctrl-C reaches the whole group
+        _, error = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+    assert process.returncode == 130
+    kept = len(list(store.glob("cells/*/*/*.json")))
+    last = error.splitlines()[-1]
+    assert last.startswith(f"survgauge: interrupted: {kept} of 120 cells are finished and kept in ")
+    assert f"{store}; go on with --resume" in last
+    assert "Traceback" not in error
+
+
 # --- two runs on one store ------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -133,6 +134,8 @@ def _work(root: str, task: Task, parent: int) -> tuple[str, str, float, str]:
     """Run a task in a worker process and write its result."""
     if os.getppid() != parent and os.name == "posix":
         os._exit(1)  # the run was killed: nobody waits for what is left of this worker's batch
+    # Ctrl-C reaches all processes; the one that started the run ends the others and says so.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     store, marker = Store(root), Path(root, _RUNNING, str(os.getpid()))
     with suppress(OSError):
         marker.write_text(task.cell.path)

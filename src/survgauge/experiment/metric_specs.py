@@ -95,6 +95,12 @@ class MetricSpec:
         _check_settings(name, settings)
         label = label_of(table, name, settings, "metric")
         truth = _truth_of(name, truth, function, "tau" in settings)
+        known = REGISTRY.get(PLAIN_ERRORS.get(truth, truth))
+        if function is not None and known is not None and known.direction != direction:
+            raise InputError(
+                f"metric {name!r}: its truth {truth!r} is better where it is {known.direction}, so "
+                f"direction must be {known.direction!r}; got {direction!r}"
+            )
         return cls(label, name, settings, truth, function, direction, needs)
 
     def entry(self) -> dict[str, Any]:

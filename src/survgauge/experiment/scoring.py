@@ -155,7 +155,7 @@ def _number(
     if spec.function is None:
         result: Any = REGISTRY[spec.name].measure(problem, prediction)
     else:
-        what = f"metric {spec.name!r}: {spec.function}"
+        what = str(spec.function)
         result = called(spec.load(), what, problem, prediction)
         if isinstance(result, Terms) or np.ndim(result):
             result = Terms.of(result, problem.mass, what).mean()

@@ -160,6 +160,10 @@ def test_toml_files_with_paths_relative_to_the_file(tmp_path):
             "direction must be 'lower' or 'higher'",
         ),
         ({"metrics": [{**MINE, "truth": "mea"}]}, "truth must be one of"),
+        (
+            {"metrics": [{**MINE, "direction": "higher", "truth": "mae"}]},
+            "better where it is lower",
+        ),
         ({"metrics": [{**MINE, "needs": "curve"}]}, "needs must be one of 'curves'"),
         ({"metrics": [{"name": "mae_po", "needs": "curves"}]}, "no setting 'needs'"),
         ({"folder": 3}, "folder must be a path"),

@@ -13,7 +13,7 @@ from experiment_plans import toy_plan
 
 from survgauge import Conditional, SurvivalCurves, mae
 from survgauge.errors import InputError
-from survgauge.experiment import Plan, Results, Store, run
+from survgauge.experiment import Plan, Results, run
 from survgauge.experiment.cells import MEMORY, Task, execute, fold_of
 from survgauge.experiment.grid import laws_of
 from survgauge.experiment.laws import LawSpec, chosen, pack_law, unpack_law
@@ -121,15 +121,18 @@ def test_metrics_only_fits_laws_that_the_store_lacks(tmp_path, fits):
 def test_a_law_that_fails_is_told_and_can_be_tried_again(tmp_path, fits, monkeypatch):
     plan, store = plan_of(tmp_path), tmp_path / "store"
     monkeypatch.setenv("LAW_TROUBLE", "1")
-    with pytest.raises(InputError, match="a law on purpose"):
-        run(plan, store, jobs=1, progress=False)
-    failures = Store(store).failures(Plan.of(plan))
-    assert len(failures) == 2 + 4
-    assert [f["cell"]["model"] for f in failures[:2]] == [f"law {LAW}"] * 2
-    assert all("could not be fitted" in f["message"] for f in failures[2:])
+    found = run(plan, store, jobs=1, progress=False)
+    assert [f["cell"]["model"] for f in found.failures] == [f"law {LAW}"] * 2
+    assert all("a law on purpose" in f["message"] for f in found.failures)
+    # Metrics that need no law are there.
+    assert found.metrics.set_index("metric")["value"].notna()["mae_po"].all()
+    (failed,) = found.failed_metrics.to_dict("records")
+    assert (failed["metric"], failed["cells"]) == ("dr", 4)
+    assert "could not be fitted" in failed["error"]
     monkeypatch.delenv("LAW_TROUBLE")
     found = run(plan, store, jobs=1, progress=False, retry_failed=True)
     assert not found.failures
+    assert not len(found.failed_metrics)
     assert fits() == 4
 
 
