@@ -62,11 +62,11 @@ def count_rows(
     **names: Any,
 ) -> None:
     """Count the intervals of a model's metrics."""
-    horizon, last = ev.support["horizon"], float(ev.problem.y.time.max())
+    horizon = ev.support["horizon"]
     for row in ev.rows():
         if row["model"] == model and row["metric"] not in (skipped or ()):
             metric = row["metric"]
-            limit = targets.limit(model.replace(" b", " a"), metric, last)
+            limit = targets.limit(model.replace(" b", " a"), metric, row["until"])
             truth = targets.truth(model.replace(" b", " a"), metric, horizon, ev.problem.tau)
             place = {**key, "metric": metric, "model": model, **names}
             tally.interval(place, row, limit, truth, REGISTRY[metric].range)

@@ -41,12 +41,12 @@ class Targets:
 
     data: dict[str, Any]
 
-    def limit(self, model: str, metric: str, last: float = float("nan")) -> float:
+    def limit(self, model: str, metric: str, last: float | None = None) -> float:
         """Value of the same metric for very many test subjects, the reference set as it is."""
         if model == "true" and metric in ("ici", "km_calibration"):
             return 0.0  # the truth is calibrated
         if metric == "km_calibration":
-            return self._read(model, metric, last)
+            return self._read(model, metric, float("nan") if last is None else last)
         return float(self.data["limit"].get(model, {}).get(metric, np.nan))
 
     def truth(self, model: str, metric: str, horizon: float, tau: float | None = None) -> float:
@@ -54,10 +54,9 @@ class Targets:
 
         `horizon` is the one that the data support, `tau` the one that was asked for.
         """
+        horizon = horizon if tau is None else min(tau, horizon)
         if metric == "mae_within":
-            return self._read(model, "mae", horizon if tau is None else tau)
-        if metric == "crps_dr" and tau is not None:
-            horizon = min(tau, horizon)
+            return self._read(model, "mae", horizon)
         if metric in TO_HORIZON:
             return self._read(model, TO_HORIZON[metric], horizon)
         name = metric.removesuffix("_dr")

@@ -230,3 +230,63 @@ def test_conventions_of_other_packages_run_by_the_same_clock():
         assert value(ev, "brier") == pytest.approx(
             sg.brier_score(Y, CURVES, [9.0], **known).values[0], rel=1e-12
         )
+
+
+# -- audits and plans ----------------------------------------------------------------------------
+
+
+def test_an_audit_runs_by_the_same_clock():
+    models = {name: predictions(COLUMNS)[name] for name in ("a", "b")}
+    options = {"y_train": Y_TRAIN, "draws": 4, "metrics": ["brier", "ibs", "harrell", "mae_po"]}
+    found = sg.audit(models, Y, tau=9.0, **options)
+    asked = {question.metric.name: question for question in found.questions}
+    assert asked["brier"].time == 9.0
+    assert asked["ibs"].horizon == asked["mae_po"].horizon == 9.0
+    assert asked["harrell"].horizon is None
+    several = sg.audit(models, Y, time=[4.0, 9.0], **options)
+    briers = [question.asks for question in several.questions if question.metric.name == "brier"]
+    assert briers == ["brier at 4", "brier at 9"]
+    alone = sg.audit(models, Y, time=9.0, **options)
+    both = [
+        [row for row in e.rows() if row["metric"] == "brier" and row["time"] == 9.0]
+        for e in (several, alone)
+    ]
+    plain = [[{k: v for k, v in row.items() if k != "asks"} for row in rows] for rows in both]
+    assert both[0]
+    assert differences(*plain) == []
+
+
+def test_plans_run_by_the_same_clock():
+    from survgauge.experiment.metric_specs import MetricSpec
+    from survgauge.experiment.scoring import Questions, score
+
+    y, truth = sg.Outcomes(*Y), COLUMNS["time"] + 1.0
+    questions = Questions(y, sg.Reference(sg.Outcomes(*Y_TRAIN)), truth)
+    entries = [
+        {"name": "ibs", "tau": 9.0},
+        {"name": "brier", "tau": 9.0},
+        {"name": "uno", "tau": 9.0},
+        {"name": "brier", "tau": "horizon"},
+        {"name": "brier", "tau": "horizon", "time": 4.0},
+        {"name": "ibs", "tau": "horizon"},
+        "ibs",
+    ]
+    specs = [MetricSpec.of(entry) for entry in entries]
+    prediction = sg.data.predictions.Prediction.of(CURVES, len(y), "m")
+    rows, failed = score(questions, prediction, tuple(specs))
+    assert not failed
+    found = [row["value"] for row in rows]
+    options = {"y_train": Y_TRAIN, "convention": "paper"}
+    horizon = questions.problem({}).horizon
+    brier = sg.brier_score(y, CURVES, [4.0, 9.0, horizon], **options).values
+    assert found[0] == pytest.approx(
+        sg.integrated_brier_score(y, CURVES, np.linspace(0, 9, 101), **options), rel=1e-12
+    )
+    assert [found[1], found[3], found[4]] == pytest.approx([brier[1], brier[2], brier[0]])
+    assert found[5] == pytest.approx(found[6], rel=1e-12)
+    # Up to a horizon the truth of Uno's C is Uno's C of the real times, which nobody is lost to.
+    assert specs[2].truth_label == "uno(tau=9.0)"
+    known = sg.concordance_index((truth, np.ones(len(y))), -CURVES.median(), method="uno", tau=9.0)
+    assert rows[2]["true_value"] == pytest.approx(known, rel=1e-12)
+    with pytest.raises(sg.InputError, match="time must be one positive number"):
+        MetricSpec.of({"name": "brier", "time": [4, 9]})
