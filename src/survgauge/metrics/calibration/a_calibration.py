@@ -11,9 +11,12 @@ from ..._tools.arrays import Floats
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
 from .calibration import own_time_support
-from .inputs import CERTAIN, checked_count
+from .inputs import checked_count
 from .result import CalibrationResult
 
+#: Where the clock of u stops: past it the test would rest on logarithms of small probabilities,
+#: which curves on a grid do not know.
+_STOP = 0.95
 #: Expected events that a bin needs for the chi-squared law; thinner ones join their neighbours.
 _LEAST = 5.0
 
@@ -31,7 +34,9 @@ def a_calibration(y_true: Any, curves: Any, *, bins: int = 3) -> CalibrationResu
 
     .. math:: X^2 = \sum_k (O_k - E_k)^2 / E_k
 
-    has as many degrees of freedom as there are bins. Censored subjects need no imputation, and the
+    has as many degrees of freedom as there are bins. Bins end at u = 0.95: who outlives its own
+    predicted 95 % quantile counts as censored there, because -log S of a curve on a grid is not
+    known where S is small. Censored subjects need no imputation, and the
     test keeps its level under censoring, where Pearson's test on D-calibration's bins does not.
 
     Parameters
@@ -41,7 +46,7 @@ def a_calibration(y_true: Any, curves: Any, *, bins: int = 3) -> CalibrationResu
     curves : curves
         Predicted survival curves; anything that `as_curves` reads.
     bins : int
-        Number of bins of equal width in u. Few bins have more power against predictions that are
+        Number of bins of equal width in u, from 0 to 0.95. Few bins have more power against predictions that are
         early or late for everybody; 3 have at least the power of D-calibration by
         Kolmogorov-Smirnov in the simulations of the documentation. Bins with fewer than 5 expected
         events join the next one.
@@ -63,7 +68,7 @@ def a_calibration(y_true: Any, curves: Any, *, bins: int = 3) -> CalibrationResu
     >>> y = (np.arange(40) % 8 + 1.0, np.arange(40) % 3 > 0)
     >>> found = a_calibration(y, curves)
     >>> found.observed, found.expected.round(1), round(found.p_value, 3)
-    (array([10., 16.]), array([13.6, 14.5]), 0.582)
+    (array([10., 16.]), array([12.9, 15.1]), 0.698)
     """
     number = checked_count(bins, "bins", 1)
     y = Outcomes.of(y_true, "y_true")
@@ -75,14 +80,15 @@ def expected_events_test(
     y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
 ) -> CalibrationResult:
     """Compare observed and expected events of present subjects, given S at their own times."""
-    hazard = -np.log(np.clip(s, CERTAIN, 1.0))
-    edges = np.append(-np.log1p(-np.arange(bins) / bins), np.inf)
-    weight = y.weight
+    hazard, weight = -np.log(np.maximum(s, 1 - _STOP)), y.weight
+    ends = _STOP * np.arange(bins + 1) / bins
+    edges = -np.log1p(-ends)
     lived = np.array([np.sum(weight * np.minimum(hazard, edge)) for edge in edges])
     expected = np.diff(lived)
-    place = np.minimum(edges.searchsorted(hazard[y.event], "right") - 1, bins - 1)
-    observed = np.bincount(place, weight[y.event], bins).astype(np.float64)
-    observed, expected, ends = _joined(observed, expected)
+    seen = y.event & (s > 1 - _STOP)
+    place = np.minimum(edges.searchsorted(hazard[seen], "right") - 1, bins - 1)
+    observed = np.bincount(place, weight[seen], bins).astype(np.float64)
+    observed, expected, last = _joined(observed, expected)
     if not expected.size:
         raise UndefinedMetricError(
             "a_calibration needs curves that fall before the subjects' own times: no event is "
@@ -94,11 +100,11 @@ def expected_events_test(
         "method": "a_calibration",
         "bins": bins,
         "law": "chi-squared, one degree of freedom per bin",
-        "survival_at_least": CERTAIN,
+        "stops_at": _STOP,
     }
     support |= {"bins": freedom, "expected_events": float(expected.sum())}
     support["thin_bins"] = int((expected < _LEAST).sum())
-    bounds = np.concatenate(([0.0], (np.array(ends) + 1) / bins))
+    bounds = np.concatenate(([0.0], ends[np.array(last) + 1]))
     return CalibrationResult(
         float(chdtrc(freedom, statistic)), statistic, observed, expected, bounds, observed,
         "a_calibration", freedom, convention, support,
