@@ -46,10 +46,10 @@ def a_calibration(y_true: Any, curves: Any, *, bins: int = 3) -> CalibrationResu
     curves : curves
         Predicted survival curves; anything that `as_curves` reads.
     bins : int
-        Number of bins of equal width in u, from 0 to 0.95. Few bins have more power against predictions that are
-        early or late for everybody; 3 have at least the power of D-calibration by
-        Kolmogorov-Smirnov in the simulations of the documentation. Bins with fewer than 5 expected
-        events join the next one.
+        Number of bins of equal width in u, from 0 to 0.95. Few bins have more power against
+        predictions that are early or late for everybody; 3 have at least the power of
+        D-calibration by Kolmogorov-Smirnov in the simulations of the documentation. Bins with
+        fewer than 5 expected events join the next one.
 
     Returns
     -------
