@@ -158,8 +158,9 @@ class Block:
     @classmethod
     def of_walk(cls, y: Outcomes, walk: Walk) -> Block:
         """Take the law and G of all subjects."""
-        places, before, until = walk.find(y.time)
-        until = np.where(y.event, before, until)
+        places, until = walk.find(y.time, "right")
+        if walk.times.size:  # at its own time an event is no longer at risk of being censored
+            until -= y.event & (walk.times[until - 1] == y.time)
         return cls(y, walk, places, until, 1 + walk.excess[until])
 
     @classmethod
@@ -184,23 +185,24 @@ class Block:
 
     def phi(self, rule: Loss, p: Floats) -> Floats:
         """Return the doubly robust loss of each subject for its predicted time."""
-        y, at = self.y, self.walk.find(p)[:2]
+        at = self.walk.find(p, "left")
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(y.event, rule.of(y.time, p), self._ahead(rule, p, at[0]))
+            found = self._at_own_time(rule, p, at[0])
             found *= self.weight
             found -= self.walk.expected(rule, p, self.until, at)
         return found
 
-    def _ahead(self, rule: Loss, p: Floats, places: Ints) -> Floats:
-        """Return m of each censored subject at its own time; that of others may be missing."""
-        law, y = self.walk.law, self.y
+    def _at_own_time(self, rule: Loss, p: Floats, places: Ints) -> Floats:
+        """Return the loss of each event, and m of each censored subject at its own time."""
+        law, y, found = self.walk.law, self.y, rule.of(self.y.time, p)
         # A law per subject is read row by row.
         rows = np.flatnonzero(~y.event) if law.shared else slice(None)
-        found = np.zeros(len(y))
-        found[rows] = law.expected(
+        ahead = law.expected(
             rule, y.time[rows], p[rows], self.places[rows], self._looked_up, places[rows]
         )
-        return found
+        if law.shared:
+            found[rows] = ahead
+        return found if law.shared else np.where(y.event, found, ahead)
 
     @np.errstate(divide="ignore", invalid="ignore")
     def from_tail(self, rule: Loss, p: Floats, known: float | None) -> Floats:
@@ -217,8 +219,8 @@ class Block:
             found = np.where(past == 0, 0.0, seen * past)
         late = ~early & (~y.event | (self.until > first))
         if late.any():
-            at = walk.find(p)[:2]
-            own = np.where(y.event, 0.0, self.weight * self._ahead(rule, p, at[0]))
+            at = walk.find(p, "left")
+            own = np.where(y.event, 0.0, self.weight * self._at_own_time(rule, p, at[0]))
             own -= walk.expected(rule, p, self.until, at) - walk.expected(rule, p, first, at)
             found += np.where(late, own, 0.0)
         return found

@@ -31,6 +31,10 @@ class FlooredG:
             # A curve that falls all the time gets down to the floor itself.
             kept = np.where(values[:, -1] < floor, floor, kept)
         self._lowest: Floats = np.asarray(kept, dtype=np.float64)
+        #: When G of all gets below the floor.
+        self._reached = np.inf
+        if isinstance(censoring, KaplanMeier) and censoring.last_survival < floor:
+            self._reached = float(censoring.times[np.argmax(values < floor)])
 
     @property
     def steps(self) -> bool:
@@ -70,14 +74,13 @@ class FlooredG:
         """Return the times at which G of all falls without getting below the floor, and G there."""
         values = km.survival
         before = np.concatenate(([1.0], values[:-1]))
-        fell = (values < before) & (values >= self.floor)
+        fell = np.flatnonzero((values < before) & (values >= self.floor))
         return km.times[fell], values[fell]
 
     def below(self, t: Floats) -> Bools:
         """Whether G without the floor is below it just before the time of each subject."""
         if isinstance(self.censoring, KaplanMeier):
-            low = np.flatnonzero(self.censoring.survival < self.floor)
-            return t > self.censoring.times[low[0]] if low.size else np.zeros(t.size, dtype=bool)
+            return t > self._reached
         return self.censoring.at_own(_just_before(t)) < self.floor
 
 

@@ -28,7 +28,6 @@ class MergedTimes:
     """
 
     def __init__(self, atoms: Floats, jumps: Floats) -> None:
-        self._jumps = jumps
         both = np.concatenate((atoms, jumps))
         order = both.argsort(kind="stable")  # two sorted runs are merged; of equals atoms are first
         is_jump = order >= atoms.size
@@ -38,14 +37,11 @@ class MergedTimes:
         #: For each jump, the number of atoms at or before it.
         self.atoms_until: Ints = np.flatnonzero(is_jump) - np.arange(jumps.size)
 
-    def find(self, t: Floats) -> tuple[Ints, Ints, Ints]:
-        """Return the number of atoms <= t, of jumps < t and of jumps <= t."""
-        place = look_up(self._both, t, "right")
-        until: Ints = self._jumps_until[place].astype(np.intp)
-        before = until
-        if self._jumps.size:
-            before = until - ((until > 0) & (self._jumps[until - 1] == t))
-        return place - until, before, until
+    def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
+        """Return the number of atoms and of jumps before t, with side="right" also at t."""
+        place = look_up(self._both, t, side)
+        jumps: Ints = self._jumps_until[place].astype(np.intp)
+        return place - jumps, jumps
 
 
 @dataclass(frozen=True)
@@ -117,12 +113,11 @@ class Walk:
         times = np.concatenate(([0.0], atoms[:-1], middles))
         return cls(law, g, times, excess, by_cell=True)
 
-    def find(self, t: Floats) -> tuple[Ints, Ints, Ints]:
-        """Return the number of atoms of the law <= t, of times of the walk < t, and <= t."""
+    def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
+        """Return the number of atoms of the law and of times before t, or also at t ("right")."""
         if self.merged is not None:
-            return self.merged.find(t)
-        before, until = (look_up(self.times, t, side) for side in ("left", "right"))
-        return self.law.places(t), before, until
+            return self.merged.find(t, side)
+        return look_up(self.law.atoms, t, side), look_up(self.times, t, side)
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f past each of the times."""
@@ -165,7 +160,7 @@ class Walk:
     def expected(self, rule: Loss, p: Floats, until: Ints, at: tuple[Ints, Ints]) -> Floats:
         """Sum of m(v) (1/G(v) - 1/G(v-)) over the first `until` times of each subject.
 
-        `at`: where p stands among the atoms of the law and among the times.
+        `at`: the number of atoms of the law and of times before p.
         """
         total = np.zeros_like(p)
         places, early = at[0], np.minimum(at[1], until)
