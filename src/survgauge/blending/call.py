@@ -111,7 +111,9 @@ def conditional(
     train = _outcomes(X_train, y_train, "train")
     test = _outcomes(X_test, y_test, "test")
     where = fit_on or _default_side(train, test)
-    X, given, argument = (X_test, test, "y_test") if where == "test" else (X_train, train, "y_train")
+    X, given, argument = (
+        (X_test, test, "y_test") if where == "test" else (X_train, train, "y_train")
+    )
     y = _enough(X, given, argument)
     fitted, others, remarks = matrices(X, X_test, (argument.replace("y", "X"), "X_test"))
     if not others.shape[0]:

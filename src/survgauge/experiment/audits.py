@@ -73,7 +73,7 @@ def audit_losses(
         conditional=None if conditional is None else conditional[rows],
         draws=draws,
         random_state=random_state,
-        metrics=[metric.name for metric in _errors()],
+        metrics=[metric.name for metric in _errors() if not metric.within_horizon],
         dependence=(),
     )
     problem = Problem.of(y_test, y_train, conditional=conditional)
