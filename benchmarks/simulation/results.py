@@ -54,9 +54,9 @@ def merged(rows: list[Row], new: list[Row], order: list[str]) -> list[Row]:
     def place(row: Row) -> int:
         return order.index(row["metric"]) if row["metric"] in order else len(order)
 
-    names = {row["metric"] for row in new}
+    again = {(row["metric"], row["study"]) for row in new}
     groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in [row for row in rows if row["metric"] not in names] + new:
+    for row in [row for row in rows if (row["metric"], row["study"]) not in again] + new:
         groups.setdefault(setting(row), []).append(row)
     touched = {setting(row) for row in new}
     return [

@@ -62,12 +62,11 @@ def count_rows(
     **names: Any,
 ) -> None:
     """Count the intervals of a model's metrics."""
-    horizon = ev.support["horizon"]
     for row in ev.rows():
         if row["model"] == model and row["metric"] not in (skipped or ()):
             metric = row["metric"]
             limit = targets.limit(model.replace(" b", " a"), metric, row["until"])
-            truth = targets.truth(model.replace(" b", " a"), metric, horizon, ev.problem.tau)
+            truth = targets.truth(model.replace(" b", " a"), metric, ev.problem)
             place = {**key, "metric": metric, "model": model, **names}
             tally.interval(place, row, limit, truth, REGISTRY[metric].range)
 
@@ -99,11 +98,10 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
         names = chosen(remaining_metrics(), part)
         ev = sg.evaluate(models, sample.y, metrics=names, **given)
         count_rows(tally, key, ev, targets, "twin a", skipped=core_metrics())
-        horizon = ev.support["horizon"]
         for row in ev.comparisons():
             pair = (row["model_a"], row["model_b"])
             limits = [targets.limit(model, row["metric"]) for model in pair]
-            truths = [targets.truth(m, row["metric"], horizon, given["tau"]) for m in pair]
+            truths = [targets.truth(model, row["metric"], ev.problem) for model in pair]
             place = {**key, "metric": row["metric"], "model": "twin a - true"}
             tally.interval(place, row, limits[0] - limits[1], truths[0] - truths[1])
         if not absolute:
@@ -113,7 +111,7 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
         for row in free.rows():
             place = {**key, "study": "free", "metric": row["metric"], "model": "twin a"}
             limit = targets.limit("twin a", f"free {row['metric']}")
-            truth = targets.truth("twin a", row["metric"], free.support["horizon"])
+            truth = targets.truth("twin a", row["metric"], free.problem)
             tally.interval(place, row, limit, truth)
     return tally
 

@@ -15,8 +15,8 @@ from .world import FRAILTY, Censoring, curves, draw, scale_of, stream
 
 PIECE, PIECES = 50_000, 3
 MODELS = ("twin a", "true")
-#: Metrics up to a horizon that `evaluate` takes from the data, and their names without censoring:
-#: known as functions of it.
+#: Metrics that stop at tau or, before it, at the horizon that the data support, and their names
+#: without censoring: known as functions of where they stop.
 TO_HORIZON = {
     "ibs": "ibs", "ibll": "ibll", "uno": "uno",
     "ibs_dr": "ibs", "crps_dr": "crps", "mae_within": "mae",
@@ -49,19 +49,13 @@ class Targets:
             return self._read(model, metric, float("nan") if last is None else last)
         return float(self.data["limit"].get(model, {}).get(metric, np.nan))
 
-    def truth(self, model: str, metric: str, horizon: float, tau: float | None = None) -> float:
-        """Value without censoring; NaN where a metric has no such meaning.
-
-        `horizon` is the one that the data support, `tau` the one that was asked for.
-        """
-        horizon = horizon if tau is None else min(tau, horizon)
-        if metric == "mae_within":
-            return self._read(model, "mae", horizon)
+    def truth(self, model: str, metric: str, problem: Any) -> float:
+        """Value without censoring for a question; NaN where a metric has no such meaning."""
         if metric in TO_HORIZON:
-            return self._read(model, TO_HORIZON[metric], horizon)
+            return self._read(model, TO_HORIZON[metric], problem.until)
         name = metric.removesuffix("_dr")
         if is_time_error(metric):
-            name = "free" if tau is None else metric.split("_")[0]
+            name = "free" if problem.tau is None else metric.split("_")[0]
         return float(self.data["truth"][model].get(name, np.nan))
 
     def _read(self, model: str, metric: str, where: float) -> float:

@@ -1,4 +1,9 @@
-"""Which metric to take: the least expected loss over the worlds, and what else is as good."""
+"""Which metric to take: the one that evidence supports, unless the worlds clearly say otherwise.
+
+The worlds are made of the user's own models, which are all wrong in their own way. So what they say
+is weighed against what is known from data with a known truth: the doubly robust metric stays unless
+another one loses clearly less on average, and less in most worlds.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..metrics.record import Metric
 from .scoring import Question
 from .tally import Tally, standard_error
 from .worlds import World
@@ -31,8 +37,13 @@ class Recommendation:
         Expected relative loss over the independent worlds with its Monte Carlo standard error.
     off : float
         Largest relative bias of the metric over the independent kinds of worlds.
+    usual : str or None
+        The metric that the evidence on other data supports, if it was among the candidates and did
+        not fail.
     runner_up, margin, margin_stderr
-        The next best metric, by how much more is lost with it, and the Monte Carlo standard error.
+        The metric to compare with: the usual one where another is recommended, else the one of the
+        others with which the least is lost; by how much more is lost with it (negative: less), and
+        the Monte Carlo standard error.
     tied : tuple of str
         Metrics whose expected loss the draws do not tell from that of the least.
     changes : dict of str to str
@@ -41,7 +52,7 @@ class Recommendation:
     least_off : tuple of str and float
         The metric that is least biased, and how far it is off: what a failure is explained with.
     otherwise : str or None
-        Where every metric fails, the one with which the least is lost all the same.
+        Where every metric fails, the one to choose a model by all the same.
     """
 
     metric: str | None
@@ -50,6 +61,7 @@ class Recommendation:
     loss: float = float("nan")
     stderr: float = float("nan")
     off: float = float("nan")
+    usual: str | None = None
     runner_up: str | None = None
     margin: float = float("nan")
     margin_stderr: float = float("nan")
@@ -67,6 +79,7 @@ class Recommendation:
             "loss": self.loss,
             "stderr": self.stderr,
             "off": self.off,
+            "usual": self.usual,
             "runner_up": self.runner_up,
             "margin": self.margin,
             "margin_stderr": self.margin_stderr,
@@ -120,6 +133,11 @@ class Results:
         """Expected relative loss of a question's metric, and its standard error."""
         return self._combined([tally.losses[:, question] for tally in self.tallies])
 
+    def share_of_worlds(self, first: int, second: int) -> float:
+        """Share of the independent worlds, by kind, in which more is lost with the first."""
+        gaps = [_known_mean(t.losses[:, first] - t.losses[:, second]) for t in self.tallies]
+        return float(self.weight[np.array(gaps) > 0].sum())
+
     def _combined(self, draws: Sequence[Floats]) -> tuple[float, float]:
         """Mean over the worlds of means over draws, and its Monte Carlo standard error."""
         means = np.array([[float(_known_mean(d))] for d in draws])
@@ -159,9 +177,10 @@ def recommend(
     """Recommend one of the questions `candidates`, whose metrics estimate the same number.
 
     Metrics whose bias is larger than `max_bias` (a share of the truth) in one of the independent
-    kinds of worlds fail. Of the others the one with the least expected loss is taken. Those that
-    lose no more than that by the draws' standard error are tied with it, and the one with the least
-    root mean squared error of them is recommended.
+    kinds of worlds fail. Of the others the doubly robust one is recommended, unless another loses
+    clearly less. Where it failed or was not asked for, or where there is one model only, metrics
+    that lose no more than the least by the draws' standard error are tied, and the one with the
+    least root mean squared error of them is recommended.
     """
     names = [question.metric.name for question in questions]
     asks, horizon = questions[candidates[0]].asks, questions[candidates[0]].horizon
@@ -176,17 +195,21 @@ def recommend(
     if not ranked:
         return Recommendation(None, asks, horizon)
     tied = [k for k in ranked if _is_tied(results.difference(k, ranked[0]))]
-    # What agrees to nine digits agrees; then the metric that others take first is taken here too.
-    chosen = min(
-        tied, key=lambda k: (round(float(rmse[k]), 9), not questions[k].metric.headline, k)
-    )
+    usual = next((k for k in ranked if _is_usual(questions[k].metric)), None)
+    if usual is None or np.isnan(results.average("tau")[ranked]).all():  # one model: no order
+        # What agrees to nine digits agrees; then the metric that others take first is taken too.
+        chosen = min(
+            tied, key=lambda k: (round(float(rmse[k]), 9), not questions[k].metric.headline, k)
+        )
+    else:
+        chosen = next((k for k in ranked if _is_clearly_less(results, k, usual)), usual)
     if not usable:
         loss = losses[chosen][0]
         return Recommendation(
             None, asks, horizon, loss, least_off=least_off, otherwise=names[chosen]
         )
-    others = [k for k in ranked if k != chosen]
     loss, stderr = losses[chosen]
+    others = [k for k in (usual, *ranked) if k not in (None, chosen)]
     found: dict[str, Any] = {}
     if others:
         margin, error = results.difference(others[0], chosen)
@@ -198,6 +221,7 @@ def recommend(
         loss,
         stderr,
         float(off[chosen]),
+        None if usual is None else names[usual],
         tied=tuple(names[k] for k in tied if k != chosen),
         changes=_changes(results, usable, chosen, names),
         least_off=least_off,
@@ -207,6 +231,17 @@ def recommend(
 
 def _number(value: float) -> float:
     return value if np.isfinite(value) else np.inf
+
+
+def _is_usual(metric: Metric) -> bool:
+    """Whether it is the metric that docs/results/truth.md supports: the doubly robust one."""
+    return metric.method is not None and metric.method.reads_g
+
+
+def _is_clearly_less(results: Results, other: int, usual: int) -> bool:
+    """Whether another metric loses less on average, beyond chance, and in most of the worlds."""
+    clear = not _is_tied(results.difference(usual, other))
+    return clear and results.share_of_worlds(usual, other) > 0.5
 
 
 def _is_tied(difference: tuple[float, float]) -> bool:

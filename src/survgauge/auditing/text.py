@@ -6,10 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from .._tools.text_tables import columns, number
+from .recommendation import STANDARD_ERRORS, Recommendation
 from .worlds import KINDS
 
 if TYPE_CHECKING:
-    from .recommendation import Recommendation
     from .result import Audit
 
 #: Kinds of worlds in a few words, for legends.
@@ -89,14 +89,20 @@ def _praise(audit: Audit, found: Recommendation) -> list[str]:
 
 
 def _against(found: Recommendation) -> list[str]:
-    """Compare with the runner-up."""
+    """Compare with the usual metric, or with the next best."""
     if found.runner_up is None:
         return ["No other metric passed."]
     error = f"Monte Carlo standard error {share(found.margin_stderr)}"
+    by = f"{share(found.margin)} {'more' if found.margin > 0 else 'less'} is lost ({error})"
+    if found.runner_up == found.usual:
+        return [f"With {found.usual}, the usual choice, {by}, and more in most worlds."]
     if found.runner_up not in found.tied and found.margin > 0:
-        return [
-            f"With {found.runner_up}, the next best, {share(found.margin)} more is lost ({error})."
-        ]
+        return [f"With {found.runner_up}, the next best, {by}."]
+    if found.metric == found.usual:
+        why = "the metric that did best on data with a known truth"
+        if found.margin < -STANDARD_ERRORS * found.margin_stderr:
+            return [f"With {found.runner_up} {by}, but not in most worlds; {found.usual} is {why}."]
+        return [f"The draws do not tell its loss from that of {found.runner_up}; it is {why}."]
     others = ", ".join(found.tied) or found.runner_up
     return [
         f"The draws do not tell its loss from that of {others} ({error}), of which none comes "
@@ -115,8 +121,8 @@ def _refusal(audit: Audit, found: Recommendation) -> str:
     )
     if found.otherwise is not None and len(audit.models) > 1:
         words += (
-            f" Whoever must choose a model so loses least by {found.otherwise} "
-            f"({share(found.loss)})."
+            f" If a model must be chosen so all the same, take {found.otherwise}, which costs "
+            f"{share(found.loss)} of the best model's error."
         )
     other = audit.within
     if other is None or other is found:

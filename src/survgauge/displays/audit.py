@@ -133,7 +133,8 @@ class AuditDisplay(Display):
             mine = [row for row in rows if row["kind"] == kind and isinstance(row[measure], float)]
             marks.append(
                 Points(
-                    np.array([100 * row[measure] for row in mine]),
+                    # Less is rounding, which would fill the axis where nobody is censored.
+                    np.array([100 * round(row[measure], 9) for row in mine]),
                     np.array([order.index(row["metric"]) + shift for row in mine]),
                     _ROLES[kind],
                     WORLDS[kind],

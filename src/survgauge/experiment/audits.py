@@ -40,7 +40,7 @@ def audit_losses(
     The loss of a metric is the true mean absolute error (without a horizon) of the model that it
     picks on the real, censored data, minus that of the best model, as a share of the latter. The
     audit sees what a user sees, never `true_time`. Where it recommends nothing without a horizon,
-    the metric that it says to lose least all the same is taken.
+    the metric that it names for a choice all the same is taken.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def audit_losses(
     -------
     dict
         "losses" by choice (metric, metric within the horizon, "audit"), "advice" (metric, horizon,
-        whether it was recommended or only loses least), "truth" by model, "summary" of the audit.
+        whether it was recommended or only named all the same), "truth" by model, "summary" of the
+        audit.
     """
     true = {name: _true_error(prediction, true_time) for name, prediction in predictions.items()}
     rng = stream(random_state, "audit losses")
@@ -73,7 +74,7 @@ def audit_losses(
         conditional=None if conditional is None else conditional[rows],
         draws=draws,
         random_state=random_state,
-        metrics=[metric.name for metric in _errors()],
+        metrics=[metric.name for metric in _errors() if not metric.within_horizon],
         dependence=(),
     )
     problem = Problem.of(y_test, y_train, conditional=conditional)

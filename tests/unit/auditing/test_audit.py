@@ -8,6 +8,10 @@ import pytest
 import survgauge as sg
 from survgauge._tools.random import stream
 from survgauge.auditing.laws import CurveLaw, MixtureLaw, NeverLaw, StepLaw
+from survgauge.auditing.recommendation import Results, recommend
+from survgauge.auditing.scoring import Question
+from survgauge.auditing.tally import Tally
+from survgauge.auditing.worlds import World
 from survgauge.metrics.registry import REGISTRY
 
 GRID = np.linspace(0.5, 40, 80)
@@ -140,7 +144,7 @@ def test_without_censoring_every_metric_tells_the_truth():
         assert row["tau"] == 1
         assert row["best"] == 1
         assert row["loss"] == pytest.approx(0, abs=1e-12)
-    assert a.recommended == next(m.name for m in REGISTRY.values() if m.headline)
+    assert a.recommended == a.asked.usual == "mae_dr"
 
 
 def test_administrative_censoring_needs_a_horizon():
@@ -175,6 +179,53 @@ def test_po_prefers_medians_that_are_too_early_and_the_audit_says_so():
     assert rows["mae_po"]["best"] < 0.5
     within = {r["metric"]: r for r in a.rows() if r["kind"] == "models" and r["horizon"]}
     assert within["mae_ipcw_d"]["best"] > within["mae_po"]["best"]
+
+
+def found_in(wrong, draws=60, off=0.0):
+    """Recommendation where metrics pick the worse of two models in so many draws of each world.
+
+    `wrong`: by metric, the number of wrong picks in the first, second and third world; `off`: how
+    far the doubly robust one is off, as a share.
+    """
+    questions = [Question(REGISTRY[name], None) for name in wrong]
+    law = NeverLaw()
+    worlds = [World(f"world {k}", "models", law, law) for k in range(3)]
+    tallies = []
+    for k in range(3):
+        values = np.tile(np.array([1.0, 1.1])[None, :, None], (draws, 1, len(wrong)))
+        truths = values.copy()
+        for place, name in enumerate(wrong):
+            values[: wrong[name][k], :, place] = values[: wrong[name][k], ::-1, place]
+            values[:, :, place] *= 1 + off * (name == "mae_dr")
+        tallies.append(Tally.of(values, truths, np.ones(len(wrong), dtype=bool)))
+    return recommend(Results(worlds, tallies), range(len(wrong)), questions, 0.15)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        # As good, or better by chance: the usual metric stays.
+        ({"mae_po": (0, 0, 0), "mae_dr": (0, 0, 0)}, "mae_dr"),
+        ({"mae_po": (9, 9, 9), "mae_dr": (10, 10, 10)}, "mae_dr"),
+        # Clearly better, but in one world of three only.
+        ({"mae_po": (0, 9, 9), "mae_dr": (60, 9, 9)}, "mae_dr"),
+        # Clearly better, in two of three.
+        ({"mae_po": (0, 0, 9), "mae_dr": (30, 30, 9)}, "mae_po"),
+        ({"mae_po": (0, 0, 9), "mae_dr": (30, 30, 9), "mae_margin": (0, 0, 0)}, "mae_margin"),
+    ],
+)
+def test_the_usual_metric_stays_unless_another_loses_clearly_less_in_most_worlds(wrong, expected):
+    found = found_in(wrong)
+    assert (found.metric, found.usual) == (expected, "mae_dr")
+    assert found.runner_up == ("mae_po" if expected == "mae_dr" else "mae_dr")
+
+
+def test_a_usual_metric_that_fails_or_was_not_asked_for_does_not_count():
+    wrong = {"mae_po": (9, 9, 9), "mae_dr": (0, 0, 0), "mae_margin": (9, 9, 9)}
+    assert found_in(wrong, off=0.3).metric == "mae_po"
+    assert found_in({"mae_po": (9, 9, 9), "mae_margin": (0, 0, 0)}).metric == "mae_margin"
+    both = found_in({"mae_po": (0, 0, 0), "mae_dr": (0, 0, 0)}, off=0.3)
+    assert (both.metric, both.usual) == ("mae_po", None)
 
 
 def test_dependent_censoring_is_reported_and_does_not_decide():

@@ -59,6 +59,14 @@ def test_one_model_has_a_panel_of_its_bias_only():
     assert "<th" in a._repr_html_()
 
 
+def test_rounding_is_no_bias():
+    predictions, (time, _) = subjects()
+    a = sg.audit(predictions, (time, np.ones(40)), draws=4, metrics=["mae_po", "mae_dr"])
+    assert any(row["relative_bias"] for row in a.rows())  # of about 1e-16
+    panels = AuditDisplay.from_audit(a).describe().panels
+    assert {float(x) for p in panels for m in p.marks if hasattr(m, "names") for x in m.x} == {0.0}
+
+
 def test_it_draws(found):
     pytest.importorskip("matplotlib")
     figure = found.plot()
