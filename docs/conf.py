@@ -26,7 +26,6 @@ extensions = [
     "mathml",
     "backticks",
     "code_blocks",
-    "command_help",
     "example",
 ]
 exclude_patterns = ["_build", "_generated", "results/*_template.md"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -29,7 +30,7 @@ class MissingExtraError(SurvgaugeError, ImportError):
         super().__init__(f"{feature} needs an extra: pip install 'survgauge[{extra}]'")
 
 
-def numbered(indices: object, what: str = "row", limit: int = 5, total: int | None = None) -> str:
+def numbered(indices: Iterable[Any], what: str = "row", limit: int = 5, total: int | None = None) -> str:
     """Name the first few of many rows (subjects) or columns by number, for messages.
 
     All messages count from 1, as files and people do. `total`: how many there are, where `indices`
@@ -42,7 +43,7 @@ def numbered(indices: object, what: str = "row", limit: int = 5, total: int | No
     >>> numbered(range(10), limit=2)
     'rows 1, 2 and 8 more (counting from 1)'
     """
-    numbers = [int(i) + 1 for i in indices]  # type: ignore[attr-defined]
+    numbers = [int(i) + 1 for i in indices]
     shown = [str(i) for i in numbers[:limit]]
     more = (len(numbers) if total is None else total) - len(shown)
     parts = [*shown, f"{more} more"] if more else shown
@@ -50,15 +51,29 @@ def numbered(indices: object, what: str = "row", limit: int = 5, total: int | No
     return f"{what}{'s' * (len(parts) > 1)} {listed} (counting from 1)"
 
 
-def one_of(argument: str, value: object, allowed: object) -> None:
-    """Refuse a value outside a list of names, saying which names there are and which is close."""
+#: Longer lists are not printed whole in a message.
+_FEW = 12
+
+
+def one_of(argument: str, value: object, allowed: object, listing: str = "") -> None:
+    """Refuse a value outside a list of names, saying which are meant or, of a few, all of them.
+
+    `allowed` may be a mapping to records with a `title` and `other_names`, by which people look for
+    them. `listing` says where all names can be seen.
+    """
     names = list(allowed)  # type: ignore[call-overload]
     if isinstance(value, str) and value in names:
         return
-    listed = ", ".join(map(repr, names))
-    raise InputError(
-        f"{argument} must be one of {listed}; got {value!r}{did_you_mean(value, names)}"
-    )
+    records = allowed.items() if isinstance(allowed, Mapping) else ()
+    others = {
+        name: (getattr(record, "title", ""), *getattr(record, "other_names", ()))
+        for name, record in records
+    }
+    few = len(names) <= _FEW
+    known = ", ".join(map(repr, names)) if few else f"{len(names)} names"
+    more = f"; {listing} lists them" if listing and not few else ""
+    hint = did_you_mean(value, names, others)
+    raise InputError(f"{argument} must be one of {known}; got {value!r}{hint}{more}")
 
 
 def as_names(given: Any, argument: str) -> tuple[str, ...]:
@@ -79,11 +94,58 @@ def as_names(given: Any, argument: str) -> tuple[str, ...]:
     return names
 
 
-def did_you_mean(value: object, names: list[str]) -> str:
+def did_you_mean(
+    value: object, names: Sequence[str], others: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """Hint at names that are close, for the end of a message.
 
+    Parameters
+    ----------
+    value : object
+        What was given.
+    names : sequence of str
+        What there is.
+    others : mapping, optional
+        Other names by which people look for some of them.
+
+    Examples
+    --------
     >>> did_you_mean("tme", ["time", "event"])
     " (did you mean 'time'?)"
+    >>> did_you_mean("C-index", ["harrell", "uno", "ibs"], {"harrell": ["cindex"]})
+    " (did you mean 'harrell'?)"
     """
-    close = get_close_matches(value, names, n=3) if isinstance(value, str) else []
+    close = closest(value, names, others) if isinstance(value, str) else []
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+
+
+def closest(
+    value: str, names: Sequence[str], others: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Return up to three names that may be meant, whatever their case, hyphens and spaces.
+
+    >>> closest("calibration", ["d_calibration", "ici", "km_calibration"])
+    ['d_calibration', 'km_calibration']
+    """
+    keys: dict[str, list[str]] = {}
+    for name in names:
+        for spelling in (name, *(others or {}).get(name, ())):
+            keys.setdefault(bare(spelling), []).append(name)
+    wanted = bare(value)
+    if wanted in keys:
+        near = [wanted]
+    else:
+        near = get_close_matches(wanted, keys, n=3, cutoff=0.7)
+        own = [key for key in map(bare, names) if min(len(key), len(wanted)) > 2]
+        near += [key for key in own if key in wanted or wanted in key]
+        near = near or get_close_matches(wanted, keys, n=3)
+    return list(dict.fromkeys(name for key in near for name in keys[key]))[:3]
+
+
+def bare(name: str) -> str:
+    """Return a name without case, hyphens, underscores and spaces.
+
+    >>> bare("C-index") == bare("c_index")
+    True
+    """
+    return "".join(letter for letter in name.lower() if letter.isalnum())

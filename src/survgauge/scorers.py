@@ -261,7 +261,7 @@ def scorer(
     if not names:
         raise InputError("name must hold at least one metric; got an empty list")
     for one in names:
-        one_of("name", one, REGISTRY)
+        one_of("name", one, REGISTRY, "sg.available_metrics()")
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
     if time is not None:

@@ -183,6 +183,9 @@ def all_finite(array: NDArray[Any]) -> bool:
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
+_FLAGS = "must be 0/1 or booleans (1: event observed, 0: censored)"
+
+
 def flags(values: Any, argument: str) -> Bools:
     """Return a boolean vector from booleans or from numbers that are all 0 or 1."""
     array = to_numpy(values, argument)
@@ -190,14 +193,17 @@ def flags(values: Any, argument: str) -> Bools:
         raise InputError(f"{argument} must have 1 dimension; got shape {array.shape}")
     if array.dtype == np.bool_:
         return array
+    word = next((item for item in array[:1].tolist() if isinstance(item, str)), None)
+    if word is not None:
+        raise InputError(
+            f"{argument} {_FLAGS}; got text, such as {word!r}: pass True where the text means an "
+            "event"
+        )
     array = numbers(array, argument)
     result = array != 0
     if not (result == array).all():
         bad = np.flatnonzero(result != array)
-        raise InputError(
-            f"{argument} must be 0/1 or booleans (1: event observed, 0: censored); "
-            f"got {array[bad[0]]} for {numbered(bad)}"
-        )
+        raise InputError(f"{argument} {_FLAGS}; got {array[bad[0]]} for {numbered(bad)}")
     return result
 
 

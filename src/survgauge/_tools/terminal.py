@@ -1,8 +1,22 @@
-"""Text that comes from files is shown in a terminal without being obeyed by it."""
+"""What a terminal shows: how wide it is, and nothing that it would obey."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from typing import Any, TextIO
+
+#: Columns of a file or a pipe, which have no width of their own.
+PLAIN_WIDTH = 80
+
+
+def width() -> int:
+    """Return how many columns standard output has; ``COLUMNS`` sets another number."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return max(40, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns)
+    return PLAIN_WIDTH
+
 
 # Control characters move the cursor, colour or rewrite what is on the screen; the marks of writing
 # direction show text in another order than it has.
@@ -27,14 +41,15 @@ class Visible:
     """A text stream that spells out control characters; all else is the stream's own."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        #: The stream itself, for text that is known to be harmless.
+        self.shown = stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.shown, name)
 
     def write(self, text: str) -> int:
         """Write the text without what a terminal would obey."""
-        return self._stream.write(visible(text))
+        return self.shown.write(visible(text))
 
     def writelines(self, lines: list[str]) -> None:
         """Write several texts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -21,31 +22,87 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{max(0, digits - 1 - size)}f}"
 
 
-def columns(header: list[str], rows: list[list[str]], left: int | tuple[int, ...] = 1) -> str:
+#: A last column of text is not wrapped to fewer characters than this.
+_LEAST_TEXT = 24
+_GAP = "  "
+
+
+def columns(
+    header: list[str],
+    rows: list[list[str]],
+    left: int | tuple[int, ...] = 1,
+    width: int | None = None,
+) -> str:
     """Align columns: the first `left`, or those at the places `left`, to the left, others right.
+
+    What is wider than `width` is wrapped, if the last column is one of text; other tables are
+    printed part by part, each with the columns of text that come first.
 
     >>> print(columns(["a", "b"], [["x", "10"], ["yy", "7"]]))
     a    b
     --  --
     x   10
     yy   7
+    >>> print(columns(["a", "b", "c"], [["x", "10", "11"]], width=6))
+    a   b
+    -  --
+    x  10
+    <BLANKLINE>
+    a   c
+    -  --
+    x  11
     """
     # A name with a line break must not break the table.
     table = [[" ".join(cell.split()) or cell for cell in row] for row in [header, *rows]]
-    header, rows = table[0], table[1:]
-    width = [max(len(row[k]) for row in table) for k in range(len(header))]
+    places = tuple(range(left)) if isinstance(left, int) else left
+    size = [max(len(row[k]) for row in table) for k in range(len(header))]
+    if width is None or sum(size) + len(_GAP) * (len(size) - 1) <= width:
+        return _aligned(table, places, size)
+    last = len(header) - 1
+    room = width - sum(size[:-1]) - len(_GAP) * last
+    if last in places and room >= _LEAST_TEXT:
+        return _aligned(_wrapped(table, room), places, [*size[:-1], room])
+    lead = next((k for k in range(len(header)) if k not in places), last)
+    parts, part = [], list(range(lead))
+    taken = sum(size[:lead]) + len(_GAP) * lead
+    used = taken
+    for k in range(lead, len(header)):
+        if k > lead and len(part) > lead and used + size[k] > width:
+            parts.append(part)
+            part, used = list(range(lead)), taken
+        part.append(k)
+        used += size[k] + len(_GAP)
+    return "\n\n".join(
+        _aligned(
+            [[row[k] for k in part] for row in table],
+            tuple(place for place, k in enumerate(part) if k in places),
+            [size[k] for k in part],
+        )
+        for part in [*parts, part]
+    )
 
-    places = range(left) if isinstance(left, int) else left
+
+def _wrapped(table: list[list[str]], room: int) -> list[list[str]]:
+    """Break the last cell of a row into several rows."""
+    found = []
+    for *cells, text in table:
+        first, *more = textwrap.wrap(text, room) or [""]
+        found += [[*cells, first], *([""] * len(cells) + [line] for line in more)]
+    return found
+
+
+def _aligned(table: list[list[str]], places: tuple[int, ...], size: list[int]) -> str:
+    """Join the cells of a header and its rows, with a rule below the header."""
 
     def line(row: list[str]) -> str:
         cells = [
-            cell.ljust(width[k]) if k in places else cell.rjust(width[k])
+            cell.ljust(size[k]) if k in places else cell.rjust(size[k])
             for k, cell in enumerate(row)
         ]
-        return "  ".join(cells).rstrip()
+        return _GAP.join(cells).rstrip()
 
-    rule = ["-" * w for w in width]
-    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
+    rule = ["-" * w for w in size]
+    return "\n".join([line(table[0]), line(rule), *(line(row) for row in table[1:])])
 
 
 def p_text(p: float | None) -> str:

@@ -199,21 +199,40 @@ def _draws(audit: Audit) -> str:
     return f"{min(found.values(), default=0)} draws each"
 
 
-def audit_text(audit: Audit) -> str:
-    """Render the recommendation, the mean over the worlds, and what the worlds say."""
-    head = (
-        f"Recommended: {audit.recommended or 'nothing'} ({within(audit.asked.horizon, audit.unit)})"
-    )
-    parts = [head + "\n" + textwrap.fill(audit.reason, 96)]
+#: Columns of a paragraph, and metrics of the short text.
+_WIDTH, _FEW = 96, 5
+
+
+def audit_text(audit: Audit, width: int = _WIDTH, *, short: bool = False) -> str:
+    """Render the recommendation, the mean over the worlds, and what the worlds say.
+
+    A `short` text has the best metrics only, and no single worlds.
+    """
+    tipping = textwrap.fill(tipping_text(audit), width)
+    parts = [verdict_text(audit, width)]
+    if short:
+        other = audit.within
+        better = audit.asked.metric is None and other is not None and other.metric is not None
+        found = other if better and other is not None else audit.asked
+        parts += [_means(audit, found, width, _FEW), tipping]
+        return "\n\n".join(part for part in parts if part)
     for found in audit.recommendations:
         if found.asks == audit.asked.asks:
-            parts.append(_means(audit, found))
-    parts += [_worlds(audit), textwrap.fill(tipping_text(audit), 96), *_left_out(audit)]
+            parts.append(_means(audit, found, width))
+    parts += [_worlds(audit, width), tipping]
+    parts += [textwrap.fill(line, width) for line in _left_out(audit)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _means(audit: Audit, found: Recommendation) -> str:
-    """Table of the metrics that estimate the same number, best first."""
+def verdict_text(audit: Audit, width: int = _WIDTH) -> str:
+    """Say which metric is recommended, and why."""
+    place = within(audit.asked.horizon, audit.unit)
+    head = f"Recommended: {audit.recommended or 'nothing'} ({place})"
+    return head + "\n" + textwrap.fill(audit.reason, width)
+
+
+def _means(audit: Audit, found: Recommendation, width: int, most: int | None = None) -> str:
+    """Table of the metrics that estimate the same number, best first; `most` of them."""
     rows = [
         row
         for row in audit.summary()
@@ -232,12 +251,14 @@ def _means(audit: Audit, found: Recommendation) -> str:
             share(row["best"]),
             share(row["relative_loss"]),
         ]
-        for row in rows
+        for row in rows[:most]
     ]
     header = ["metric", "bias", "off", "rmse", "tau", "best pick", "loss"]
     if len(audit.models) < 2:  # no order, nothing to pick
         header, cells = header[:4], [row[:4] for row in cells]
-    return f"{title}\n{columns(header, cells)}"
+    more = len(rows) - len(cells)
+    left = f"\n{more} more metrics: --all" if more else ""
+    return f"{textwrap.fill(title, width)}\n{columns(header, cells, width=width)}{left}"
 
 
 def _order(value: float) -> float:
@@ -250,7 +271,7 @@ def signed(value: float) -> str:
     return text if text in ("-", "0 %", "<0.01 %") else f"{'-' if value < 0 else '+'}{text}"
 
 
-def _worlds(audit: Audit) -> str:
+def _worlds(audit: Audit, width: int) -> str:
     """What the recommended metric does in each world."""
     found = audit.asked
     if found.metric is None and audit.within is not None:
@@ -277,7 +298,7 @@ def _worlds(audit: Audit) -> str:
     if len(audit.models) < 2:
         header, cells = header[:2], [row[:2] for row in cells]
     title = f"{found.metric} {within(found.horizon, audit.unit)}, world by world"
-    return f"{title}\n{columns(header, cells, left=(0, 5))}"
+    return f"{title}\n{columns(header, cells, (0, 5), width)}"
 
 
 def _left_out(audit: Audit) -> list[str]:

@@ -3,101 +3,90 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from .._tools.writing import check_outputs
-from ..data.files import read_outcomes, read_predictions
+from ..auditing import Audit
+from ..auditing.text import audit_text, verdict_text
 from ..data.tables import Table
 from ..errors import InputError
 from .features import feature_files, features_of
-from .named import interpolations, named, times_of_interest
-from .presented import present
+from .inputs import FILES, Inputs, add_files, files_of, read_inputs, target
+from .lines import Line
+from .named import times_of_interest
+from .presented import add_outputs, present
+
+_EXAMPLES = """
+examples:
+  which metric would have led to the best of two models:
+    survgauge audit --test test.csv --train train.csv \\
+        --pred cox=cox.csv --pred lr=lr.csv
+  within five years, with more draws:
+    ... --tau 1825 --unit days --draws 1000
+  censoring that depends more strongly on the event:
+    ... --dependence 0.3,0.6,0.8 --copula frank"""
 
 
 def add_commands(commands: Any) -> None:
     """Register the command."""
     command = commands.add_parser(
         "audit",
+        usage="survgauge audit --test FILE [--train FILE] --pred NAME=FILE ... [options]",
         help="find out which metric can be trusted on these data",
         description="Draw event and censoring times in worlds where the truth is known, and say "
-        "which metric would have led to the best model.",
-        epilog="Files are those of 'survgauge evaluate'.",
+        "which metric would have led to the best model.\n\n" + FILES,
+        epilog=_EXAMPLES,
     )
-    command.add_argument("--test", required=True, metavar="FILE", help="test outcomes")
-    command.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
-    command.add_argument(
-        "--pred",
-        action="append",
-        required=True,
-        metavar="NAME=FILE",
-        help="repeat for each model",
+    add_files(command)
+    group = command.add_argument_group("what to audit")
+    group.add_argument("--metrics", metavar="A,B,...", help="names (default: all time errors)")
+    group.add_argument("--tau", type=float, help="horizon of all metrics that stop at one")
+    group.add_argument("--time", metavar="T,...", help="times of interest of brier and auc")
+    group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
+    group.add_argument(
+        "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
     )
-    command.add_argument("--metrics", metavar="A,B,...", help="names (default: all time errors)")
-    command.add_argument("--tau", type=float, help="horizon of all metrics that stop at one")
-    command.add_argument("--time", metavar="T,...", help="times of interest of brier and auc")
-    command.add_argument(
-        "--draws", type=int, default=200, help="for each kind of world (default 200)"
-    )
-    command.add_argument("--seed", type=int, default=0, help="of the draws")
-    command.add_argument(
-        "--dependence",
-        default="0.2,0.5",
-        metavar="A,B,...",
-        help="Kendall's tau of the worlds with dependent censoring (default 0.2,0.5)",
-    )
-    command.add_argument("--copula", default="clayton", help="how they depend (default clayton)")
-    command.add_argument(
+    group.add_argument(
         "--max-bias", type=float, default=0.15, help="bias with which a metric fails (default 0.15)"
     )
-    command.add_argument(
+    group.add_argument(
         "--features",
         nargs="+",
         metavar="WHAT",
         help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: one more world, "
         "and laws given the features for the metrics that take them",
     )
-    command.add_argument(
-        "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
+    group = command.add_argument_group("worlds")
+    group.add_argument(
+        "--draws", type=int, default=200, help="for each kind of world (default 200)"
     )
-    command.add_argument("--tail", default="linear", help="tail of Kaplan-Meier and of the curves")
-    command.add_argument(
-        "--interpolation",
-        action="append",
-        default=[],
-        metavar="[NAME=]RULE",
-        help="of curves: linear (default), step, pchip; NAME=step for one model",
+    group.add_argument("--seed", type=int, default=0, help="of the draws")
+    group.add_argument(
+        "--dependence",
+        default="0.2,0.5",
+        metavar="A,B,...",
+        help="Kendall's tau of the worlds with dependent censoring (default 0.2,0.5)",
     )
-    command.add_argument("--time-column", default="time", help="of the outcome files")
-    command.add_argument("--event-column", default="event", help="of the outcome files")
-    command.add_argument("--weight-column", help="frequencies of the subjects")
-    command.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
-    command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
-    command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
+    group.add_argument("--copula", default="clayton", help="how they depend (default clayton)")
+    add_outputs(command)
     command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit, print the tables, write page and JSON."""
+    """Audit, print the first screen or everything, write page and JSON."""
     from ..auditing import audit
 
-    files = named(args.pred, "--pred", "FILE")
-    inputs = [args.test, args.train, *feature_files(args.features), *files.values()]
-    check_outputs({"--html": args.html, "--json": args.json}, filter(None, inputs))
-    columns = args.time_column, args.event_column, args.weight_column
-    test = read_outcomes(args.test, *columns)
-    train = None
-    if args.train is not None:
-        train = read_outcomes(args.train, *columns, weight_required=False)
-    rules = interpolations(args.pred, args.interpolation)
+    files = [*feature_files(args.features), *map(target, args.pred)]
+    outputs = {"--html": args.html, "--json": args.json}
+    check_outputs(outputs, files_of(args.test, args.train, *files))
+    given = read_inputs(args)
     weights = args.sample_weight
     result = audit(
-        {
-            name: read_predictions(path, interpolation=rules[name], tail=args.tail)
-            for name, path in files.items()
-        },
-        test,
-        y_train=train,
-        conditional=_laws(args, train, test),
+        given.predictions,
+        given.test,
+        y_train=given.train,
+        conditional=_laws(args, given),
         draws=args.draws,
         random_state=args.seed,
         metrics=None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
@@ -110,19 +99,39 @@ def run(args: argparse.Namespace) -> int:
         unit=args.unit,
         tail=args.tail,
     )
-    return present(result, args.html, args.json)
+    return present(result, args, _first_screen, _everything)
 
 
-def _laws(args: argparse.Namespace, train: Any, test: Any) -> Any:
+def _first_screen(result: Audit, width: int) -> Iterator[Line]:
+    """Yield the recommendation, the best metrics, and how to see more."""
+    yield from _lines(audit_text(result, width, short=True))
+    yield []
+    yield [("--all prints all metrics and worlds. --html FILE writes a report.", "dim")]
+
+
+def _everything(result: Audit, width: int) -> Iterator[Line]:
+    """Yield the whole text, and the recommendation once more, where a reader ends up."""
+    yield from _lines(audit_text(result, width))
+    yield []
+    yield from _lines(verdict_text(result, width))
+
+
+def _lines(text: str) -> Iterator[Line]:
+    """Yield the lines of a text; the first one stands out."""
+    for k, line in enumerate(text.split("\n")):
+        yield [(line, "" if k else "bold")]
+
+
+def _laws(args: argparse.Namespace, given: Inputs) -> Any:
     """Laws given the features, where they are asked for."""
-    X_train, X_test = features_of(args)
+    X_train, X_test = features_of(args, given.ids)
     if X_test is None:
         return None
     if X_train is None:
         raise InputError("--features of an audit must be about both sets: give two files")
     from ..blending import conditional
 
-    return conditional(X_train, train, X_test, y_test=test, random_state=args.seed)
+    return conditional(X_train, given.train, X_test, y_test=given.test, random_state=args.seed)
 
 
 def _numbers(text: str) -> list[float]:

@@ -11,7 +11,7 @@ import numpy as np
 from .._tools.extras import need
 from .._tools.writing import check_outputs, write_atomically
 from ..data.files import read_outcomes
-from ..data.tables import PARQUET, read_frame
+from ..data.tables import PARQUET, csv_rows, read_frame
 from ..errors import InputError
 
 _ADDED = ("time", "event", "true_time")
@@ -26,8 +26,15 @@ def add_commands(commands: Any) -> None:
         help="censor the events of a data set anew, keeping the truth",
         description="Make a semi-synthetic data set: real events, drawn censoring times. Rows "
         "censored in the file shape the censoring and are left out.",
-        epilog="The output has all other columns of the file and time, event, true_time. Train on "
-        "time and event only; true_time is the answer.",
+        epilog="""The output has all other columns of the file and time, event, true_time. Train on
+time and event only; true_time is the answer.
+
+examples:
+  half of the subjects censored, as if they entered at random times:
+    survgauge censor --data study.csv --type uniform --rate 0.5 --out half.csv
+  censoring that depends on the event, with a picture of before and after:
+    survgauge censor --data study.csv --type exponential --kendall-tau 0.5 \\
+        --out dependent.csv --plot dependent.png""",
     )
     command.add_argument("--data", required=True, metavar="FILE", help="CSV or Parquet")
     command.add_argument("--type", required=True, choices=KINDS, help="how censoring is drawn")
@@ -42,6 +49,9 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--time-column", default="time", help="in the files (default: time)")
     command.add_argument("--event-column", default="event", help="in the files (default: event)")
     command.add_argument(
+        "--event-value", metavar="VALUE", help="what means an event, such as dead or 2 (default: 1)"
+    )
+    command.add_argument(
         "--plot", metavar="FILE", help="also draw before and after (PNG, SVG, PDF)"
     )
     command.set_defaults(run=run)
@@ -55,8 +65,9 @@ def run(args: argparse.Namespace) -> int:
     check_outputs({"--out": args.out, "--plot": args.plot}, inputs)
     _check_formats(args)
     columns = {"time": args.time_column, "event": args.event_column}
-    y = read_outcomes(args.data, **columns)
-    external = None if args.external is None else read_outcomes(args.external, **columns)
+    coded = {**columns, "event_value": args.event_value}
+    y = read_outcomes(args.data, **coded)
+    external = None if args.external is None else read_outcomes(args.external, **coded)
     typed, verbatim = _read(args.data)
     if len(typed) != len(y):
         raise InputError(f"{args.data}: {len(typed)} rows of features, {len(y)} of outcomes")
@@ -116,7 +127,11 @@ def _read(path: str) -> tuple[Any, Any]:
         if named:  # columns that pandas kept as its index
             typed = typed.reset_index(named)
         return typed, typed
-    options: dict[str, Any] = {"kind": ".csv", "encoding": "utf-8-sig", "skipinitialspace": True}
+    *_, separator, decimal = csv_rows(Path(path))
+    options: dict[str, Any] = {
+        "kind": ".csv", "encoding": "utf-8-sig", "skipinitialspace": True, "sep": separator,
+        "decimal": decimal,
+    }  # fmt: skip
     typed = read_frame(path, **options)
     text = read_frame(path, dtype=str, keep_default_na=False, **options)
     for frame in (text, typed):

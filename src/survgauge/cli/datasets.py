@@ -1,14 +1,15 @@
-"""The command line: ``survgauge datasets`` and ``survgauge datasets fetch NAME``."""
+"""`survgauge datasets`, and `survgauge datasets fetch NAME`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from typing import Any
 
-from ..datasets.catalogue import available, fetch
+from .._tools.terminal import width
+from ..datasets.catalogue import HEADER, TEXT, available, fetch
+from .listing import Row, add_search, show
 
 
 def add_commands(subparsers: Any) -> None:
@@ -17,8 +18,13 @@ def add_commands(subparsers: Any) -> None:
         "datasets",
         help="list the data sets, or fetch one",
         description="List the data sets with their counts and whether they are on this machine.",
+        epilog="""
+examples:
+  survgauge datasets
+  survgauge datasets --search cancer
+  survgauge datasets fetch support""",
     )
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    add_search(parser, "a name or a package", "--search")
     parser.set_defaults(run=run_list)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     getter = actions.add_parser("fetch", help="get a data set onto this machine")
@@ -31,12 +37,14 @@ def add_commands(subparsers: Any) -> None:
 def run_list(args: argparse.Namespace) -> int:
     """Print the list."""
     listing = available()
-    if args.json:
-        text = json.dumps([asdict(entry) for entry in listing], indent=2)
-    else:
-        text = str(listing)
-    sys.stdout.write(f"{text}\n")
-    return 0
+    # Where a data set comes from takes a wide screen; `fetch` says it, too.
+    shown = len(HEADER) - (len(str(listing).split("\n")[1]) > width())
+    rows = [
+        Row(asdict(entry), entry.cells()[:shown], (entry.name, entry.source)) for entry in listing
+    ]
+    here = sum(entry.available for entry in listing)
+    after = f", {here} of them on this machine; 'survgauge datasets fetch NAME' gets another one"
+    return show(args, rows, HEADER[:shown], "data sets", TEXT, after)
 
 
 def run_fetch(args: argparse.Namespace) -> int:

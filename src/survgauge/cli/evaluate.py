@@ -1,19 +1,32 @@
-"""`survgauge evaluate` and `survgauge metrics`."""
+"""`survgauge evaluate`: how good predictions are, on the first screen and in full."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .._tools.writing import check_outputs
-from ..data.files import read_outcomes, read_predictions
-from ..data.tables import PARQUET, Table, parquet_files
+from ..data.tables import PARQUET, Table
 from .features import feature_files, features_of
-from .named import interpolations, is_column, named, times_of_interest
-from .presented import present
+from .inputs import FILES, add_files, files_of, read_inputs, target
+from .named import is_column, times_of_interest
+from .presented import add_outputs, present
+from .screen import everything, first_screen
+
+_EXAMPLES = """
+examples:
+  two models, with the training outcomes as reference:
+    survgauge evaluate --test test.csv --train train.csv \\
+        --pred cox=cox.csv --pred lr=lr.csv
+  errors within five years, probabilities at one and five, and a report to send:
+    ... --tau 1825 --time 365,1825 --unit days --html report.html
+  outcomes that are called otherwise, rows in another order:
+    ... --time-column days --event-column status --event-value dead --id patient
+  chosen metrics, for the groups of a column:
+    ... --metrics mae_within,uno,ibs --by hospital
+  a folder of Parquet files, read as a stream:
+    survgauge evaluate --test test/ --train train.parquet --pred cox=cox_days"""
 
 
 class _Once(argparse.Action):
@@ -28,100 +41,69 @@ class _Once(argparse.Action):
 
 
 def add_commands(commands: Any) -> None:
-    """Register the commands of this module."""
+    """Register the command of this module."""
     command = commands.add_parser(
         "evaluate",
+        usage="survgauge evaluate --test FILE [--train FILE] --pred NAME=FILE ... [options]",
         help="evaluate predictions against outcomes",
-        description="Evaluate one or more models' predictions on the same test subjects.",
-        epilog="Outcome files are CSV or Parquet with columns time and event (1: event, 0:"
-        " censored). Prediction files have one column 'time' or 'risk' (higher: sooner), or"
-        " curves: header = times, a row per subject.",
+        description="Evaluate one or more models' predictions on the same test subjects.\n\n"
+        + FILES,
+        epilog=_EXAMPLES,
     )
-    command.add_argument("--test", required=True, metavar="FILE", help="test outcomes (or folder)")
-    command.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
-    command.add_argument(
-        "--pred",
-        action="append",
-        required=True,
-        metavar="NAME=FILE",
-        help="repeat for each model (a stream: NAME=COLUMN or folder)",
-    )
-    _add_settings(command)
-    command.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
-    command.add_argument("--title", help="heading of the report")
-    command.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
+    add_files(command, " (or a folder of Parquet files)")
+    _add_questions(command)
+    _add_conventions(command)
+    add_outputs(command, title=True)
     _add_stream_arguments(command)
     command.set_defaults(run=run)
-    listing = commands.add_parser("metrics", help="list the metrics")
-    listing.set_defaults(run=list_metrics)
 
 
-def _add_settings(command: Any) -> None:
-    """Register what is asked of the predictions, and how the files are read."""
-    command.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
-    command.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
-    command.add_argument("--no-intervals", action="store_true", help="values only")
-    command.add_argument(
+def _add_questions(command: Any) -> None:
+    """Register what is asked of the predictions, and of whom."""
+    group = command.add_argument_group("what to measure")
+    group.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
+    group.add_argument(
         "--tau", type=float, help="horizon of all metrics that stop at one, and the usual --time"
     )
-    command.add_argument(
-        "--time", metavar="T,...", help="times of Brier, AUC, 1-calibration and ICI"
-    )
-    command.add_argument(
+    group.add_argument("--time", metavar="T,...", help="times of Brier, AUC, 1-calibration and ICI")
+    group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
+    group.add_argument(
         "--by", metavar="COLUMN", action=_Once, help="column of --test: evaluate its groups"
     )
-    command.add_argument(
+    group.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
+    group.add_argument("--no-intervals", action="store_true", help="values only")
+    group.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    group = command.add_argument_group("who the subjects are")
+    group.add_argument(
         "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
     )
-    command.add_argument(
+    group.add_argument(
         "--cluster", metavar="COLUMN", help="column of --test: hospital or patient of a row"
     )
-    command.add_argument(
-        "--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)"
-    )
-    command.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
-    command.add_argument("--tail", default="linear", help="tail of Kaplan-Meier and of the curves")
-    command.add_argument(
-        "--interpolation",
-        action="append",
-        default=[],
-        metavar="[NAME=]RULE",
-        help="of curves: linear (default), step, pchip; NAME=step for one model",
-    )
-    command.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
-    command.add_argument(
-        "--floor", type=float, default=0.1, help="least G of the doubly robust errors (0.1)"
-    )
-    command.add_argument("--convention", metavar="NAME", help="another package's conventions")
-    command.add_argument(
-        "--censoring",
-        choices=("test", "train"),
-        help="whose censoring the weights 1/G describe (default: the convention's, test)",
-    )
-    command.add_argument(
+    group.add_argument(
         "--features",
         nargs="+",
         metavar="WHAT",
         help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: laws given the "
         "features for the doubly robust errors; one file: does censoring depend on them?",
     )
-    command.add_argument("--time-column", default="time", help="of the outcome files")
-    command.add_argument("--event-column", default="event", help="of the outcome files")
-    command.add_argument("--seed", type=int, default=0, help="of the bootstrap")
-    command.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Evaluate, print a table, write JSON."""
-    check_outputs({"--html": args.html, "--json": args.json}, _inputs(args))
-    if _wants_stream(args):
-        from .stream import run_stream
-
-        result = run_stream(args, _settings(args))
-    else:
-        result = _evaluate_files(args)
-    options = {} if args.title is None else {"title": args.title}
-    return present(result, args.html, args.json, **options)
+def _add_conventions(command: Any) -> None:
+    """Register how metrics are defined."""
+    group = command.add_argument_group("conventions")
+    group.add_argument("--convention", metavar="NAME", help="another package's conventions")
+    group.add_argument(
+        "--censoring",
+        choices=("test", "train"),
+        help="whose censoring the weights 1/G describe (default: the convention's, test)",
+    )
+    group.add_argument("--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)")
+    group.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
+    group.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
+    group.add_argument(
+        "--floor", type=float, default=0.1, help="least G of the doubly robust errors (0.1)"
+    )
 
 
 def _add_stream_arguments(command: Any) -> None:
@@ -145,7 +127,22 @@ def _add_stream_arguments(command: Any) -> None:
         metavar="NAME=TIMES",
         help="times of curves in lists: 0,10,20 or a CSV file with a column time",
     )
-    group.add_argument("--weight-column", help="frequencies of the subjects")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, print the first screen or everything, write page and JSON."""
+    inputs = [*feature_files(args.features), *map(target, [*args.pred, *args.grid])]
+    check_outputs(
+        {"--html": args.html, "--json": args.json}, files_of(args.test, args.train, *inputs)
+    )
+    if _wants_stream(args):
+        from .stream import run_stream
+
+        result = run_stream(args, _settings(args))
+    else:
+        result = _evaluate_files(args)
+    options = {} if args.title is None else {"title": args.title}
+    return present(result, args, first_screen, everything, **options)
 
 
 def _wants_stream(args: argparse.Namespace) -> bool:
@@ -155,12 +152,8 @@ def _wants_stream(args: argparse.Namespace) -> bool:
     if not Path(args.test).is_file():
         return Path(args.test).is_dir() or any(mark in args.test for mark in "*?[")
     parquet = Path(args.test).suffix.lower() in PARQUET
-    targets = [target for target in map(_target, args.pred) if target]
+    targets = [name for name in map(target, args.pred) if name]
     return any(Path(t).is_dir() or (parquet and is_column(t)) for t in targets)
-
-
-def _target(item: str) -> str:
-    return item.partition("=")[2]
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -186,22 +179,13 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
     """Read all files whole."""
     from ..evaluation import evaluate
 
-    columns = args.time_column, args.event_column, args.weight_column
-    test = read_outcomes(args.test, *columns)
-    train = None
-    if args.train is not None:
-        train = read_outcomes(args.train, *columns, weight_required=False)
-    rules = interpolations(args.pred, args.interpolation)
-    predictions = {
-        name: read_predictions(path, interpolation=rules[name], tail=args.tail)
-        for name, path in named(args.pred, "--pred", "FILE").items()
-    }
+    given = read_inputs(args)
     weights = args.sample_weight
-    X_train, X_test = features_of(args)
+    X_train, X_test = features_of(args, given.ids)
     return evaluate(
-        predictions,
-        test,
-        y_train=train,
+        given.predictions,
+        given.test,
+        y_train=given.train,
         X_train=X_train,
         X_test=X_test,
         by=None if args.by is None else Table(args.test).labels(args.by),
@@ -209,41 +193,3 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
         cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
         **_settings(args),
     )
-
-
-def _inputs(args: argparse.Namespace) -> Iterator[str | Path]:
-    """Yield every file that the command reads, those of folders one by one."""
-    named = [
-        args.test,
-        args.train,
-        *feature_files(args.features),
-        *map(_target, args.pred),
-        *map(_target, args.grid),
-    ]
-    for name in filter(None, named):
-        yield name
-        with suppress(OSError, ValueError):  # reading says what is wrong with it
-            if not Path(name).is_file():
-                yield from parquet_files(name)
-
-
-def list_metrics(args: argparse.Namespace) -> int:
-    """Print the registry."""
-    from .._tools.text_tables import columns
-    from ..metrics.registry import REGISTRY, available_metrics
-
-    rows = [
-        [
-            m["name"],
-            "yes" if REGISTRY[m["name"]].default else "",
-            m["direction"],
-            m["needs"],
-            m["inference"].partition("-")[0],
-            m["interval"],
-            m["title"],
-        ]
-        for m in available_metrics()
-    ]
-    header = ["metric", "default", "better", "needs", "stderr", "interval", "what it is"]
-    print(columns(header, rows, left=7))
-    return 0

@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from .._tools.terminal import width
+from .._tools.text_tables import columns
 from ..errors import InputError, one_of
 
 
@@ -18,7 +20,17 @@ def add_commands(subparsers: Any) -> None:
         description="Run a plan: data sets x censoring x models x folds, with every true event "
         "time known. Finished cells are kept in a store; a run that was stopped goes on with "
         "--resume.",
-        epilog="Shipped plans: demo (minutes), paper (hours), wide (more hours).",
+        epilog="""
+Shipped plans: demo (minutes), paper (hours), wide (more hours), truth (more hours).
+
+examples:
+  what would run, and how much of it:
+    survgauge bench paper --list --models km,coxph
+  the small plan, then a page of it:
+    survgauge bench demo --store run
+    survgauge report run --html experiment.html
+  go on with a run that was stopped:
+    survgauge bench demo --store run --resume""",
     )
     command.add_argument("plan", metavar="PLAN", help="TOML file, or demo, paper, wide")
     command.add_argument("--store", metavar="DIR", help="folder of the run (default: bench-NAME)")
@@ -47,7 +59,10 @@ def add_commands(subparsers: Any) -> None:
         metavar="A,B,...",
         help="formats of the figures in --out: png, svg, pdf (default: png)",
     )
-    command.add_argument("--list", action="store_true", help="show the cells, run nothing")
+    command.add_argument(
+        "--list", action="store_true", help="show what would run and how much, run nothing"
+    )
+    command.add_argument("--all", action="store_true", help="with --list: show each cell")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(run=run_command)
 
@@ -62,7 +77,7 @@ def run_command(args: argparse.Namespace) -> int:
     if args.keep_predictions:
         plan = replace(plan, keep_predictions=True)
     if args.list:
-        return _list(plan)
+        return _list(plan, args.all)
     from ..experiment.runner import run
     from ..experiment.writing import FORMATS, check_folder, text, write_all
 
@@ -114,10 +129,24 @@ def _names(text: str | None) -> list[str] | None:
     return names
 
 
-def _list(plan: Any) -> int:
+def _list(plan: Any, cells: bool) -> int:
+    """Print what a plan crosses and the number of cells, or each of these."""
     present, absent = plan.present()
-    for cell in present.cells():
-        sys.stdout.write(f"{cell}\n")
-    for name in absent:
-        sys.stdout.write(f"not on this machine: {name}\n")
+    found = present.cells()
+    if cells:
+        sys.stdout.writelines(f"{cell}\n" for cell in found)
+    rows = []
+    for name in ("datasets", "censoring", "models", "metrics"):
+        labels = [spec.label for spec in getattr(present, name)]
+        rows.append([name, str(len(labels)), ", ".join(labels)])
+    rows += [[name, str(getattr(present, name)), ""] for name in ("repeats", "folds")]
+    if absent:
+        rows.append(["not here", str(len(absent)), ", ".join(absent)])
+    if not cells:
+        sys.stdout.write(columns([plan.name, "number", "names"], rows, (0, 2), width()) + "\n\n")
+    sys.stdout.write(f"{len(found)} cells, each a model that is fitted to the data of a fold\n")
+    if not cells:
+        sys.stdout.write(
+            "--all prints each of them; --datasets, --censoring and --models take a part.\n"
+        )
     return 0

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from ..data.files import read_columns, read_features
+from ..data.pairing import Ids
 from ..data.tables import Table
 from ..errors import InputError
 
 _ALL = "all"
 
 
-def features_of(args: argparse.Namespace) -> tuple[Any, Any]:
-    """Features of the training and the test subjects; None where they are not asked for."""
+def features_of(args: argparse.Namespace, ids: Ids | None) -> tuple[Any, Any]:
+    """Features of the training and the test subjects; None where they are not asked for.
+
+    `ids` are those of the test subjects, by which rows of a file of their features are paired.
+    """
     given = args.features
     if given is None:
         return None, None
@@ -25,11 +29,12 @@ def features_of(args: argparse.Namespace) -> tuple[Any, Any]:
             f"files (TRAIN TEST); got {len(given)} words"
         )
     if len(given) == 1 and Path(given[0]).is_file() and given[0] != _ALL:
-        return None, read_features(given[0])
+        return None, read_features(given[0], ids)
     if args.train is None:
         raise InputError("--features needs --train: laws are fitted to the training subjects")
     if len(given) == 2:
-        return read_columns(given[0]), read_columns(given[1])
+        train = None if ids is None else Ids(Table(args.train), ids.column)
+        return read_columns(given[0], ids=train), read_columns(given[1], ids=ids)
     names = _columns(args)
     return read_columns(args.train, names), read_columns(args.test, names)
 
@@ -54,7 +59,7 @@ def _columns(args: argparse.Namespace) -> list[str]:
         if not names:
             raise InputError(f"--features must name a column or a file; got {word!r}")
         return names
-    other = ("time_column", "event_column", "weight_column", "sample_weight", "cluster")
+    other = ("time_column", "event_column", "weight_column", "sample_weight", "cluster", "id")
     taken = {getattr(args, name, None) for name in other}
     names = [name for name in Table(args.test).names if name not in taken]
     if not names:

@@ -9,32 +9,87 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
+from itertools import groupby
+from textwrap import wrap
 from typing import Any, NoReturn
 
 from .. import __version__
 from .._tools.terminal import Visible, visible
-from ..errors import InputError, SurvgaugeError
+from ..errors import InputError, SurvgaugeError, did_you_mean, one_of
 
-#: Modules with an `add_commands(subparsers)` function.
-_COMMANDS = ("evaluate", "audit", "censor", "datasets", "models", "experiment", "report")
+#: Modules with an `add_commands(subparsers)` function, in the order of the help.
+_COMMANDS = (
+    "evaluate", "audit", "report", "metrics", "models", "datasets", "censor", "experiment",
+)  # fmt: skip
+_EXAMPLES = """
+examples:
+  how good are two models, and a report to send:
+    survgauge evaluate --test test.csv --train train.csv \\
+        --pred cox=cox.csv --pred lr=lr.csv --unit days --html report.html
+  which metrics are there for calibration, which data sets on cancer:
+    survgauge metrics calibration
+    survgauge datasets --search cancer
+  which metric can be trusted, on these data and where the truth is known:
+    survgauge audit --test test.csv --train train.csv \\
+        --pred cox=cox.csv --pred lr=lr.csv
+    survgauge bench demo
+
+'survgauge COMMAND --help' has the arguments and examples of a command."""
+
+
+class _Help(argparse.HelpFormatter):
+    """Wraps paragraphs; lines that are set in, such as examples, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = []
+        lines = text.strip("\n").split("\n")
+        for kept, some in groupby(lines, lambda line: line[:1] in ("", " ")):
+            block = list(some)
+            parts += block if kept else wrap(" ".join(block), width - len(indent))
+        return "\n".join(f"{indent}{line}".rstrip() for line in parts)
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, like every other error, instead of printing the usage."""
+    """Says what is wrong in one line, with what may be meant, instead of printing the usage."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": _Help, **options})
 
     def error(self, message: str) -> NoReturn:
         """Raise what `main` prints."""
         raise InputError(f"{message}; '{self.prog} --help' lists the arguments")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse unknown arguments where their command is known, and so what they may mean."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            close = did_you_mean(word, list(self._option_string_actions))
+            self.error(f"unknown argument {word}{close if word.startswith('-') else ''}")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value outside the choices as every other name is refused."""
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or str(action.metavar or action.dest)
+            try:
+                one_of(name, value, list(action.choices))
+            except InputError as error:
+                self.error(str(error))
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="survgauge",
+        usage="survgauge COMMAND [arguments]",
         description="Evaluate survival (time-to-event) predictions, in units people care about.",
+        epilog=_EXAMPLES,
     )
     parser.add_argument("--version", action="version", version=f"survgauge {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, title="commands", prog="survgauge"
+    )
     for module in _COMMANDS:
         import_module(f".{module}", __package__).add_commands(commands)
     return parser

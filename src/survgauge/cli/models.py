@@ -1,16 +1,15 @@
-"""The command line: ``survgauge models``."""
+"""`survgauge models`: the list of models, or those that a word is about."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from typing import Any
 
-from .._tools.text_tables import columns
 from ..models.registry import available
+from .listing import Row, add_search, show
 
-_MARKS = {True: "yes", False: "no", None: "-"}
+_MARKS = {True: "yes", False: "no"}
+_SHOWN = ("curves", "time", "installed")
 
 
 def add_commands(subparsers: Any) -> None:
@@ -19,28 +18,27 @@ def add_commands(subparsers: Any) -> None:
         "models",
         help="list the models",
         description="List the models: what each predicts, and which extra it needs.",
+        epilog="""
+examples:
+  survgauge models
+  survgauge models boosting
+  survgauge models torch""",
     )
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    add_search(parser, "a name, a kind of model or an extra")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table of models."""
-    rows = available()
-    text = json.dumps(rows, indent=2) if args.json else table(rows)
-    sys.stdout.write(f"{text}\n")
-    return 0
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Table of models as plain text, with the install lines of what is missing."""
-    marks = ("curves", "individual", "time", "continuous", "installed")
-    header = ["name", "model", "extra", *marks]
-    lines = [
-        [row["name"], row["title"], row["extra"], *(_MARKS[row[key]] for key in marks)]
-        for row in rows
+    """Print the list, with the install lines of what is missing."""
+    rows = [
+        Row(
+            row,
+            [row["name"], row["extra"], *(_MARKS[row[key]] for key in _SHOWN), row["title"]],
+            (row["name"], row["title"], row["extra"]),
+        )
+        for row in available()
     ]
-    missing = dict.fromkeys(row["extra"] for row in rows if not row["installed"])
-    help_lines = [f"pip install 'survgauge[{extra}]'" for extra in missing]
-    text = columns(header, lines, left=3)
-    return "\n".join([text, *([""] if help_lines else []), *help_lines])
+    missing = dict.fromkeys(row.data["extra"] for row in rows if not row.data["installed"])
+    lines = "".join(f"; pip install 'survgauge[{extra}]'" for extra in missing)
+    header = ["model", "extra", *_SHOWN, "what it is"]
+    return show(args, rows, header, "models", (0, 1, 5), lines)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..data.curves import INTERPOLATIONS
 from ..data.tables import PARQUET
-from ..errors import InputError, one_of
+from ..errors import InputError, did_you_mean, one_of
 
 
 def named(items: list[str], flag: str, what: str = "...") -> dict[str, str]:
@@ -26,14 +26,14 @@ def named(items: list[str], flag: str, what: str = "...") -> dict[str, str]:
     return found
 
 
-def interpolations(predictions: list[str], given: list[str]) -> dict[str, str]:
+def interpolations(predictions: list[str], given: list[str]) -> dict[str, str | None]:
     """Read --interpolation: one rule for all models of --pred, or NAME=RULE for one of them.
 
-    >>> interpolations(["a=a.csv", "b=b.csv"], ["step", "b=linear"])
-    {'a': 'step', 'b': 'linear'}
+    >>> interpolations(["a=a.csv", "b=b.csv"], ["b=step"])
+    {'a': None, 'b': 'step'}
     """
     models = [item.partition("=")[0] for item in predictions]
-    default, own = "linear", {}
+    default, own = None, {}
     for item in given:
         name, separator, rule = item.rpartition("=")
         one_of("--interpolation", rule, INTERPOLATIONS)
@@ -42,7 +42,8 @@ def interpolations(predictions: list[str], given: list[str]) -> dict[str, str]:
         elif name in models:
             own[name] = rule
         else:
-            raise InputError(f"--interpolation: there is no --pred named {name!r}")
+            close = did_you_mean(name, models)
+            raise InputError(f"--interpolation: there is no --pred named {name!r}{close}")
     return {name: own.get(name, default) for name in models}
 
 

@@ -19,7 +19,11 @@ def add_commands(commands: Any) -> None:
         help="make a page from results",
         description="Make one self-contained HTML page: from the folder of an experiment "
         "(survgauge bench --store), or from what survgauge evaluate --json wrote.",
-        epilog="A page with charts of the predictions comes from: survgauge evaluate --html.",
+        epilog="""A page with charts of the predictions comes from: survgauge evaluate --html.
+
+examples:
+  survgauge report run --html experiment.html
+  survgauge report evaluation.json --html report.html --title "Five hospitals\"""",
     )
     command.add_argument("results", metavar="RESULTS", help="folder of a run, or a JSON file")
     command.add_argument("--html", required=True, metavar="FILE", help="the page to write")

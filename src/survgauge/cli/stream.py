@@ -12,7 +12,7 @@ from typing import Any
 from .._tools import dask_client as _dask
 from ..data.files import read_outcomes
 from ..data.tables import PARQUET, Table
-from ..errors import InputError
+from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
 from ..sources.dask import evaluate_dask
@@ -31,9 +31,10 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
             "--train must be given where --test is a folder or --pred names a column of it: a "
             "stream needs its reference set"
         )
-    refused = ("--sample-weight", args.sample_weight), ("--cluster", args.cluster)
-    for flag, given in (*refused, ("--features", args.features)):
-        if given is not None:
+    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair")
+    for name in whole:
+        if getattr(args, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
             raise InputError(
                 f"{flag} is not available in a stream; evaluate files that are read whole, "
                 "without folders, --engine, --batch-rows, --workers, --grid and --weight-column"
@@ -85,7 +86,7 @@ def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, st
     apart: dict[str, str] = {}
     for name, target in named(args.pred, "--pred").items():
         grid = _grid(grids.pop(name)) if name in grids else None
-        rules = {"interpolation": rule_of[name], "tail": args.tail}
+        rules = {"interpolation": rule_of[name] or "linear", "tail": args.tail}
         if is_column(target):
             specs[name] = _column(target, grid, rules, args.test)
         else:
@@ -96,7 +97,10 @@ def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, st
             apart[name] = target
             specs[name] = _own_files(name, target, grid, rules)
     if grids:
-        raise InputError(f"--grid: there is no --pred named {next(iter(grids))!r}")
+        other = next(iter(grids))
+        raise InputError(
+            f"--grid: there is no --pred named {other!r}{did_you_mean(other, list(specs))}"
+        )
     return specs, apart
 
 

@@ -14,6 +14,12 @@ from .interpolation import Curves
 
 # Survival values may leave [0, 1] or rise by this much before it counts as a mistake.
 ROUNDING = 1e-6
+# Subjects that a hint is made from.
+_LOOKED_AT = 2000
+# Above this survival is not off by a numerical error, but something else.
+_OUTSIDE = 1.1
+# Cumulative hazards above this are rarer than percentages.
+_CUMULATED = 20.0
 
 
 def grid_of(times: Any, shape: tuple[int, ...]) -> Floats:
@@ -110,16 +116,40 @@ def _explain_refusal(values: Curves, wrong: list[int]) -> None:
     else:
         k = int(np.argmax(np.diff(row)))
         problem = f"rises from {row[k]:g} to {row[k + 1]:g}"
-    hint = "pass repair='running_minimum' or 'isotonic' to mend it"
-    columns = values[: min(len(values), 2000)]
-    if (np.diff(row) >= -ROUNDING).all():
-        hint = "if these are probabilities of the event, pass 1 - probability"
-    elif values.shape[0] > 1 and (np.diff(columns, axis=0) <= ROUNDING).all():
-        hint = "columns fall instead: the matrix looks transposed (rows must be subjects)"
+    hint = _what_to_do(values, values[wrong[:_LOOKED_AT]])
     raise InputError(
         "survival must fall from 1 towards 0 along each row; that of row "
         f"{wrong[0] + 1} {problem}; curves like that are in {numbered(wrong)}; {hint}"
     )
+
+
+def _what_to_do(values: Curves, wrong: Curves) -> str:
+    """Say what the numbers look like, and how to make survival curves of them."""
+    low, high = float(wrong.min()), float(wrong.max())
+    steps = np.diff(wrong, axis=1)
+    rising, falling = (steps >= -ROUNDING).all(), (steps <= ROUNDING).all()
+    if low < -ROUNDING:
+        return (
+            "negative numbers look like logits or log-risks: pass probabilities, of logits "
+            "1 / (1 + exp(-logit))"
+        )
+    if high > _OUTSIDE:
+        if high <= 100 and (falling or high > _CUMULATED):
+            whole = "value" if falling else "1 - value"
+            return f"these look like percentages: pass {whole} / 100"
+        if rising:
+            return "numbers that rise above 1 look like cumulative hazards: pass exp(-hazard)"
+    elif rising:
+        return "if these are probabilities of the event, pass 1 - probability"
+    columns = values[:_LOOKED_AT]
+    if len(columns) > 1 and (np.diff(columns, axis=0) <= ROUNDING).all():
+        return "columns fall instead: the matrix looks transposed (rows must be subjects)"
+    if np.median(wrong[:, 0]) < 0.5:
+        return (
+            "curves that start near 0 look like hazards or probabilities of single intervals: pass "
+            "the running product of 1 - hazard, or 1 - the running sum of the probabilities"
+        )
+    return "pass repair='running_minimum' or 'isotonic' to mend it (--repair on the command line)"
 
 
 def _isotonic(values: Curves, rows: list[int]) -> Curves:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, Ints
 from ..errors import InputError
+from .curve_tables import UNNAMED, header_numbers, header_times, is_frame
 from .curves import SurvivalCurves
 from .outcomes import Outcomes
+from .pairing import Ids
 from .predictions import RiskScores
-from .tables import Table, is_number
+from .tables import Table
 
 
 def read_outcomes(
@@ -23,10 +25,12 @@ def read_outcomes(
     weight: str | None = None,
     *,
     weight_required: bool = True,
+    event_value: str | None = None,
 ) -> Outcomes:
     """Return the outcomes in columns `time` and `event` of a CSV or Parquet file.
 
-    Column `weight` has their frequencies; without `weight_required` it may be missing.
+    Column `weight` has their frequencies; without `weight_required` it may be missing. Events are
+    1 or true, or the cells that equal `event_value`.
     """
     table = Table(path)
     if not weight_required and weight not in table.names:
@@ -35,22 +39,35 @@ def read_outcomes(
         raise InputError(f"{table.path}: no rows; at least one subject is needed")
     try:
         frequency = None if weight is None else table.numbers(weight)
-        return Outcomes(table.numbers(time), table.flags(event), frequency)
+        return Outcomes(table.numbers(time), table.flags(event, event_value), frequency)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
 
 
-def read_features(path: str | Path) -> dict[str, Floats]:
-    """Read a table of numbers, a column per feature and a row per subject."""
+def read_features(path: str | Path, ids: Ids | None = None) -> dict[str, Floats]:
+    """Read a table of numbers, one column per feature and one row per subject; see `Ids`."""
     table = _with_rows(path)
-    return {name: table.numbers(name) for name in table.names}
+    return _paired(table, dict.fromkeys(table.names, table.numbers), ids)
 
 
-def read_columns(path: str | Path, names: Sequence[str] | None = None) -> dict[str, Any]:
+def read_columns(
+    path: str | Path, names: Sequence[str] | None = None, ids: Ids | None = None
+) -> dict[str, Any]:
     """Read columns as numbers or, where a cell is no number, as text; gaps stay gaps."""
     table = _with_rows(path)
-    return {name: table.values(name) for name in (table.names if names is None else names)}
+    chosen = table.names if names is None else names
+    return _paired(table, dict.fromkeys(chosen, table.values), ids)
+
+
+def _paired(
+    table: Table, readers: dict[str, Callable[[str], Any]], ids: Ids | None
+) -> dict[str, Any]:
+    """Read columns, in the order of the subjects where they have ids."""
+    if ids is None:
+        return {name: read(name) for name, read in readers.items()}
+    rows = ids.order(table.path, table.labels(ids.column))
+    return {name: read(name)[rows] for name, read in readers.items() if name != ids.column}
 
 
 def _with_rows(path: str | Path) -> Table:
@@ -61,24 +78,68 @@ def _with_rows(path: str | Path) -> Table:
 
 
 def read_predictions(
-    path: str | Path, *, interpolation: str = "linear", tail: str = "linear"
+    path: str | Path,
+    *,
+    interpolation: str | None = None,
+    tail: str = "linear",
+    repair: str | None = None,
+    subjects: int | None = None,
+    ids: Ids | None = None,
 ) -> Floats | SurvivalCurves | RiskScores:
-    """Read one column `time` or `risk`, or curves: header = times, a row per subject."""
+    """Read predictions of one model: one column `time` or `risk`, or curves.
+
+    Parameters
+    ----------
+    path : path
+        CSV or Parquet. Curves have their times in the header and one row per subject, or, as
+        lifelines and pycox write their frames, times in the first column and one column per
+        subject.
+    interpolation : str, optional
+        Of curves; by default rows are read as lines, and frames as steps, as in Python.
+    tail, repair
+        Of curves, see `SurvivalCurves`.
+    subjects : int, optional
+        How many subjects there are, which tells the two forms of curves apart.
+    ids : Ids, optional
+        Who the subjects are, in the order that is wanted; the file then has their ids too.
+    """
     table = Table(path)
-    if table.names == ["time"]:
-        return table.numbers("time")
-    if table.names == ["risk"]:
-        return RiskScores(table.numbers("risk"))
-    not_times = [name for name in table.names if not is_number(name)]
-    if not_times:
-        index = table.names[0] == "" and len(not_times) == 1
-        hint = " (an index column? write the file with index=False)" if index else ""
-        raise InputError(
-            f"{table.path}: predictions must have one column 'time' or 'risk', or curves with "
-            f"times as column names; got {', '.join(map(repr, not_times[:5]))}{hint}"
-        )
-    survival = np.column_stack([table.numbers(name) for name in table.names])
+    names = [name for name in table.names if ids is None or name != ids.column]
+    if not names:
+        raise InputError(f"{table.path}: no predictions beside the ids")
+    if is_frame(table, names, subjects):
+        times, survival = table.numbers(names[0]), _matrix(table, names[1:]).T
+        order = None if ids is None else ids.order(table.path, header_numbers(names[1:]))
+        rules = interpolation or "step", tail, repair
+        note = "; each subject is a column of this file, not a row"
+        return _curves(table, times, survival, order, rules, note)
+    rows = None if ids is None else ids.order(table.path, table.labels(ids.column))
+    if names[0] in UNNAMED:  # the index of a frame, the row names of R
+        names = names[1:]
+    if names in (["time"], ["risk"]):
+        values = table.numbers(names[0])
+        values = values if rows is None else values[rows]
+        return values if names == ["time"] else RiskScores(values)
+    times, survival = header_times(table.path, names), _matrix(table, names)
+    rules = interpolation or "linear", tail, repair
+    return _curves(table, times, survival, rows, rules)
+
+
+def _matrix(table: Table, names: list[str]) -> Floats:
+    return np.column_stack([table.numbers(name) for name in names])
+
+
+def _curves(
+    table: Table,
+    times: Floats,
+    survival: Floats,
+    order: Ints | None,
+    rules: tuple[str, str, str | None],
+    note: str = "",
+) -> SurvivalCurves:
+    """Make curves of a file, in the order of the subjects; `note` goes with what is wrong."""
     try:
-        return SurvivalCurves([float(n) for n in table.names], survival, interpolation, tail)
+        curves = SurvivalCurves(times, survival, *rules)
     except InputError as error:
-        raise InputError(f"{table.path}: {error}") from error
+        raise InputError(f"{table.path}: {error}{note}") from error
+    return curves if order is None else curves[order]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,12 @@ _READABLE = "CSV (.csv, .csv.gz, .tsv, .txt), Parquet (.parquet) or Feather (.fe
 #: What stands for a missing value among features.
 _GAPS = {"", "NA", "NaN", "nan", "NULL", "null", "None", "?"}
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
+#: Words that mean an event where a column has text, to be offered; the largest number otherwise.
+_EVENTS = {"dead", "death", "deceased", "died", "event", "failed", "failure", "relapse"}
+#: A column with more values than this does not say who had the event.
+_CODES = 4
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
+_DECIMAL_POINT = re.compile(r"\s*[-+]?\d+\.\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
 # -- Parquet ---------------------------------------------------------------------------------------
@@ -190,8 +197,11 @@ class Table:
                 raise ValueError  # Python reads 1_0 as ten
         except (TypeError, ValueError):
             line = next(i for i, text in enumerate(column) if not is_number(text))
+            cell = column[line]
+            comma = isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
             raise InputError(
-                f"{self.path}: column {name!r} must be numbers; row {line + 1} has {column[line]!r}"
+                f"{self.path}: column {name!r} must be numbers; row {line + 1} has {cell!r}"
+                + ("; write decimals with points" if comma else "")
             ) from None
         if np.isnan(values).any():
             line = int(np.argmax(np.isnan(values)))
@@ -211,26 +221,64 @@ class Table:
             dtype=object,
         )
 
-    def flags(self, name: str) -> Any:
-        """Return a column as booleans: 0/1, true/false."""
+    def flags(self, name: str, event: str | None = None) -> Any:
+        """Return a column as flags of events: 0/1, true/false, or the cells that are `event`."""
         column = self._columns[self._index(name)]
+        if event is not None:
+            return self._equal_to(name, event)
         if len(column) == 0 or is_number(column[0]):
-            return self.numbers(name)
-        words = [str(word).strip().lower() for word in column]
-        for line, word in enumerate(words):
-            if word not in _TRUE and word not in _FALSE:
-                raise InputError(
-                    f"{self.path}: column {name!r} must be all 0/1 or all true/false; "
-                    f"row {line + 1} has {column[line]!r}"
-                )
+            values = self.numbers(name)
+            if not np.isin(values, (0.0, 1.0)).all():
+                raise self._which_is_event(name)
+            return values
+        words = [word.strip().lower() for word in self.labels(name)]
+        if not set(words) <= _TRUE | _FALSE:
+            raise self._which_is_event(name)
         return np.array([word in _TRUE for word in words])
 
+    def _equal_to(self, name: str, event: str) -> Any:
+        """Return where a column has a value, as text or as a number."""
+        words = np.char.strip(self.labels(name))
+        found: Any = words == event.strip()
+        if is_number(event):
+            # Numbers may be written in several ways: 1, 1.0.
+            found = np.array([is_number(word) and float(word) == float(event) for word in words])
+        if not found.any():
+            close = did_you_mean(event, list(dict.fromkeys(words.tolist())))
+            raise InputError(
+                f"{self.path}: no row of column {name!r} has the --event-value {event!r}{close}; "
+                f"it holds {self._counted(name)}"
+            )
+        return found
+
+    def _which_is_event(self, name: str) -> InputError:
+        """Ask which value of a column means an event."""
+        words = sorted(set(np.char.strip(self.labels(name)).tolist()))
+        told = f"{self.path}: column {name!r} must be 0 (censored) or 1 (event)"
+        if len(words) > _CODES:
+            return InputError(
+                f"{told}; it holds {self._counted(name)}: if another column says who had the "
+                "event, name it with --event-column"
+            )
+        likely = next((word for word in words if word.lower() in _EVENTS), words[-1])
+        return InputError(
+            f"{told}; it holds {self._counted(name)}: say which value means an event, such as "
+            f"--event-value {shlex.quote(likely)}"
+        )
+
+    def _counted(self, name: str) -> str:
+        """Name the values of a column and how often they occur, the most frequent first."""
+        counts = Counter(self.labels(name).tolist()).most_common()
+        shown = [f"{word!r} ({count} row{'s' * (count > 1)})" for word, count in counts[:_CODES]]
+        more = len(counts) - len(shown)
+        return " and ".join([", ".join(shown), f"{more} other values"] if more else shown)
+
     def labels(self, name: str) -> Any:
-        """Return a column as labels; a gap is refused with its line."""
+        """Return a column as text; a gap is refused with its row."""
         words = list(self._columns[self._index(name)])
         for line, word in enumerate(words):
             if word is None or word != word or word == "":
-                raise InputError(f"{self.path}: column {name!r} has no label in row {line + 1}")
+                raise InputError(f"{self.path}: column {name!r} has no value in row {line + 1}")
         return np.asarray([str(word) for word in words])
 
     def _index(self, name: str) -> int:
@@ -260,11 +308,27 @@ def is_number(text: Any) -> bool:
 
 
 def _csv_columns(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
+    names, rows, _, decimal = csv_rows(path)
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) or [() for _ in names]
+    if decimal == ",":
+        columns = [_with_points(path, n, c) for n, c in zip(names, columns, strict=True)]
+        names = [_point(name) for name in names]
+    return names, columns
+
+
+def csv_rows(path: Path) -> tuple[list[str], list[list[str]], str, str]:
+    """Return names and rows of a CSV file as text, its separator and its decimal sign.
+
+    Where fields are separated by semicolons or tabs, decimals may be written with commas, as
+    spreadsheets do in many countries.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            names = [name.strip() for name in next(reader, [])]
-            rows = [row for row in reader if row]
+            lines = stream.readlines()
+        separator = _separator(lines)
+        reader = csv.reader(lines, delimiter=separator)
+        names = [name.strip() for name in next(reader, [])]
+        rows = [row for row in reader if row]
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: cannot be read as CSV: not UTF-8 text (byte {error.start}); "
@@ -273,13 +337,49 @@ def _csv_columns(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
     except (csv.Error, OSError) as error:
         raise InputError(f"{path}: cannot be read as CSV ({error})") from error
     if not names:
-        raise InputError(f"{path}: empty file; expected a header line and a row per subject")
+        raise InputError(f"{path}: empty file; expected a header line and one row per subject")
     for line, row in enumerate(rows):
         if len(row) != len(names):
+            hint = "; write decimals with points" if separator == "," and len(row) > 1 else ""
             raise InputError(
-                f"{path}: row {line + 1} has {len(row)} fields, the header has {len(names)}"
+                f"{path}: row {line + 1} has {len(row)} fields, the header has {len(names)}{hint}"
             )
-    return names, list(zip(*rows, strict=True)) or [() for _ in names]
+    cells = (cell for row in rows for cell in row)
+    commas = separator != "," and any(map(_DECIMAL_COMMA.fullmatch, cells))
+    return names, rows, separator, "," if commas else "."
+
+
+def _separator(lines: list[str]) -> str:
+    """Return what separates the fields: header and first row have as many, of two or more.
+
+    Fields between semicolons or tabs have commas in numbers only.
+    """
+    head = lines[:2]
+    for mark in (";", "\t", ","):
+        rows = list(csv.reader(head, delimiter=mark))
+        commas = [cell for row in rows for cell in row if mark != "," and "," in cell]
+        same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+        if same and all(map(_DECIMAL_COMMA.fullmatch, commas)):
+            return mark
+    return next((mark for mark in ";\t" if head and mark in head[0] and "," not in head[0]), ",")
+
+
+def _with_points(path: Path, name: str, column: Sequence[Any]) -> Sequence[Any]:
+    """Write the decimals of a column with points; a column that has both is refused."""
+    commas = [line for line, cell in enumerate(column) if _DECIMAL_COMMA.fullmatch(cell)]
+    if not commas:
+        return column
+    line = next((k for k, cell in enumerate(column) if _DECIMAL_POINT.fullmatch(cell)), None)
+    if line is not None:
+        raise InputError(
+            f"{path}: column {name!r} mixes decimal commas (row {commas[0] + 1}: "
+            f"{column[commas[0]]!r}) and points (row {line + 1}: {column[line]!r})"
+        )
+    return [_point(cell) for cell in column]
+
+
+def _point(cell: str) -> str:
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _parquet_columns(path: Path) -> tuple[list[str], list[Any]]:

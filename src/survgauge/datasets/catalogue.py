@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._tools.extras import installed
 from .._tools.text_tables import columns
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError, closest
 from .inventory import LIFELINES_COUNTS, SKSURV_COUNTS, SURVSET_COUNTS
 from .mimic import LICENCE as MIMIC_LICENCE
 from .mimic import MIMIC_COUNTS, find_mimic, load_mimic
@@ -46,6 +45,23 @@ class Entry:
     available: bool
     where: str
 
+    def cells(self) -> list[str]:
+        """Return the line of a printed table; `HEADER` names its columns."""
+        return [
+            self.name,
+            f"{self.rows:,}",
+            f"{self.events:,}",
+            f"{self.censored:.1f}",
+            "" if self.features is None else f"{self.features:,}",
+            "yes" if self.available else "no",
+            self.where,
+        ]
+
+
+HEADER = ["name", "rows", "events", "censored %", "features", "here", "where"]
+#: Columns of text.
+TEXT = (0, 5, 6)
+
 
 class Listing:
     """The list of data sets: iterate over it, print it, or take `frame`."""
@@ -79,20 +95,7 @@ class Listing:
         return pd.DataFrame(rows, columns=names)
 
     def __str__(self) -> str:
-        header = ["name", "rows", "events", "censored %", "features", "here", "where"]
-        rows = [
-            [
-                entry.name,
-                f"{entry.rows:,}",
-                f"{entry.events:,}",
-                f"{entry.censored:.1f}",
-                "" if entry.features is None else f"{entry.features:,}",
-                "yes" if entry.available else "no",
-                entry.where,
-            ]
-            for entry in self.entries
-        ]
-        return columns(header, rows, left=(0, 5, 6))
+        return columns(HEADER, [entry.cells() for entry in self.entries], TEXT)
 
     __repr__ = __str__
 
@@ -318,11 +321,8 @@ def _refuse_unknown(name: Any) -> None:
         return
     if name in SURVSET_UNSUITABLE:
         raise InputError(f"{name} (SurvSet) is not offered: {SURVSET_UNSUITABLE[name]}")
-    by_lower = {known.lower(): known for known in _NAMES}
-    text = str(name).lower()
-    close = [known for known in _NAMES if known.lower().endswith(f"_{text}")]
-    close += [by_lower[near] for near in difflib.get_close_matches(text, by_lower, n=3)]
-    hint = f"did you mean {' or '.join(dict.fromkeys(close))}? " if close else ""
+    close = closest(str(name), _NAMES)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
     raise InputError(
         f"unknown data set {name!r}; {hint}`survgauge datasets` lists them; "
         f"for a table of your own pass path="

@@ -29,6 +29,7 @@ from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .result import NAN, Evaluation, Score
+from .time_units import check_units
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from .when import names
 
@@ -205,7 +206,7 @@ def evaluate(
     problem = replace(problem, asked=names, contributions=contributions)
     census = Census.of(problem)
     warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
-    warnings += check_grids(problem, parsed)
+    warnings += check_grids(problem, parsed) + check_units(problem, parsed)
     if sample_weight is None:  # the test behind it is one of subjects who count alike
         warnings += _follow_ups(problem.anew(), chosen)
     warnings += check_features(X_train, X_test, y) + check_members(problem.conditional, parsed)
@@ -260,7 +261,7 @@ def chosen_metrics(
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
-        one_of("metrics", name, REGISTRY)
+        one_of("metrics", name, REGISTRY, "survgauge metrics or sg.available_metrics()")
     if not names:
         raise InputError("metrics must name at least one metric; got an empty list")
     return [REGISTRY[name] for name in dict.fromkeys(names)], []

@@ -105,6 +105,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "CRPS and D-calibration depend on what is assumed between the times",
         "predict at more times, such as 50 or all event times; compare models on the same times",
     ),
+    "time-units": Explanation(
+        "problem",
+        "predicted or training times are more than 5 times as long or short as the observed ones",
+        "count all times in the same unit, such as days",
+    ),
     "past-reference": Explanation(
         "problem",
         "subjects censored after the last reference time: N times an arbitrary tail",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._tools.text_tables import columns, number, p_text, relation
 from ..metrics.registry import REGISTRY, Metric
-from .explanations import weight_of
+from .explanations import WEIGHTS, weight_of
 from .sentences import verdict_sentences
 from .verdict import Cell, best_rows, cell_of, glance
 from .when import clock, column_of, names, when
@@ -23,14 +23,27 @@ _WIDTH = 96
 _FEW = 6
 
 
-def evaluation_text(result: Evaluation) -> str:
-    """Render the verdict, values with intervals, comparisons, support and warnings."""
+def evaluation_text(result: Evaluation, width: int | None = None) -> str:
+    """Render the verdict, values with intervals, comparisons, support and warnings.
+
+    Tables and lines are not wider than `width`, if it is given.
+    """
     data = result.to_dict()
-    parts = [_verdict(data), _values(data, _metrics(data))]
+    parts = [_verdict(data, width or _WIDTH), _values(data, _metrics(data), width)]
     if len(result.models) > 1 and result.confidence is not None:
-        parts.append(_comparisons(result))
-    parts += [_support(result), _warnings(result.warnings, len(result.models))]
+        parts.append(_comparisons(result, width))
+    remarks = _warnings(result.warnings, len(result.models))
+    parts += [_broken(part, width) for part in (_support(result), remarks)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _broken(text: str, width: int | None) -> str:
+    """Break long lines of a list."""
+    if width is None:
+        return text
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent="    ") for line in text.split("\n")
+    )
 
 
 def compact_text(result: Evaluation) -> str:
@@ -63,13 +76,13 @@ def _metrics(data: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(row["metric"] for row in data["metrics"]))
 
 
-def _verdict(data: dict[str, Any]) -> str:
+def _verdict(data: dict[str, Any], width: int = _WIDTH) -> str:
     """Say who is best in lines that fit a page."""
-    return "\n".join(textwrap.fill(text, _WIDTH) for text in verdict_sentences(data))
+    return "\n".join(textwrap.fill(text, width) for text in verdict_sentences(data))
 
 
 def _warnings(warnings: list[EvaluationWarning], models: int) -> str:
-    """List remarks; one that several models share is said once."""
+    """List remarks, gravest first; one that several models share is said once."""
     shared: dict[tuple[str, str, str, str], list[str]] = {}
     for w in warnings:
         group = "" if w.group is None else f"group {w.group}"
@@ -78,14 +91,15 @@ def _warnings(warnings: list[EvaluationWarning], models: int) -> str:
         if w.model and w.model not in names:
             names.append(w.model)
     lines = []
-    for (code, group, metric, message), named in shared.items():
+    order = sorted(shared.items(), key=lambda item: WEIGHTS.index(weight_of(item[0][0])))
+    for (code, group, metric, message), named in order:
         whose = "all models" if len(named) == models > 1 else ", ".join(named)
         where = " ".join(part for part in (group, whose, metric) if part)
         lines.append(f"  [{code}] {where + ': ' if where else ''}{message}")
     return "Warnings\n" + "\n".join(lines) if lines else ""
 
 
-def _values(data: dict[str, Any], metrics: list[str]) -> str:
+def _values(data: dict[str, Any], metrics: list[str], width: int | None = None) -> str:
     """One row per metric (and group and time), one column per model."""
     cells: dict[Cell, dict[str, str]] = {}
     clocks: dict[Cell, str] = {}
@@ -108,7 +122,17 @@ def _values(data: dict[str, Any], metrics: list[str]) -> str:
     ]
     level = "" if data["confidence"] is None else f" with {data['confidence'] * 100:g} % intervals"
     unit = data["unit"] or "the unit of the data"
-    return f"Metrics{level} (times in {unit})\n" + columns(header, rows, left=5 if grouped else 4)
+    table = columns(header, rows, 5 if grouped else 4)
+    if width is not None and max(map(len, table.split("\n"))) > width:
+        table = _narrow(header, rows, int(grouped), width)
+    return f"Metrics{level} (times in {unit})\n{table}"
+
+
+def _narrow(header: list[str], rows: list[list[str]], title: int, width: int) -> str:
+    """Leave room to the models: without the titles of the metrics, which are at that place."""
+    header = [*header[:title], "metric", *header[title + 2 :]]
+    rows = [[*row[:title], *row[title + 1 :]] for row in rows]
+    return columns(header, rows, title + 3, width)
 
 
 def _better(metric: Metric) -> str:
@@ -134,7 +158,7 @@ def _value(row: dict[str, Any]) -> str:
     return number(value) + (f" [{number(limits[0])}, {number(limits[1])}]" if known else "")
 
 
-def _comparisons(result: Evaluation) -> str:
+def _comparisons(result: Evaluation, width: int | None) -> str:
     """Best model of each metric against the others; all pairs would not fit a screen."""
     best = {key: row["model"] for key, row in best_rows(result.to_dict()["metrics"]).items()}
     named = names(result.rows())
@@ -168,7 +192,7 @@ def _comparisons(result: Evaluation) -> str:
         title += (
             "\n(interval and p-value adjusted for all pairs of models; ev.compare() has all pairs)"
         )
-    return title + "\n" + columns(header, rows, left=3 if grouped else 2)
+    return _broken(title, width) + "\n" + columns(header, rows, 3 if grouped else 2, width)
 
 
 def _percent(share: float) -> str:

@@ -70,6 +70,8 @@ class Metric:
     ----------
     name, title : str
         By which programs call it, and its name for people, in tables, axes and sentences.
+    other_names : tuple of str
+        Other names by which people look for it: a wrong name leads to this metric.
     about : str
         A sentence that says what it measures.
     terms : callable, optional
@@ -139,6 +141,7 @@ class Metric:
     about: str = ""
     terms: Callable[[Problem, Prediction], Any] | None = None
     compute: Callable[[Problem, Prediction], Measured] | None = None
+    other_names: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
     table: type[Any] | None = None
     family: str = "own"
@@ -207,8 +210,11 @@ class Metric:
                     "terms or compute must be a function of a problem and a prediction; got "
                     f"{type(function).__name__}"
                 )
-        if not isinstance(self.keeps, tuple):
-            raise self._refused(f"keeps must be a tuple of names; got {self.keeps!r}")
+        for field in ("keeps", "other_names"):
+            if not isinstance(getattr(self, field), tuple):
+                raise self._refused(
+                    f"{field} must be a tuple of names; got {getattr(self, field)!r}"
+                )
         for kept in self.keeps:
             one_of("keeps", kept, KEEPS)
         methods = ("update", "merge", "measured")

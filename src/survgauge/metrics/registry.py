@@ -138,6 +138,7 @@ def register_method(method: Method) -> Method:
         Metric(
             name=f"mae_{method.name}",
             title=f"MAE, {method.title}",
+            other_names=("mae", "l1", "mean_absolute_error") if method.headline else (),
             about=f"Mean absolute error; each censored subject {method.counts_as}.",
             terms=absolute,
             loss="absolute",
@@ -151,6 +152,7 @@ def register_method(method: Method) -> Method:
         Metric(
             name=f"mse_{method.name}",
             title=f"MSE, {method.title}",
+            other_names=("mse", "mean_squared_error") if method.headline else (),
             about=f"Mean squared error; each censored subject {method.counts_as}.",
             unit="time^2",
             **shared,
@@ -160,6 +162,7 @@ def register_method(method: Method) -> Method:
         Metric(
             name=f"rmse_{method.name}",
             title=f"RMSE, {method.title}",
+            other_names=("rmse", "root_mean_squared_error") if method.headline else (),
             about=f"Root of the mean squared error; each censored subject {method.counts_as}.",
             unit="time",
             root=True,
@@ -184,6 +187,7 @@ register_metric(
     Metric(
         name="mae_within",
         title="MAE within the horizon",
+        other_names=("mae", "l1", "mean_absolute_error"),
         about="Mean absolute error up to the last time that the data support, doubly robust.",
         terms=_within,
         loss="absolute",
@@ -370,6 +374,8 @@ def _calibration_slope(problem: Problem, prediction: Prediction) -> Measured:
 _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
 _CENSORING = "under independent censoring"
 
+#: What other packages call the two C-indices of a risk.
+_C = ("c_index", "ci", "c_statistic", "concordance", "concordance_index")
 _RANKING: dict[str, Any] = {
     "family": "ranking", "direction": "higher", "range": UNIT, "proper": "no",
 }  # fmt: skip
@@ -387,6 +393,7 @@ for _metric in (
     Metric(
         name="harrell",
         title="Harrell's C",
+        other_names=(*_C, "harrell_c", "concordance_index_censored"),
         about="Share of comparable pairs of subjects that are in the right order.",
         compute=_harrell,
         keeps=("risk",),
@@ -397,6 +404,7 @@ for _metric in (
     Metric(
         name="uno",
         title="Uno's C",
+        other_names=(*_C, "uno_c", "concordance_index_ipcw"),
         about="Share of pairs in the right order, weighted by 1/G^2 so that censoring does not "
         "matter.",
         compute=_uno,
@@ -411,6 +419,12 @@ for _metric in (
     Metric(
         name="antolini",
         title="Antolini's C",
+        other_names=(
+            "c_td",
+            "ctd",
+            "concordance_td",
+            "time_dependent_concordance",
+        ),
         about="Share of pairs in which the curve of the subject with the event is lower at that "
         "time.",
         compute=_antolini,
@@ -422,6 +436,12 @@ for _metric in (
     Metric(
         name="auc",
         title="AUC",
+        other_names=(
+            "roc_auc",
+            "td_auc",
+            "time_dependent_auc",
+            "cumulative_dynamic_auc",
+        ),
         about="Share of pairs with and without an event by the time that are in the right order "
         "(cumulative/dynamic).",
         compute=_auc,
@@ -435,6 +455,10 @@ for _metric in (
     Metric(
         name="brier",
         title="Brier score",
+        other_names=(
+            "brier_score",
+            "bs",
+        ),
         about="Mean squared error of the predicted probability at the time.",
         terms=_brier,
         range=POSITIVE,
@@ -449,6 +473,10 @@ for _metric in (
     Metric(
         name="ibs",
         title="Integrated Brier score",
+        other_names=(
+            "integrated_brier",
+            "integrated_brier_score",
+        ),
         about="Brier score averaged over all times up to the horizon.",
         terms=partial(_integrated, name="ibs"),
         range=POSITIVE,
@@ -464,6 +492,11 @@ for _metric in (
     Metric(
         name="ibll",
         title="Integrated log loss",
+        other_names=(
+            "inbll",
+            "integrated_nbll",
+            "integrated_binomial_log_likelihood",
+        ),
         about="Logarithmic loss of the predicted probabilities, averaged over all times up to "
         "the horizon.",
         terms=partial(_integrated, name="ibll"),
@@ -520,6 +553,12 @@ for _metric in (
     Metric(
         name="log_likelihood",
         title="Log-likelihood",
+        other_names=(
+            "loglik",
+            "nll",
+            "log_loss",
+            "likelihood",
+        ),
         about="Mean logarithm of the predicted density at events and of the survival at censoring.",
         terms=_log_likelihood,
         direction="higher",
@@ -531,6 +570,11 @@ for _metric in (
     Metric(
         name="d_calibration",
         title="D-calibration",
+        other_names=(
+            "d_cal",
+            "dcal",
+            "distribution_calibration",
+        ),
         about="Test of whether predicted survival at the subjects' own times is uniform "
         "(Kolmogorov-Smirnov).",
         compute=_d_calibration,
@@ -544,6 +588,10 @@ for _metric in (
     Metric(
         name="one_calibration",
         title="1-calibration",
+        other_names=(
+            "1_calibration",
+            "hosmer_lemeshow",
+        ),
         about="Test of whether predicted and observed risks agree at the time, in groups of risk.",
         compute=_one_calibration,
         keeps=("path",),
@@ -569,6 +617,7 @@ for _metric in (
     Metric(
         name="ici",
         title="Integrated calibration index (ICI)",
+        other_names=("integrated_calibration_index",),
         about="Mean distance of predicted from observed (smoothed) probabilities at the time.",
         compute=_ici,
         keeps=("at_time",),

@@ -44,7 +44,7 @@ def evaluate(files, *more):
 
 def test_table_and_json_hold_what_python_gives(files, capsys):
     out = files["folder"] / "out.json"
-    assert evaluate(files, "--json", str(out)) == 0
+    assert evaluate(files, "--json", str(out), "--all") == 0
     printed = capsys.readouterr().out
     assert "mae_po" in printed
     assert "Support" in printed
@@ -127,9 +127,9 @@ CONTENT = {
     "text": ("time,event\n5,1\nfive,0\n", "column 'time' must be numbers; row 2 has 'five'"),
     "gap": ("time,event\n5,1\n,0\n", "column 'time' must be numbers; row 2 has ''"),
     "nan": ("time,event\n5,1\nnan,0\n", "column 'time' has no number in row 2"),
-    "code": ("time,event\n5,1\n6,2\n", "event must be 0/1"),
-    "word": ("time,event\n5,yes\n6,maybe\n", "row 2 has 'maybe'"),
-    "negative": ("time,event\n-5,1\n6,0\n", "time must be at least 0"),
+    "code": ("time,event\n5,1\n6,2\n", "means an event, such as --event-value 2"),
+    "word": ("time,event\n5,yes\n6,maybe\n", "'yes' (1 row) and 'maybe' (1 row)"),
+    "negative": ("time,event\n5,1\n-6,0\n", "time must be at least 0; got -6 for row 2 ("),
     "fields": ("time,event\n5,1,3\n", "row 1 has 3 fields, the header has 2"),
     "no rows": ("time,event\n", "no rows"),
     "empty": ("", "empty file"),

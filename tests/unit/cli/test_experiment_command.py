@@ -73,7 +73,14 @@ def test_failed_cells_show_in_the_status(plan, tmp_path, capsys, monkeypatch):
 def test_list_runs_nothing(plan, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert bench(plan, "--list") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 18
+    printed = capsys.readouterr().out
+    assert "models          3  km, lr, coxph" in printed
+    assert "\n18 cells, each a model" in printed
+    assert bench(plan, "--list", "--all", "--models", "km,lr") == 0
+    *cells, total = capsys.readouterr().out.splitlines()
+    assert len(cells) == 12
+    assert cells[0] == "toy / uniform / repeat 0 / fold 0 / km"
+    assert total.startswith("12 cells")
     assert not (tmp_path / "bench-toy").exists()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,12 @@ def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch, capsys)
         assert status == 0, printed.err
         if shown:
             assert doctest.OutputChecker().check_output(shown, printed.out, FLAGS), printed.out
+
+
+def test_the_page_of_the_command_line_is_what_help_prints():
+    spec = spec_from_file_location("command_line", DOCS / "scripts" / "command_line.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = module.PAGE.read_text(encoding="utf-8")
+    # Versions of Python break the lines of their help differently.
+    assert written.split() == module.page().split(), "run python docs/scripts/command_line.py"

@@ -1,0 +1,117 @@
+"""Files that `evaluate` and `audit` read: outcomes and predictions of the same subjects."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data.curves import REPAIRS
+from ..data.files import read_outcomes, read_predictions
+from ..data.outcomes import Outcomes
+from ..data.pairing import Ids
+from ..data.tables import Table, parquet_files
+from .named import interpolations, named
+
+#: What the files look like, for the help of both commands.
+FILES = """\
+Outcome files (CSV or Parquet) have the columns time and event (1: event, 0: censored) and one row
+per subject. A prediction file has one row per subject of --test, in the same order, and one of:
+  time        one column: a predicted time
+  risk        one column: a score, higher meaning sooner
+  0,30,60,... curves: the header holds the times, a row the probabilities to
+              be event-free at these times
+Curves may also have their times in the first column and one column per subject, as the frames of
+lifelines and pycox do when they are written by to_csv(); these are read as steps."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Outcomes and predictions in the order of the test subjects, and who these are."""
+
+    test: Outcomes
+    train: Outcomes | None
+    predictions: dict[str, Any]
+    ids: Ids | None
+
+
+def add_files(command: Any, many: str = "") -> Any:
+    """Register the arguments that say which files there are, and how they are read."""
+    group = command.add_argument_group("files")
+    group.add_argument("--test", required=True, metavar="FILE", help=f"test outcomes{many}")
+    group.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
+    group.add_argument(
+        "--pred",
+        action="append",
+        required=True,
+        metavar="NAME=FILE",
+        help="predictions of a model; repeat for each model",
+    )
+    group.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="column of --test and of the prediction files that says who a row is: rows are paired "
+        "by it, whatever their order",
+    )
+    group.add_argument("--time-column", default="time", metavar="COLUMN", help="(default: time)")
+    group.add_argument("--event-column", default="event", metavar="COLUMN", help="(default: event)")
+    group.add_argument(
+        "--event-value", metavar="VALUE", help="what means an event, such as dead or 2 (default: 1)"
+    )
+    group.add_argument("--weight-column", metavar="COLUMN", help="frequencies of the subjects")
+    group.add_argument(
+        "--interpolation",
+        action="append",
+        default=[],
+        metavar="[NAME=]RULE",
+        help="of curves between their times: linear, step, pchip; NAME=RULE for one model "
+        "(default: linear for rows, step for columns)",
+    )
+    group.add_argument("--tail", default="linear", help="of Kaplan-Meier and curves past their end")
+    group.add_argument(
+        "--repair", choices=REPAIRS, help="mend curves that rise here and there: which way"
+    )
+    return group
+
+
+def read_inputs(args: argparse.Namespace) -> Inputs:
+    """Read all files whole."""
+    columns = args.time_column, args.event_column, args.weight_column
+    test = read_outcomes(args.test, *columns, event_value=args.event_value)
+    train = None
+    if args.train is not None:
+        train = read_outcomes(
+            args.train, *columns, weight_required=False, event_value=args.event_value
+        )
+    ids = None if args.id is None else Ids(Table(args.test), args.id)
+    files = named(args.pred, "--pred", "FILE")
+    rules = interpolations(args.pred, args.interpolation)
+    predictions = {
+        name: read_predictions(
+            path,
+            interpolation=rules[name],
+            tail=args.tail,
+            repair=args.repair,
+            subjects=len(test),
+            ids=ids,
+        )
+        for name, path in files.items()
+    }
+    return Inputs(test, train, predictions, ids)
+
+
+def target(item: str) -> str:
+    """Return what stands behind the name in NAME=VALUE."""
+    return item.partition("=")[2]
+
+
+def files_of(*names: str | None) -> Iterator[str | Path]:
+    """Yield every file that is named, those of folders one by one."""
+    for name in filter(None, names):
+        yield name
+        with suppress(OSError, ValueError):  # reading says what is wrong with it
+            if not Path(name).is_file():
+                yield from parquet_files(name)
