@@ -129,6 +129,7 @@ class _Drawing:
     def draw(self, *, below: bool, beside: bool) -> None:
         """Draw marks and axes; labels at the left and below where they are wanted."""
         panel, ax = self.panel, self.ax
+        ax.set_axis_on() if panel.marks else ax.set_axis_off()  # a place that stays empty
         for mark in panel.marks:
             _DRAW[type(mark)](self, mark)
         for axis, limits, ticks, room in (
@@ -157,7 +158,8 @@ class _Drawing:
         ax.set_axisbelow(True)
         if self.panel.x.low is None:
             ax.margins(x=0.08)
-        if any(mark.label for mark in self.panel.marks if isinstance(mark, Rule)) or ax.lines:
+        ruled = any(mark.label for mark in self.panel.marks if isinstance(mark, Rule))
+        if self.panel.x.ticks is None and (ruled or ax.lines):
             ax.locator_params(axis="x", nbins=5)
         small = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": "x-small"}
         for k, row in enumerate(rows):
@@ -210,6 +212,9 @@ class _Drawing:
         inside = not self.panel.rows and x.size <= 100
         ax.plot(x, y, alpha=alpha, zorder=4, clip_on=not inside, rasterized=x.size > 500,
                 **_dot(mark))  # fmt: skip
+        for place in zip(x, y, mark.names, strict=True) if mark.inside else ():
+            ax.text(*place[:2], _text(place[2]), ha="center", va="center_baseline", zorder=5,
+                    fontsize="small", color="black" if mark.hollow else "white")  # fmt: skip
 
     def draw_arrows(self, mark: Points, x: Any, y: Any) -> None:
         """Draw horizontal arrows from points to where they lead."""

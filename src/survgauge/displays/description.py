@@ -104,8 +104,9 @@ class Points:
     """Points, with intervals from `low` to `high` upwards or from `left` to `right` across.
 
     `to`: where an arrow from the point ends on the horizontal axis (NaN: no arrow), `to_label` what
-    that is. `names`: what each point is called. `marker`: dot, square, star, down, right or flat;
-    by default that of the role. `alpha`: one for all, or one for each point's arrow.
+    that is. `names`: what each point is called, written into it with `inside`. `marker`: dot,
+    square, star, down, right or flat; by default that of the role. `alpha`: one for all, or one for
+    each point's arrow.
     """
 
     x: Any
@@ -119,6 +120,7 @@ class Points:
     to: Any = None
     to_label: str = ""
     names: tuple[str, ...] = ()
+    inside: bool = False
     hollow: bool = False
     marker: str = ""
     size: float = 4.5

@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tools.extras import need
-from ..displays import Display, description
+from ..displays import Display
+from ..displays.description import (
+    Axis,
+    Bars,
+    Chart,
+    Line,
+    Mark,
+    Note,
+    Panel,
+    Points,
+    Row,
+    Span,
+    p_relation,
+)
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
 from . import meta
@@ -21,9 +33,12 @@ from .panels import TruthPanel
 if TYPE_CHECKING:
     from .results import Results
 
-# Okabe and Ito's colours, told apart by colour-blind readers; numbers say the same in print.
-_TOP = ("#0072B2", "#E69F00", "#009E73")
-_BAR, _BOX, _OPEN = "#D0D0D0", "#B2182B", "#6B6B6B"
+_TITLE = "Order of the models by each metric, and its distance from the truth"
+_CAPTION = (
+    "Circles are models, best on top, with their true rank inside; a perfect metric reads 1, 2, 3, "
+    "... Bars are the mean distance of a metric from the truth over models."
+)
+_RANKS = ("truly best model", "second", "third", "other models")
 _MEASURED = {
     "relative": "relative distance from the truth",
     "proximity": "distance from the truth",
@@ -32,13 +47,6 @@ _MEASURED = {
 }
 #: More columns than this need a choice; those without settings are shown.
 MOST_COLUMNS = 12
-
-
-def _figure(width: float, height: float) -> Any:
-    # Not through pyplot: nothing is left open, and no window system is needed.
-    return need("matplotlib.figure", "plot()", "plot").Figure(
-        figsize=(width, height), layout="constrained"
-    )
 
 
 def _chosen(results: Results, truth: str | None, metrics: Iterable[str] | None) -> Results:
@@ -75,13 +83,23 @@ def short(metric: str) -> str:
     return "\n".join([name, *("unweighted" if p == "weighted=false" else p for p in parts)])
 
 
-class PanelDisplay:
+class _Panels(Display):
+    """Models by metrics on semi-synthetic data sets: order above, distance from the truth below."""
+
+    panels: list[TruthPanel]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Model, metric, value, rank, true rank, proximity and spread of each data set."""
+        return [row for panel in self.panels for row in panel_rows(panel)]
+
+
+class PanelDisplay(_Panels):
     """The paper's figure for one semi-synthetic data set.
 
-    Columns are the truth and the metrics. Circles (left axis) are the models, best on top; the
-    number in a circle is the model's true rank and the three truly best are filled, so that a
-    perfect metric reads 1, 2, 3, ... Bars (right axis) are the mean distance from the truth over
-    models, with its standard deviation. The box holds each metric's best three.
+    Columns are the truth and the metrics. Circles are the models, best on top; the number in a
+    circle is the model's true rank and the three truly best are filled, so that a perfect metric
+    reads 1, 2, 3, ... The shaded part holds each metric's best three. Bars are the mean distance
+    from the truth over models, with its standard deviation.
 
     Parameters
     ----------
@@ -111,21 +129,12 @@ class PanelDisplay:
         if not panels:
             raise InputError(f"no results for dataset {dataset!r} with censoring {censoring!r}")
         self.panel: TruthPanel = panels[0]
+        self.panels = panels[:1]
 
-    def frame(self) -> Any:
-        """Table behind the figure: model, metric, value, rank, true rank, proximity, spread."""
-        import pandas as pd
-
-        return pd.DataFrame(panel_rows(self.panel))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw; returns the figure."""
-        panel = self.panel
-        if ax is None:
-            width = 2.2 + 0.75 * (len(panel.metrics) + 1)
-            ax = _figure(width, 1.7 + 0.34 * len(panel.models)).subplots()
-        draw_panel(ax, panel)
-        return ax.figure
+    def describe(self) -> Chart:
+        """Order of the models above, distance from the truth below."""
+        width = 2.2 + 0.75 * (len(self.panel.metrics) + 1)
+        return Chart(_TITLE, _CAPTION, (_order(self.panel), _distance(self.panel)), width=width)
 
 
 def panel_rows(panel: TruthPanel) -> list[dict[str, Any]]:
@@ -150,90 +159,67 @@ def panel_rows(panel: TruthPanel) -> list[dict[str, Any]]:
 
 
 def _places(column: Any) -> Any:
-    """Places 1, 2, ... for drawing: tied models stand below each other."""
-    places = np.empty(column.size)
-    places[np.argsort(column, kind="stable")] = np.arange(1, column.size + 1)
+    """Places 0, 1, ... for drawing: tied models stand below each other."""
+    places = np.empty(column.size, dtype=int)
+    places[np.argsort(column, kind="stable")] = np.arange(column.size)
     return places
 
 
-def draw_panel(ax: Any, panel: TruthPanel, *, names: bool = True, heading: bool = True) -> None:
-    """Draw a panel on given axes."""
-    count, width = len(panel.models), len(panel.metrics)
-    gaps = meta.distances(panel.mean, panel.true_mean)
-    signed = np.where(panel.lower, panel.mean, -panel.mean)
-    true = _places(np.where(panel.lower, panel.true_mean, -panel.true_mean)[:, 0])
-    _draw_bars(ax, gaps, width)
-    circles = ax.twinx()
-    columns = [true, *(_places(signed[:, k]) for k in range(width))]
-    for x, places in enumerate(columns):
-        if x and np.isnan(signed[:, x - 1]).any():
-            circles.text(x, (count + 1) / 2, "undefined", rotation=90, ha="center", va="center")
-            continue
-        for i in range(count):
-            _draw_model(circles, x, places[i], int(true[i]))
-    _draw_box(circles, width, min(meta.TOP, count))
-    order = np.argsort(true, kind="stable")
-    circles.set_ylim(count + 0.7, 0.3)
-    circles.set_yticks(range(1, count + 1), [panel.models[i] for i in order], fontsize=8)
-    circles.yaxis.tick_left()
-    circles.set_zorder(2)
-    ax.yaxis.tick_right()
-    ax.yaxis.set_label_position("right")
-    ax.set_ylabel("distance from the truth", fontsize=8)
-    ax.tick_params(labelsize=8)
-    circles.tick_params(axis="y", length=0)
-    labels = [f"true\n{panel.truth}"]
-    for k, metric in enumerate(panel.metrics):
-        labels.append(f"{short(metric)}\nτ {panel.answers.tau[k]:.2f}")
-    ax.set_xticks(range(width + 1), labels if names else [""] * (width + 1), fontsize=8)
-    ax.set_xlim(-0.6, width + 0.6)
-    if heading:
-        ax.set_title(f"{panel.dataset}, {panel.censoring}", fontsize=10)
-    for place in (ax, circles):
-        place.spines["top"].set_visible(False)
-
-
-def _draw_bars(ax: Any, gaps: Any, width: int) -> None:
-    x, height = np.arange(1, width + 1), gaps.mean(axis=0)
-    spread = gaps.std(axis=0, ddof=1)
-    known = np.isfinite(height)
-    style = {"elinewidth": 1.0, "ecolor": "#8A8A8A"}
-    ax.bar(x[known], height[known], 0.82, color=_BAR, yerr=np.minimum(spread, height)[known],
-           capsize=3, error_kw=style)  # fmt: skip
-    top = (height + spread)[known].max(initial=0.0)
-    ax.set_ylim(0, 1.25 * top if top > 0 else 1.0)
-
-
-def _draw_model(ax: Any, x: int, place: float, true_rank: int) -> None:
-    best = true_rank <= meta.TOP
-    size = 17.0 - 5.0 * min(true_rank - 1, 6) / 6
-    ax.plot(
-        x,
-        place,
-        "o",
-        markersize=size,
-        markerfacecolor=_TOP[true_rank - 1] if best else "white",
-        markeredgecolor=_TOP[true_rank - 1] if best else _OPEN,
-        markeredgewidth=1.2,
+def _order(panel: TruthPanel) -> Panel:
+    """Models in the order of the truth and of each metric, with their true ranks."""
+    signed, true_signed = (
+        np.where(panel.lower, values, -values) for values in (panel.mean, panel.true_mean)
     )
-    colour = "white" if best and true_rank != 2 else "black"
-    weight = "bold" if best else "normal"
-    ax.text(x, place, str(true_rank), ha="center", va="center_baseline", fontsize=8,
-            color=colour, weight=weight)  # fmt: skip
+    true = _places(true_signed[:, 0])
+    known = np.isfinite(signed).all(axis=0)
+    columns = [(0, true)] + [(k + 1, _places(signed[:, k])) for k in np.flatnonzero(known).tolist()]
+    marks: list[Mark] = [Span("y", -0.5, min(meta.TOP, len(true)) - 0.5, "the best three")]
+    marks += [
+        Note("undefined", k + 1, len(true) / 2, "center", on_data=True)
+        for k in np.flatnonzero(~known).tolist()
+    ]
+    for rank, model in enumerate(np.argsort(true)):
+        best = rank < meta.TOP
+        marks.append(
+            Points(
+                [x for x, _ in columns], [places[model] for _, places in columns],
+                rank if best else "soft", _RANKS[min(rank, meta.TOP)],
+                names=(str(rank + 1),) * len(columns), inside=True, hollow=not best, marker="dot",
+                size=13 if best else 10,
+            )
+        )  # fmt: skip
+    ticks = [(0.0, f"true\n{panel.truth}")]
+    for k, metric in enumerate(panel.metrics):
+        ticks.append((k + 1.0, f"{short(metric)}\nτ {panel.answers.tau[k]:.2f}"))
+    names = [panel.models[i] for i in np.argsort(true)]
+    return Panel(
+        Axis(low=-0.6, high=len(panel.metrics) + 0.6, ticks=tuple(ticks)), Axis(), tuple(marks),
+        f"{panel.dataset}, {panel.censoring}", tuple(Row(name) for name in names),
+        height=0.9 + 0.26 * len(names),
+    )  # fmt: skip
 
 
-def _draw_box(ax: Any, width: int, top: int) -> None:
-    from matplotlib.patches import FancyBboxPatch
+def _distance(panel: TruthPanel) -> Panel:
+    """Mean distance of each metric from the truth, with its spread over models."""
+    gaps = meta.distances(panel.mean, panel.true_mean)
+    height, spread, count = gaps.mean(axis=0), gaps.std(axis=0, ddof=1), len(panel.metrics)
+    known = np.isfinite(height)
+    top = np.where(known, height, 0.0)
+    bars = Bars(
+        np.arange(count + 1) + 0.5, 0.0, top, "pale", "mean distance from the truth", gap=0.2
+    )
+    lines = Points(
+        np.arange(1, count + 1)[known], height[known], "soft", "standard deviation over models",
+        low=(height - np.minimum(spread, height))[known], high=(height + spread)[known],
+        marker="flat",
+    )  # fmt: skip
+    return Panel(
+        Axis(low=-0.6, high=count + 0.6, ticks=()), Axis("distance\nfrom the truth", low=0.0),
+        (bars, lines), height=1.0,
+    )  # fmt: skip
 
-    corner, size = (-0.44, 0.56), (width + 0.88, top - 0.12)
-    style = "round,pad=0,rounding_size=0.25"
-    box = FancyBboxPatch(corner, *size, boxstyle=style, fill=False, edgecolor=_BOX, linewidth=1.6,
-                         zorder=1)  # fmt: skip
-    box.set_mutation_aspect(1.0)
-    ax.add_patch(box)
 
-
-class GridDisplay:
+class GridDisplay(_Panels):
     """The panels of all semi-synthetic data sets: rows are kinds of censoring, columns data sets.
 
     Parameters as of `PanelDisplay`; `datasets` and `censoring` choose some.
@@ -248,37 +234,28 @@ class GridDisplay:
         censoring: Iterable[str] | None = None,
     ) -> None:
         chosen = _chosen(results, truth, metrics).select(datasets=datasets, censoring=censoring)
-        self.panels = {(panel.dataset, panel.censoring): panel for panel in chosen.panels}
+        self.panels = chosen.panels
         if not self.panels:
             raise InputError("no complete data set to draw")
-        self.datasets = list(dict.fromkeys(d for d, _ in self.panels))
-        self.kinds = list(dict.fromkeys(c for _, c in self.panels))
 
-    def frame(self) -> Any:
-        """Table behind the figure, see `PanelDisplay.frame`."""
-        import pandas as pd
-
-        return pd.DataFrame([row for panel in self.panels.values() for row in panel_rows(panel)])
-
-    def plot(self) -> Any:
-        """Draw; returns the figure."""
-        models = max(len(panel.models) for panel in self.panels.values())
-        columns = max(len(panel.metrics) for panel in self.panels.values())
-        width, height = 1.9 + 0.62 * (columns + 1), 1.5 + 0.30 * models
-        figure = _figure(width * len(self.datasets), height * len(self.kinds))
-        axes = figure.subplots(len(self.kinds), len(self.datasets), squeeze=False)
-        for i, kind in enumerate(self.kinds):
-            for j, dataset in enumerate(self.datasets):
-                panel = self.panels.get((dataset, kind))
-                if panel is None:
-                    axes[i, j].set_axis_off()
-                else:
-                    draw_panel(axes[i, j], panel)
-        return figure
+    def describe(self) -> Chart:
+        """For each kind of censoring the orders of all data sets, and below them the distances."""
+        found = {(panel.dataset, panel.censoring): panel for panel in self.panels}
+        datasets, kinds = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
+        empty = Panel(Axis(), Axis(), ())
+        panels = [
+            draw(found[dataset, kind]) if (dataset, kind) in found else empty
+            for kind in kinds
+            for draw in (_order, _distance)
+            for dataset in datasets
+        ]
+        columns = max(len(panel.metrics) for panel in self.panels)
+        width = (1.9 + 0.62 * (columns + 1)) * len(datasets)
+        return Chart(_TITLE, _CAPTION, tuple(panels), len(datasets), width=width)
 
 
-class SummaryDisplay:
-    """Wins of each metric by kind of censoring, with its mean tau and mean relative distance.
+class SummaryDisplay(Display):
+    """Wins of each metric by kind of censoring, its mean tau and its mean relative distance.
 
     Parameters as of `PanelDisplay`; winners are those among the metrics shown.
     """
@@ -286,52 +263,46 @@ class SummaryDisplay:
     def __init__(
         self, results: Results, truth: str | None = None, metrics: Iterable[str] | None = None
     ) -> None:
-        self._frame = _chosen(results, truth, metrics).summary()
+        table = _chosen(results, truth, metrics).summary()
+        self._frame = table.sort_values(["total", "tau"], ascending=False, kind="stable")
 
     def frame(self) -> Any:
-        """Table behind the figure, see `Results.summary`."""
+        """Table behind the figure, see `Results.summary`; metrics with the most wins first."""
         return self._frame
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw; returns the figure."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the same as plain dictionaries."""
+        return [dict(row) for row in self._frame.reset_index().to_dict("records")]
+
+    def describe(self) -> Chart:
+        """Stacked wins, mean tau with its interval, and mean distance; one row per metric."""
         table = self._frame
-        kinds = list(table.columns[: table.columns.get_loc("total") + 1])
-        rows, columns = len(table), len(kinds) + 2
-        if ax is None:
-            ax = _figure(2.4 + 1.05 * columns, 0.9 + 0.34 * rows).subplots()
-        most = max(float(table[kinds[:-1]].to_numpy().max()), 1.0)
+        kinds = list(table.columns[: table.columns.get_loc("total")])
+        rows = tuple(Row(_without_loss(str(name))) for name in table.index)
+        at, height = np.arange(len(rows)), 0.8 + 0.24 * len(rows)
+        wins: list[Mark] = []
         for i, (_, row) in enumerate(table.iterrows()):
-            for j, kind in enumerate(kinds):
-                share = float(row[kind]) / (
-                    most if kind != "total" else max(table["total"].max(), 1)
-                )
-                shade = np.array([0.0, 0.447, 0.698]) * share + (1 - share)
-                ax.add_patch(_square(j, i, tuple(shade)))
-                ax.text(j, i, str(int(row[kind])), ha="center", va="center", fontsize=9,
-                        color="white" if share > 0.6 else "black")  # fmt: skip
-            for j, text in ((len(kinds), f"{row['tau']:.2f}"), (len(kinds) + 1, _percent(row))):
-                ax.text(j, i, text, ha="center", va="center", fontsize=9)
-        heads = [*(kind.replace("_", "\n") for kind in kinds), "mean τ", "mean\ndistance"]
-        ax.set_xticks(range(columns), heads, fontsize=8)
-        ax.set_yticks(range(rows), [_without_loss(name) for name in table.index], fontsize=9)
-        ax.set_xlim(-0.5, columns - 0.5)
-        ax.set_ylim(rows - 0.5, -0.5)
-        ax.xaxis.tick_top()
-        ax.tick_params(length=0)
-        for side in ax.spines.values():
-            side.set_visible(False)
-        return ax.figure
-
-
-def _percent(row: Any) -> str:
-    return "-" if np.isnan(row["relative"]) else f"{100 * row['relative']:.0f} %"
-
-
-def _square(x: int, y: int, colour: tuple[float, ...]) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=colour, edgecolor="#CCCCCC",
-                     linewidth=0.5)  # fmt: skip
+            ends = np.concatenate([[0], np.cumsum(row[kinds].to_numpy(dtype=float))])
+            wins += [
+                Bars(ends[k : k + 2], [i - 0.32], [i + 0.32], k, kind)
+                for k, kind in enumerate(kinds)
+                if row[kind]
+            ]
+        tau = Points(table["tau"], at, "event", left=table["tau_low"], right=table["tau_high"])
+        far = Points(100 * table["relative"], at, "event")
+        most = max(float(table["total"].max()), 1.0)
+        panels = (
+            Panel(Axis("Wins by kind of censoring", low=0, high=1.05 * most), Axis(), tuple(wins),
+                  rows=rows, height=height),
+            Panel(Axis("Mean Kendall's tau"), Axis(), (tau,), rows=rows, height=height),
+            Panel(Axis("Mean distance\nfrom the truth (%)", low=0), Axis(), (far,), rows=rows,
+                  height=height),
+        )  # fmt: skip
+        caption = (
+            "A metric wins a data set if it has most of the truly best three models among its best "
+            "three, then by being closest to the truth. Lines are intervals over runs."
+        )
+        return Chart("Wins and means of the metrics", caption, panels, 3, "y", width=8.5)
 
 
 class CriticalDisplay(Display):
@@ -358,31 +329,29 @@ class CriticalDisplay(Display):
         ordered = sorted(ranks, key=lambda pair: pair[1])
         return [{"metric": metric, "rank": rank} for metric, rank in ordered]
 
-    def describe(self) -> description.Chart:
+    def describe(self) -> Chart:
         """A row a metric, best first, and a bar for each group without a significant difference."""
         found, rows = self.result, self.rows()
         ranks = [row["rank"] for row in rows]
         place = {row["metric"]: k for k, row in enumerate(rows)}
-        marks: list[description.Mark] = [
-            description.Points(ranks, list(range(len(rows))), "event", "mean rank", size=7)
-        ]
+        marks: list[Mark] = [Points(ranks, list(range(len(rows))), "event", "mean rank", size=7)]
         for k, group in enumerate(found.groups()):
             at = max(ranks) + 0.25 + 0.12 * k
             ends = [place[group[0]], place[group[-1]]]
             label = "no significant difference"
-            marks.append(description.Line([at, at], ends, "ink", label, width=2.5))
-        p = description.p_relation(found.p_value)
+            marks.append(Line([at, at], ends, "ink", label, width=2.5))
+        p = p_relation(found.p_value)
         measured = f"Mean rank by {_MEASURED[self.measure]} over {found.blocks} data sets"
-        panel = description.Panel(
-            description.Axis(f"{measured} (1: best)"),
-            description.Axis(),
+        panel = Panel(
+            Axis(f"{measured} (1: best)"),
+            Axis(),
             tuple(marks),
             f"Friedman p {p}; critical difference {found.distance:.2f} at level {found.alpha:g}",
-            tuple(description.Row(row["metric"]) for row in rows),
+            tuple(Row(row["metric"]) for row in rows),
             height=1.1 + 0.28 * len(rows),
         )
         caption = "Bars join metrics whose mean ranks do not differ significantly (Nemenyi's test)."
-        return description.Chart("Mean ranks of the metrics", caption, (panel,), width=7.0)
+        return Chart("Mean ranks of the metrics", caption, (panel,), width=7.0)
 
 
 DISPLAYS: dict[str, Any] = {

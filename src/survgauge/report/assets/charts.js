@@ -318,6 +318,7 @@ const Charts = (() => {
         }
         const made = shape(mark, px, py, (mark.size || 4.5) * 0.6 + 1.2, body);
         if (mark.x.length > 200) made.style.opacity = 0.65;
+        if (mark.inside) node("text", { x: px, y: py + 4, "text-anchor": "middle", style: `fill:var(--${mark.hollow ? "ink" : "card"});font-size:11px` }, body, mark.names[i]);
         dots.push({ px, py, mark, i });
       });
     },
