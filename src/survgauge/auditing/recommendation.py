@@ -126,8 +126,7 @@ class Results:
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
         """By how much more is lost with the first question's metric, and the standard error."""
-        gaps = [tally.losses[:, first] - tally.losses[:, second] for tally in self.tallies]
-        return self._combined(gaps)
+        return self._combined([tally.gaps(first, second) for tally in self.tallies])
 
     def expected(self, question: int) -> tuple[float, float]:
         """Expected relative loss of a question's metric, and its standard error."""
@@ -135,7 +134,7 @@ class Results:
 
     def share_of_worlds(self, first: int, second: int) -> float:
         """Share of the independent worlds, by kind, in which more is lost with the first."""
-        gaps = [_known_mean(t.losses[:, first] - t.losses[:, second]) for t in self.tallies]
+        gaps = [_known_mean(tally.gaps(first, second)) for tally in self.tallies]
         return float(self.weight[np.array(gaps) > 0].sum())
 
     def _combined(self, draws: Sequence[Floats]) -> tuple[float, float]:
@@ -257,7 +256,7 @@ def _changes(
     for world, tally in zip(results.worlds, results.tallies, strict=True):
         means = tally.relative_loss
         other = min(usable, key=lambda k: (_number(float(means[k])), k != chosen))
-        gap = tally.losses[:, chosen] - tally.losses[:, other]
+        gap = tally.gaps(chosen, other)
         mean, error = _known_mean(gap), float(standard_error(gap[:, None])[0])
         if other != chosen and mean > STANDARD_ERRORS * (error if np.isfinite(error) else 0.0):
             found[world.name] = names[other]

@@ -60,6 +60,11 @@ class Tally:
         """Monte Carlo standard error of the relative loss."""
         return standard_error(self.losses)
 
+    def gaps(self, first: int, second: int) -> Floats:
+        """By how much more each draw loses with the first question's metric: (draws,)."""
+        with np.errstate(invalid="ignore"):  # a best model without error makes shares infinite
+            return self.losses[:, first] - self.losses[:, second]
+
     @classmethod
     def of(cls, values: Floats, truths: Floats, lower: Bools) -> Tally:
         """Compare values with truths; `lower` says of which questions lower values are better.
