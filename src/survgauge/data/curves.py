@@ -87,8 +87,12 @@ class SurvivalCurves:
         self.tail = tail
 
     _median: Floats | None = None
-    #: NumPy must not take curves for a sequence of numbers: it says then that it cannot.
-    __array_ufunc__ = None
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        # NumPy would take curves for a sequence of sequences, and end in an error about dimensions.
+        raise TypeError(
+            "SurvivalCurves are not numbers; take a time of each subject, such as curves.median()"
+        )
 
     @classmethod
     def _trusted(

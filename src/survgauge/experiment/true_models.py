@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from .._tools.arrays import Floats
+from ..metrics.registry import REGISTRY
 from . import meta
+from .metric_specs import PLAIN_ERRORS
 from .panels import TruthPanel
 
 _LEVEL = 0.95
@@ -26,6 +28,7 @@ def model_rows(panel: TruthPanel) -> list[dict[str, Any]]:
     order = np.argsort(rank, kind="stable")
     best = true[:, order[:1]]
     value, gap = (margins(values, panel.repeat) for values in (true, true - best))
+    least, most = _range(panel.truth)
     rows = []
     for i in order.tolist():
         difference = float(mean[i] - mean[order[0]])
@@ -36,8 +39,8 @@ def model_rows(panel: TruthPanel) -> list[dict[str, Any]]:
                 "model": panel.models[i],
                 "rank": float(rank[i]),
                 "true_value": float(mean[i]),
-                "low": float(mean[i] - value[i]),
-                "high": float(mean[i] + value[i]),
+                "low": float(np.maximum(mean[i] - value[i], least)),
+                "high": float(np.minimum(mean[i] + value[i], most)),
                 "difference": difference,
                 "difference_low": float(low),
                 "difference_high": float(high),
@@ -45,6 +48,13 @@ def model_rows(panel: TruthPanel) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _range(truth: str) -> tuple[float, float]:
+    """Least and largest value of a truth; intervals do not leave it."""
+    name = truth.partition("(")[0]
+    metric = REGISTRY.get(PLAIN_ERRORS.get(name, name))
+    return (-np.inf, np.inf) if metric is None else metric.range
 
 
 def margins(values: Floats, repeat: Any) -> Floats:

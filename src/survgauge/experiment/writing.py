@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -18,7 +19,7 @@ from ..report.experiment_content import experiment_content
 from .figures import MOST_COLUMNS
 from .panels import TruthPanel
 from .results import Results
-from .sections import by_data_set, sections
+from .sections import Section, by_data_set, sections
 
 #: With these a spreadsheet takes a text for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -30,7 +31,7 @@ FORMATS = ("png", "svg", "pdf")
 def text(results: Results) -> str:
     """Sentences and tables for the terminal."""
     parts = _sentences(results)
-    for section in sections(results):
+    for section in _each_note_once(sections(results)):
         lines = [section.heading, columns(section.header, section.rows, left=section.left)]
         parts.append("\n".join(lines + [fill(section.note, 100)] * bool(section.note)))
     return "\n\n".join(parts)
@@ -41,12 +42,20 @@ def markdown(results: Results) -> str:
     lines = [f"# Results of the plan {results.name}", "", f"{results!r}"]
     for sentence in _sentences(results):
         lines += ["", " ".join(sentence.split())]
-    for section in sections(results):
+    for section in _each_note_once(sections(results)):
         rule = [":--" if k < section.left else "--:" for k in range(len(section.header))]
         lines += ["", f"## {section.heading}", ""]
         lines += [section.note, ""] if section.note else []
         lines += [_row(section.header), _row(rule), *map(_row, section.rows)]
     return "\n".join(lines) + "\n"
+
+
+def _each_note_once(found: Iterable[Section]) -> Iterator[Section]:
+    """Tables of the same kind are explained where the first of them stands."""
+    told: set[str] = set()
+    for section in found:
+        yield replace(section, note="") if section.note in told else section
+        told.add(section.note)
 
 
 def _sentences(results: Results) -> list[str]:

@@ -39,8 +39,8 @@ def _panel(truth: str, metrics: list[str], rows: list[dict[str, Any]]) -> Chart:
     )  # fmt: skip
     return Chart(
         "All metrics on one data set",
-        "A point is a model under a metric; on the dashed line the metric tells the truth. Means "
-        "over runs.",
+        "Each point is a model as one metric sees it; on the dashed line the metric tells the "
+        "truth. Values are means over runs.",
         (panel,),
     )
 
@@ -76,7 +76,7 @@ def _cell(truth: str, metric: str, rows: list[dict[str, Any]], order: dict[str, 
                    for r in rows),
         note="Lines are one standard deviation over runs.",
     )  # fmt: skip
-    caption = "Difference from the truth, mean over runs."
+    caption = "Each row is how far the metric is from the truth for one model, mean over runs."
     return Chart("One metric, model by model", caption, (panel,))
 
 

@@ -76,6 +76,7 @@ def _picker(data: dict[str, Any]) -> Markup:
         for truth in data["truths"]
         for k, name in enumerate(data["plain"][truth])
     ]  # fmt: skip
+    variants = len(data["metrics"]) > len(series)
     return tag(
         "div",
         tag("label", tag("span", "Truth ", class_="name"),
@@ -84,7 +85,7 @@ def _picker(data: dict[str, Any]) -> Markup:
         *chips,
         tag("button", "All", type="button", id="all-series"),
         tag("label", tag("input", type="checkbox", data_show_column="variant"),
-            " variants with settings", class_="small"),
+            " variants with settings", class_="small") if variants else None,
         class_="picker",
         role="group",
         aria_label="Truth and metrics shown",
@@ -112,7 +113,7 @@ def _summary(data: dict[str, Any], truth: str) -> Markup:
         ("Models", str(len(data["models"])), None),
         ("Metrics", str(len(data["metrics"])), "variants with settings included"),
         ("Failed cells", str(len(data["failures"])),
-         f"{failed} metrics failed in some cells" if failed else None),
+         f"failed metrics: {failed}" if failed else None),
     ]  # fmt: skip
     return join(
         tag("p", words.lead(data, truth), class_="lead"),

@@ -51,7 +51,8 @@ def lead(data: dict[str, Any], truth: str) -> str:
     parts = [
         f"{among}{order['metric']} orders the models most as the truth does (mean Kendall's tau "
         f"{tau:.2f} over {sets}){_beside(order)}.",
-        f"{size['metric']} is closest to the true value (off by {far} on average){_beside(size)}.",
+        f"{'It' if size['metric'] == order['metric'] else size['metric']} is closest to the true "
+        f"value (off by {far} on average){_beside(size)}.",
     ]
     if order["verdict"] == TOO_FEW:
         parts.append(
