@@ -30,7 +30,9 @@ class MissingExtraError(SurvgaugeError, ImportError):
         super().__init__(f"{feature} needs an extra: pip install 'survgauge[{extra}]'")
 
 
-def numbered(indices: Iterable[Any], what: str = "row", limit: int = 5, total: int | None = None) -> str:
+def numbered(
+    indices: Iterable[Any], what: str = "row", limit: int = 5, total: int | None = None
+) -> str:
     """Name the first few of many rows (subjects) or columns by number, for messages.
 
     All messages count from 1, as files and people do. `total`: how many there are, where `indices`
