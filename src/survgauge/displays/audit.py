@@ -82,7 +82,7 @@ class AuditDisplay(Display):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a world and metric, with and without a horizon."""
+        """One row per world and metric, with and without a horizon."""
         return [dict(row) for row in self.values]
 
     def describe(self) -> Chart:

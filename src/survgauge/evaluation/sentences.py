@@ -17,6 +17,7 @@ from .verdict import (
     stops_at,
     verdicts,
 )
+from .when import rounded
 
 NOTHING = "No metric has a value on these data and predictions."
 #: Digits of a number in a sentence.
@@ -106,10 +107,10 @@ class _Words:
         #: Whether the metric says by how much time predictions are off.
         self.in_time = self.metric.loss == "absolute"
         stop, at = stops_at(data, v.metric), v.cell[2]
-        self.stop = "" if stop is None else amount(stop, time)
+        self.stop = "" if stop is None else rounded(stop, time)
         self.when = self.stop and f" up to {self.stop}"
         if at is not None:
-            self.when = f" at {amount(at, time)}"
+            self.when = f" at {rounded(at, time)}"
 
     def sentences(self) -> list[str]:
         """Return the best models with their values, the comparisons, and what is in doubt."""
@@ -186,7 +187,7 @@ class _Words:
         of = f" {whose}" if whose.startswith("of ") else ""
         if self.in_time:
             return f"{'The' if of else whose} predicted times{of} are off by"
-        return f"{self.metric.title}{self.when}{of} is"
+        return f"{self.metric.title}{of}{self.when} is"
 
     def _on_average(self) -> str:
         """Say of an error in time that it is a mean, and up to which time."""
