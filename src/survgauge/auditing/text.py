@@ -148,7 +148,7 @@ def tipping_text(audit: Audit) -> str:
         )
     return (
         f"{what} change places if event and censoring times depend on each other by Kendall's tau "
-        f"{pair.point.kendall_tau:.2f} ({pair.point.copula.capitalize()} copula)."
+        f"{pair.point.kendall_tau:.2f} ({str(pair.point.copula).capitalize()} copula)."
     )
 
 
