@@ -141,7 +141,8 @@ class _Words:
         """Name the best models with their values."""
         best = self.v.best
         if len(best) > 1:
-            who = f"{listed([s.model for s in best])} are best, with {self._difference()}: "
+            rank = "have the smallest errors" if self._doubtful else "are best"
+            who = f"{listed([s.model for s in best])} {rank}, with {self._difference()}: "
             return f"{who}{self._measured('their')} {self._values()}."
         [one] = best
         who = f"{one.model} {self._rank()}: " if self.v.others else ""
@@ -151,9 +152,14 @@ class _Words:
             told += f"{';' if one.baseline.tied else ','} {self._compared(one.baseline)}"
         return f"{who}{told}."
 
+    @property
+    def _doubtful(self) -> bool:
+        """Whether assumptions decide, so that the least error does not make the best model."""
+        return self.in_time and (self.v.unsettled or bool(self.v.beyond))
+
     def _rank(self) -> str:
         """Say how the model with the best value stands; it is the best only where that is clear."""
-        if all(other.clear for other in self.v.others) and not self.v.unsettled:
+        if all(other.clear for other in self.v.others) and not self._doubtful:
             return "is best"
         return "has the smallest error" if self.in_time else "has the best value"
 
@@ -186,7 +192,8 @@ class _Words:
         """Begin to say a value: what is measured, of whom."""
         of = f" {whose}" if whose.startswith("of ") else ""
         if self.in_time:
-            return f"{'The' if of else whose} predicted times{of} are off by"
+            first = "The" if of else whose
+            return f"{first} predicted times{of if of != ' of model' else ''} are off by"
         return f"{self.metric.title}{of}{self.when} is"
 
     def _on_average(self) -> str:
@@ -260,7 +267,7 @@ class _Words:
         side = "better" if other.better_by >= 0 else "worse"
         share = ""
         if other.share is not None and not self.in_time:
-            share = f" ({abs(other.share) * 100:.0f} %)"
+            share = f" or {abs(other.share) * 100:.0f} %"
         return f"{amount(abs(other.better_by), self.unit)}{share} {side}"
 
     def _sure(self, other: Against) -> str:

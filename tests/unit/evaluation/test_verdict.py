@@ -182,6 +182,8 @@ def test_tails_that_decide_leave_the_best_model_open() -> None:
     warning = {"code": "tail-decides", "metric": "mae_po", "model": None, "message": ""}
     found = told({"a": 100.0, "b": 110.0}, metric="mae_po", tau=None, warnings=(warning,))
     assert found[0].startswith("a has the smallest error: ")
+    tied = told({"a": 100.0, "b": 100.5}, metric="mae_po", tau=None, warnings=(warning,))
+    assert tied[0].startswith("a and b have the smallest errors, with no clear difference between")
     assert "within" not in found[0]
     assert "tail-decides" in found[-1]
 
