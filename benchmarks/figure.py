@@ -1,4 +1,4 @@
-"""The figure of the docs: CPU seconds against number of subjects, a panel a work."""
+"""The figure of the docs: CPU seconds against number of subjects, one panel per task."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ promise. `make bench` repeats all of it on your machine, in an environment of it
 this page; `make bench-check` says whether a change made something slower.
 
 ```{{figure}} images/speed.svg
-:alt: CPU seconds against number of subjects on logarithmic axes, a panel a work, a line a package
+:alt: CPU seconds by number of subjects on log axes, one panel per task, one line per package
 
 CPU seconds against the number of test subjects. A dashed end is an extrapolation: one call would
 take longer than 90 seconds. Lines that stop early ran out of memory or failed.
@@ -57,7 +57,7 @@ test subjects as their own reference, hazardous ranks by the incidence at a hori
 
 {about}
 
-Imports, compilation and construction of evaluators are in no time. Each cell runs in a fresh
+Timings exclude imports, compilation and building evaluators. Each cell runs in a fresh
 process that may use 45 % of the memory. By default `evaluate` computes antolini up to 100,000
 subjects and leaves it out above, which is why its growth looks better than linear. R is timed
 inside R. The Rust package `survival` also has functions named after D-calibration, 1-calibration

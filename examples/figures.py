@@ -15,7 +15,7 @@ import survgauge as sg
 
 
 def read_predictions(path: Path) -> sg.SurvivalCurves | np.ndarray:
-    """Curves (header = times) or one time a subject."""
+    """Curves (header = times) or one time per subject."""
     frame = pd.read_csv(path)
     if list(frame.columns) == ["time"]:
         return frame["time"].to_numpy()

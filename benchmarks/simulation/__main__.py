@@ -67,7 +67,7 @@ def _with_earlier(data: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
 
 
 def _json(data: dict[str, Any]) -> str:
-    """One row a line: small, and readable in a difference of versions."""
+    """One row per line: small, and readable in a difference of versions."""
     rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in data["rows"])
     return f'{{"about": {json.dumps(data["about"])},\n"rows": [\n{rows}\n]}}\n'
 

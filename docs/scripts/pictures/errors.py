@@ -1,4 +1,4 @@
-"""What a censored subject counts as: one picture a method."""
+"""What a censored subject counts as: one picture per method."""
 
 from __future__ import annotations
 

@@ -114,6 +114,15 @@ def p_text(p: float | None) -> str:
     return "-" if p is None or math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def percent(share: float) -> str:
+    """A share in whole percent, without calling a small one nothing.
+
+    >>> percent(0.123), percent(0.004), percent(0.0)
+    ('12 %', '<1 %', '0 %')
+    """
+    return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
+
+
 def relation(p: float | None) -> str:
     """The same after the letter p: "= 0.032", "< 0.001"."""
     text = p_text(p)

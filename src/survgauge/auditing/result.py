@@ -122,7 +122,7 @@ class Audit:
         return found
 
     def summary(self) -> list[dict[str, Any]]:
-        """Return means over the independent worlds, equally weighted by kind, one row a question.
+        """Return means over the independent worlds, equally weighted by kind, one row per question.
 
         `off` is the largest of a kind of world.
         """

@@ -70,21 +70,21 @@ def _praise(audit: Audit, found: Recommendation) -> list[str]:
     words = []
     if len(audit.models) < 2:
         words.append(
-            f"There is one model and so no order to get right: {found.metric} ({place}) comes "
-            f"nearest to the true {asked(found)}; it is off by {share(found.off)} at most."
+            f"{found.metric} ({place}) is closest to the true {asked(found)}: its bias is at most "
+            f"{share(found.off)}. With one model there is no order of models to get right."
         )
         return words
     words.append(
-        f"Choosing a model by {found.metric} ({place}) costs {share(found.loss)} of the best "
-        f"model's true {asked(found)} on average over the independent worlds; its bias is "
-        f"{share(found.off)} at most."
+        f"The model that {found.metric} ({place}) picks has a true {asked(found)} "
+        f"{share(found.loss)} above that of the best model, on average over the worlds with "
+        f"independent censoring. The bias of {found.metric} is at most {share(found.off)}."
     )
     words += _against(found)
     if found.changes:
         named = [f"{metric} ({world})" for world, metric in list(found.changes.items())[:3]]
         more = len(found.changes) - len(named)
         rest = f" and {more} more" if more else ""
-        words.append(f"Another metric loses less in some worlds: {', '.join(named)}{rest}.")
+        words.append(f"In some worlds another metric picks better: {', '.join(named)}{rest}.")
     return words
 
 
@@ -93,20 +93,20 @@ def _against(found: Recommendation) -> list[str]:
     if found.runner_up is None:
         return ["No other metric passed."]
     error = f"Monte Carlo standard error {share(found.margin_stderr)}"
-    by = f"{share(found.margin)} {'more' if found.margin > 0 else 'less'} is lost ({error})"
+    by = f"{share(found.margin)} {'more' if found.margin > 0 else 'less'} ({error})"
     if found.runner_up == found.usual:
-        return [f"With {found.usual}, the usual choice, {by}, and more in most worlds."]
+        return [f"The usual choice, {found.usual}, loses {by}, and more in most worlds."]
     if found.runner_up not in found.tied and found.margin > 0:
-        return [f"With {found.runner_up}, the next best, {by}."]
+        return [f"The next best metric, {found.runner_up}, loses {by}."]
     if found.metric == found.usual:
-        why = "the metric that did best on data with a known truth"
+        why = f"{found.usual} is taken because it did best on data with a known truth"
         if found.margin < -STANDARD_ERRORS * found.margin_stderr:
-            return [f"With {found.runner_up} {by}, but not in most worlds; {found.usual} is {why}."]
-        return [f"The draws do not tell its loss from that of {found.runner_up}; it is {why}."]
+            return [f"{found.runner_up} loses {by}, but not in most worlds; {why}."]
+        return [f"There is no clear difference in that loss from {found.runner_up}; {why}."]
     others = ", ".join(found.tied) or found.runner_up
     return [
-        f"The draws do not tell its loss from that of {others} ({error}), of which none comes "
-        "nearer to the truth."
+        f"There is no clear difference in that loss from {others} ({error}), none of which is "
+        "closer to the truth."
     ]
 
 
@@ -114,24 +114,24 @@ def _refusal(audit: Audit, found: Recommendation) -> str:
     """Say that nothing can be recommended, and which horizon would do."""
     limit, what = share(audit.max_bias), asked(found)
     name, off = found.least_off
-    how = f"the least, {name}, by {share(off)}" if name else "none has a value"
+    how = f"the closest one, {name}, by {share(off)}" if name else "none has a value"
     words = (
-        f"Nothing can be recommended {within(found.horizon, audit.unit)}: every metric misses the "
-        f"true {what} by more than {limit} in some kind of world ({how})."
+        f"No metric can be recommended {within(found.horizon, audit.unit)}: every metric misses "
+        f"the true {what} by more than {limit} in some kind of world ({how})."
     )
     if found.otherwise is not None and len(audit.models) > 1:
         words += (
-            f" If a model must be chosen so all the same, take {found.otherwise}, which costs "
-            f"{share(found.loss)} of the best model's error."
+            f" If a model has to be chosen that way, {found.otherwise} loses least "
+            f"({share(found.loss)})."
         )
     other = audit.within
     if other is None or other is found:
         return words
     place = within(other.horizon, audit.unit)
     if other.metric is None:
-        return f"{words} Neither can it {place}, the horizon that the data support."
+        return f"{words} None can be {place} either, the horizon that the data support."
     why = " ".join(_praise(audit, other))
-    return f"{words} A horizon would do: {place} take {other.metric}. {why}"
+    return f"{words} A horizon helps: take {other.metric} {place}. {why}"
 
 
 def tipping_text(audit: Audit) -> str:
@@ -139,17 +139,16 @@ def tipping_text(audit: Audit) -> str:
     pair = audit.pair
     if pair is None:
         return ""
-    what = f"{pair.first} and {pair.second}, the two best models by {pair.method} "
-    what += within(pair.horizon, audit.unit)
+    place = within(pair.horizon, audit.unit)
+    what = f"{pair.first} and {pair.second}, the two best models by {pair.method} {place},"
     if pair.point.kendall_tau is None:
-        largest = f"{pair.point.largest:g}"
         return (
-            f"No dependence of event and censoring times up to Kendall's tau {largest} makes "
-            + (f"{what}, change places.")
+            f"{what} do not change places under any dependence of event and censoring times up to "
+            f"Kendall's tau {pair.point.largest:g}."
         )
     return (
-        f"Event and censoring times that depend on each other by Kendall's tau "
-        f"{pair.point.kendall_tau:.2f} ({pair.point.copula}) make {what}, change places."
+        f"{what} change places if event and censoring times depend on each other by Kendall's tau "
+        f"{pair.point.kendall_tau:.2f} ({str(pair.point.copula).capitalize()} copula)."
     )
 
 
@@ -171,8 +170,8 @@ def sentence(audit: Audit) -> str:
         )
     place = within(found.horizon, audit.unit)
     if len(audit.models) < 2:
-        near = f"found {found.metric} ({place}) nearest to the truth"
-        return f"{start}{near} (bias {share(found.off)} at most)."
+        near = f"found {found.metric} ({place}) closest to the truth"
+        return f"{start}{near} (bias at most {share(found.off)})."
     beside = ""
     if found.runner_up is not None and found.runner_up not in found.tied and found.margin > 0:
         beside = (
@@ -303,6 +302,6 @@ def _worlds(audit: Audit, width: int) -> str:
 
 def _left_out(audit: Audit) -> list[str]:
     return [
-        f"Not asked: {ASKS.get(asks, asks)} {within(horizon, audit.unit)}: {why}"
+        f"Not audited: {ASKS.get(asks, asks)} {within(horizon, audit.unit)}: {why}"
         for (asks, horizon), why in audit.left_out.items()
     ]

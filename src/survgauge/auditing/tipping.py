@@ -163,7 +163,7 @@ def _named(first: Any, second: Any) -> list[tuple[str, Any]]:
 
 
 def _times(predicted: Any, y: Outcomes, name: str, point: str, tau: float | None) -> Floats:
-    """One time a subject."""
+    """One time per subject."""
     parsed = Prediction.of(predicted, len(y), name)
     if parsed.times is None:
         raise InputError(f"{name} must be predicted times or curves; got risk scores")

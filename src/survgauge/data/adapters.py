@@ -19,9 +19,10 @@ def as_curves(obj: Any, *, tail: str | None = None, repair: str | None = None) -
     Parameters
     ----------
     obj : object
-        A frame as lifelines and pycox give it (index: times, one column a subject; read as steps);
+        A frame as lifelines and pycox give it (times in the index, one column per subject; read
+        as steps);
         a list or array of step functions as scikit-survival gives them (read as steps);
-        a pair ``(times, survival)`` with one row a subject (read as lines); or `SurvivalCurves`.
+        a pair ``(times, survival)`` with one row per subject (read as lines); or `SurvivalCurves`.
     tail : str, optional
         As for `SurvivalCurves`: "linear" unless given. `SurvivalCurves` keep theirs without it, and
         are read with the one given otherwise.
@@ -59,7 +60,7 @@ def as_curves_named(
     if hasattr(obj, "columns"):
         raise InputError(
             "a frame without an index cannot hold both times and subjects; "
-            "pass (times, survival) with one row a subject"
+            "pass (times, survival) with one row per subject"
         )
     if isinstance(obj, tuple) and len(obj) == 2:
         return SurvivalCurves(obj[0], obj[1], tail=tail, repair=repair)
@@ -97,7 +98,7 @@ def are_curves(obj: Any) -> bool:
 
 
 def is_flat(obj: Any) -> bool:
-    """Whether this is one number a subject rather than curves."""
+    """Whether this is one number per subject rather than curves."""
     if hasattr(obj, "columns") and hasattr(obj, "index"):
         return False
     if isinstance(obj, np.ndarray):
@@ -129,7 +130,7 @@ def _from_frame(frame: Any, tail: str, repair: str | None) -> SurvivalCurves:
         columns = to_numpy(frame.columns, "the frame's columns")
         hint = ""
         if columns.dtype.kind in "fiu" and columns.size > 1 and (np.diff(survival) <= 1e-6).all():
-            hint = "; its rows fall instead: transpose it (times in the index, a column a subject)"
+            hint = "; its rows fall instead: transpose it (index: times, one column per subject)"
         raise InputError(f"{error}{hint}") from error
 
 
@@ -155,7 +156,7 @@ def _from_step_functions(functions: list[Any], tail: str, repair: str | None) ->
 
 
 def curves_from_quantiles(levels: Any, quantiles: Any, *, tail: str = "linear") -> SurvivalCurves:
-    """Curves from predicted quantiles of the event time, one row a subject.
+    """Curves from predicted quantiles of the event time, one row per subject.
 
     Parameters
     ----------

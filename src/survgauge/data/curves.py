@@ -1,4 +1,4 @@
-"""Predicted survival curves: one row a subject, validated once, turned into times on request."""
+"""Predicted survival curves: one row per subject, validated once, turned into times on request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SurvivalCurves:
     Parameters
     ----------
     times : array-like of shape (m,) or (n, m)
-        A grid shared by all subjects, or one grid a subject. A grid that does not start at 0 is
+        A grid shared by all subjects, or one grid per subject. A grid that does not start at 0 is
         preceded by the point (0, 1). Unsorted times are sorted together with their columns.
     survival : array-like of shape (n, m)
         Probability of being event-free at `times`; rows are subjects. A float32 or float64 matrix
@@ -220,7 +220,7 @@ class SurvivalCurves:
         return self._by_rows(lambda part, rows: part._at_own(points[rows]))
 
     def _by_rows(self, read: Callable[[SurvivalCurves, slice], Floats]) -> Floats:
-        """One number a subject, from a part of the curves at a time."""
+        """One number per subject, from a part of the curves at a time."""
         out = np.empty(len(self))
 
         def fill(rows: slice) -> None:

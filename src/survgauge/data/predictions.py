@@ -63,7 +63,7 @@ class Prediction:
 
     @classmethod
     def of(cls, obj: Any, n: int, name: str) -> Prediction:
-        """Read curves, times (one number a subject) or `RiskScores`."""
+        """Read curves, times (one number per subject) or `RiskScores`."""
         try:
             if isinstance(obj, Prediction):
                 prediction = obj

@@ -96,7 +96,7 @@ def short_names(names: Iterable[str], width: int = 22) -> dict[str, str]:
 def notes(
     left_out: dict[str, str], names: dict[str, str], width: int, remarks: tuple[str, ...] = ()
 ) -> str:
-    """Say which models are not drawn, one reason a line, those that share it together."""
+    """Say which models are not drawn, one reason per line, those that share it together."""
     shared: dict[str, list[str]] = {}
     for model, reason in left_out.items():
         shared.setdefault(reason, []).append(names.get(model, plain(model, 22)))

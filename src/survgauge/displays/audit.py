@@ -82,7 +82,7 @@ class AuditDisplay(Display):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a world and metric, with and without a horizon."""
+        """One row per world and metric, with and without a horizon."""
         return [dict(row) for row in self.values]
 
     def describe(self) -> Chart:
@@ -94,10 +94,11 @@ class AuditDisplay(Display):
         what = ASKS.get(self.asks, self.asks)
         return Chart(
             f"Audit: which {what} can be trusted",
-            "Each mark is a world in which event and censoring times were drawn and the truth is "
-            "known. Loss: how much larger the true error of the model is that the metric picks "
-            f"than that of the best model. Shaded: a bias above {100 * self.max_bias:g} %, with "
-            "which a metric fails. Dependent censoring is shown and does not decide.",
+            "Each mark is a world in which event and censoring times were drawn, so that the truth "
+            "is known. The loss says how far the true error of the model that a metric picks lies "
+            f"above that of the best model. A metric fails with a bias above "
+            f"{100 * self.max_bias:g} % (shaded). Worlds with dependent censoring are shown but do "
+            "not enter the recommendation.",
             tuple(panels),
             columns=len(shown),
             width=7.0 if len(shown) > 1 else 4.4,

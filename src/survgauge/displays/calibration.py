@@ -95,7 +95,7 @@ class DCalibrationDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and bin."""
+        """One row per model and bin."""
         start, end = self.edges[:-1], self.edges[1:]
         return [
             row
@@ -107,7 +107,7 @@ class DCalibrationDisplay(FromPredictions):
         ]  # fmt: skip
 
     def describe(self) -> Chart:
-        """A panel a model: events, censored subjects on top of them, and what is expected."""
+        """One panel per model: events, censored subjects on top of them, and what is expected."""
         top = 1.08 * max(float(v.max()) for v in (*self.observed.values(), self.expected))
         even = Line(
             self.edges, np.append(self.expected, self.expected[-1]), "ink", "if calibrated",
@@ -221,7 +221,7 @@ class OneCalibrationDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and group."""
+        """One row per model and group."""
         columns = ("predicted", "observed", "low", "high", "n", "events", "p_value")
         return [
             row
@@ -233,7 +233,7 @@ class OneCalibrationDisplay(FromPredictions):
         ]  # fmt: skip
 
     def describe(self) -> Chart:
-        """A panel a model: predicted and observed probability of each group."""
+        """One panel per model: predicted and observed probability of each group."""
         ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
         top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
         level = "" if self.confidence is None else f" with {self.confidence * 100:g} % interval"
@@ -276,7 +276,7 @@ class OneCalibrationDisplay(FromPredictions):
 
 
 def panel_per_model(count: int) -> dict[str, Any]:
-    """Layout of a chart with a panel a model: up to three beside each other."""
+    """Layout of a chart with one panel per model: up to three beside each other."""
     columns = min(count, 3)
     return {"columns": columns, "width": {1: 3.6, 2: 5.4, 3: 7.0}[columns], "shared": "y"}
 

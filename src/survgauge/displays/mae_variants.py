@@ -97,7 +97,7 @@ class MAEVariantsDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a subject and method."""
+        """One row per subject and method."""
         known = {"model": self.model, "subject": self.subjects, "time": self.time,
                  "event": self.event, "predicted": self.predicted}  # fmt: skip
         by_method = [
@@ -108,7 +108,7 @@ class MAEVariantsDisplay(FromPredictions):
         return [row for subject in zip(*by_method, strict=True) for row in subject]
 
     def describe(self) -> Chart:
-        """A panel a subject, a row a method."""
+        """One panel per subject, one row per method."""
         columns = min(self.subjects.size, 2)
         # Far-off predictions and surrogates are drawn at the edge.
         ends = np.concatenate((self.time, self.predicted, *self.counted.values()))

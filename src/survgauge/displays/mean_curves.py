@@ -142,7 +142,7 @@ class SmoothCalibrationDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and point of the curve; the histogram is in its fields."""
+        """One row per model and point of the curve; the histogram is in its fields."""
         columns = ("predicted", "observed", "low", "high", "ici")
         return [
             row
@@ -200,7 +200,7 @@ class SmoothCalibrationDisplay(FromPredictions):
         return f" Mean distance from the line (ICI): {shown}{rest}." if told else ""
 
     def _histograms(self) -> tuple[Bars, ...]:
-        """A row a model: those with the event upwards, the others downwards."""
+        """One row per model: those with the event upwards, the others downwards."""
         seen = float(next(iter(self.events.values())).sum())
         labels = f"event seen by then ({seen:,.0f})", "others"
         found = []

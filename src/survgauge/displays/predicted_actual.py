@@ -93,14 +93,14 @@ class PredictedActualDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a subject."""
+        """One row per subject."""
         return records(
             model=self.model, subject=np.arange(self.time.size), predicted=self.predicted,
             time=self.time, event=self.event, surrogate=self.surrogate, weight=self.weight,
         )  # fmt: skip
 
     def describe(self) -> Chart:
-        """A point a subject; censored ones have an arrow to the time they count as."""
+        """One point per subject; censored ones have an arrow to the time they count as."""
         end, beyond = self._end(self.event | np.isfinite(self.surrogate))
         shown = np.minimum(self.predicted, end)
         marks = (*self._known(shown), *self._censored(shown, end))

@@ -47,7 +47,7 @@ def metric_unit(metric: Metric, unit: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MetricsDisplay(Display):
-    """All metrics of all models with their intervals: a panel a metric (and time).
+    """All metrics of all models with their intervals: one panel per metric (and time).
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class MetricsDisplay(Display):
         return cls(values, tuple(record["models"]), tuple(names), record["confidence"], unit)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and metric (and group)."""
+        """One row per model and metric (and group)."""
         return [dict(row) for row in self.values]
 
     @property
@@ -127,7 +127,7 @@ class MetricsDisplay(Display):
         return list(dict.fromkeys((row["model"], row.get("group")) for row in self.values))
 
     def describe(self) -> Chart:
-        """A panel a metric (and time), a row a model (and group)."""
+        """One panel per metric (and time), one row per model (and group)."""
         count = len(self.columns)
         columns = 2 if count == 4 else min(count, 3)
         return Chart(
@@ -282,7 +282,7 @@ class DifferencesDisplay(Display):
         return cls(values, entry.name, title, entry.direction, models, level, unit)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a pair (and group)."""
+        """One row per pair (and group)."""
         return [dict(row) for row in self.values]
 
     def _shown(self) -> list[dict[str, Any]]:
@@ -294,7 +294,7 @@ class DifferencesDisplay(Display):
         return [row for row in self.values if best in _names(row)]
 
     def describe(self) -> Chart:
-        """A row a pair of models."""
+        """One row per pair of models."""
         rows = self._shown()
         ends = np.array([_reach(row) for row in rows])
         clear = np.array([row["p_simultaneous"] < 1 - self.confidence for row in rows])

@@ -152,7 +152,7 @@ class SixMetricsDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a subject; what the metrics are for all of them is in `values`."""
+        """One row per subject; what the metrics are for all of them is in `values`."""
         group = [
             next((g + 1 for g, part in enumerate(self.groups) if k in part["rows"]), None)
             for k in range(self.subjects.size)
@@ -165,7 +165,7 @@ class SixMetricsDisplay(FromPredictions):
         )  # fmt: skip
 
     def describe(self) -> Chart:
-        """A panel a metric, all of the same subjects."""
+        """One panel per metric, all of the same subjects."""
         return Chart(
             "What six metrics look at",
             "Six metrics look at the same few predictions: at distances in time, the order of "

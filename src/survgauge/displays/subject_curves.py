@@ -167,7 +167,7 @@ class SubjectCurvesDisplay(FromPredictions):
         return table
 
     def describe(self) -> Chart:
-        """A panel a subject: curves, predicted times, and what happened."""
+        """One panel per subject: curves, predicted times, and what happened."""
         count = self.subjects.size
         columns = min(count, 2 if count <= 4 else 3)
         return Chart(
@@ -219,7 +219,7 @@ def _predicted(t: float, end: float, role: int, model: str) -> list[Mark]:
 
 
 def _times(prediction: Prediction) -> Floats:
-    """One time a subject."""
+    """One time per subject."""
     if prediction.curves is not None:
         return prediction.curves.median()
     return np.asarray(prediction.times, dtype=np.float64)

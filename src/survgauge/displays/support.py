@@ -97,7 +97,7 @@ class SupportDisplay(Display):
         return cls.from_evaluation(_outcomes(y_test, y_train, unit, settings), times=times)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a time."""
+        """One row per time."""
         return records(
             time=self.times, at_risk=self.at_risk, events=self.events, censoring=self.censoring,
             reference_at_risk=self.reference_at_risk,
@@ -218,7 +218,7 @@ class SurrogatesDisplay(Display):
         return cls.from_evaluation(_outcomes(y_test, y_train, unit, settings), methods=methods)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a method and censored subject."""
+        """One row per method and censored subject."""
         return [
             row
             for method, time in self.surrogate.items()

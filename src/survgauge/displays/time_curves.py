@@ -144,7 +144,7 @@ class TimeCurveDisplay(FromPredictions):
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and time; the baseline is a model without a name."""
+        """One row per model and time; the baseline is a model without a name."""
         table, nan = [], float("nan")
         for model, values in self.values.items():
             table += records(
@@ -159,7 +159,7 @@ class TimeCurveDisplay(FromPredictions):
         return table
 
     def describe(self) -> Chart:
-        """A line a model with its band, and that of Kaplan-Meier."""
+        """One line per model with its band, and that of Kaplan-Meier."""
         place, words = positions(self.models), _WORDS[self.kind]
         marks: list[Mark] = [
             Line(self.times, values, place[model], (Model(model),), self.low[model],

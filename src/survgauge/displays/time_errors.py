@@ -109,7 +109,7 @@ class ErrorByStatusDisplay(FromPredictions):
         return cls(tuple(ev.predictions), *parts, weight, ev.unit, method, problem.tau, left_out)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and status."""
+        """One row per model and status."""
         return [
             {"model": model, "status": name, **part[model]._asdict(),
              "weight": self.weight[model][k]}
@@ -118,7 +118,7 @@ class ErrorByStatusDisplay(FromPredictions):
         ]  # fmt: skip
 
     def describe(self) -> Chart:
-        """A row a model, with the error of both statuses."""
+        """One row per model, with the error of both statuses."""
         first, known = next(iter(self.event)), "event" if self.tau is None else "known time"
         marks = []
         for part, shift, role, label in (
@@ -225,7 +225,7 @@ class ErrorOverTimeDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a model and bin."""
+        """One row per model and bin."""
         start, end = self.edges[:-1], self.edges[1:]
         return [
             row

@@ -70,7 +70,7 @@ def evaluate(
     Parameters
     ----------
     predictions : mapping of name to predictions
-        Curves (anything that `as_curves` reads), one time a subject, or `RiskScores`. A single
+        Curves (anything that `as_curves` reads), one time per subject, or `RiskScores`. A single
         prediction is called "model".
     y_test : outcomes
         Test outcomes.
@@ -281,17 +281,16 @@ def under_dependence(
     if not others:
         return kept, []
     message = (
-        f"{len(others)} of the default metrics know independent censoring only and are left out "
-        f"under the assumed dependence: {', '.join(others)}"
+        f"{len(others)} of the default metrics are left out, because they know independent "
+        f"censoring only: {', '.join(others)}"
     )
     return kept, [EvaluationWarning("assumes-independence", message)]
 
 
 def _skipped(metric: Metric, n: int) -> EvaluationWarning:
     message = (
-        f"{metric.name} is left out of the default metrics above {metric.default_until:.0f} "
-        f"subjects (here {n}); name it in `metrics` to have it, or call "
-        "concordance_td(..., approximate=True)"
+        f"{metric.name} is left out, because it takes long for more than "
+        f"{metric.default_until:,.0f} subjects (here {n:,})"
     )
     return EvaluationWarning("metric-skipped", message)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.text_tables import percent
 from ..errors import UndefinedMetricError
 from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.problem import Problem
@@ -29,20 +30,17 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
         mean, cell = _off_weights(score), (score.group, score.metric.name, score.time)
         if mean is None or cell in found:
             continue
-        message = f"the weights 1/G are {mean:.2f} on average instead of 1: "
+        message = f"the weights 1/G are {mean:.2f} on average instead of 1, "
         own = "test outcomes" in str(score.measured.convention.get("censoring"))
         if not own:
-            message += (
-                "G does not describe how the test subjects were censored; take it from them "
-                "(censoring='test')"
-            )
+            message += "so G does not describe how the test subjects were censored"
         elif score.metric.method is not None and mean < 1:
             message += (
-                f"the events that were seen stand for {mean:.0%} of the subjects, and errors of "
-                "the others, who live past the follow-up, are missing: give tau"
+                f"because the events that were seen stand for {percent(mean)} of the subjects "
+                "only; errors of the others, who live past the follow-up, are missing"
             )
         else:
-            message += "few subjects are left late in the follow-up; stop earlier"
+            message += "because few subjects are left late in the follow-up"
         found[cell] = EvaluationWarning(
             "mean-weight", message, metric=score.metric.name, group=score.group, time=score.time
         )
@@ -79,9 +77,8 @@ def check_agreement(scores: Iterable[Any]) -> list[EvaluationWarning]:
         if abs(gap) > APART * np.hypot(robust.stderr, weighted.stderr):
             message = (
                 f"{robust.metric.name} is {robust.value:.4g} and {weighted.metric.name} "
-                f"{weighted.value:.4g}: they differ by more than their intervals allow, so the law "
-                "of the event time or G does not describe the test subjects; give tau, or a law "
-                "given features (conditional=)"
+                f"{weighted.value:.4g}; they differ by more than their intervals allow, so the law "
+                "of the event time or G does not describe the test subjects"
             )
             found.append(
                 EvaluationWarning("robust-differs", message, model, robust.metric.name, group)
@@ -104,9 +101,10 @@ def check_follow_up(
     if found is None:
         return []
     message = (
-        f"up to {found.until:.4g} the test subjects were followed for {found.test:.3g} on average, "
-        f"the training subjects for {found.train:.3g} (p < 0.001): what censored subjects count as "
-        "(po, margin, ipcw_t, expected) comes from a training set that was followed differently"
+        f"up to {found.until:.4g} the test subjects were followed for {found.test:.3g} on average "
+        f"and the training subjects for {found.train:.3g} (p < 0.001), so the estimated times of "
+        "censored subjects (po, margin, ipcw_t, expected) come from a training set that was "
+        "followed differently"
     )
     return [EvaluationWarning("follow-up-differs", message)]
 

@@ -17,9 +17,9 @@ FEW_TIMES = 10
 #: unless events are rare too: there must be this many event times for every time of the curve.
 EVENTS_PER_TIME = 2
 _BETWEEN = {
-    "linear": "straight lines between them",
-    "step": "no change between them",
-    "pchip": "smooth curves between them",
+    "linear": "straight lines",
+    "step": "steps",
+    "pchip": "smooth curves",
 }
 
 
@@ -51,10 +51,10 @@ def coarse_grids(problem: Problem, grids: Mapping[str, tuple[Any, str]]) -> list
     for name, count in counts.items():
         if count < FEW_TIMES and events > EVENTS_PER_TIME * count:
             message = (
-                f"the curves have {count} time{'s' * (count != 1)} up to {end:g}, where the "
-                f"reference set has {events} event times, and {_BETWEEN[grids[name][1]]} are "
-                "assumed: medians, means, integrated scores, crps and d_calibration depend on "
-                "that; predict at more times"
+                f"the curves have {count} predicted time{'s' * (count != 1)} up to {end:g} (the "
+                f"reference set has {events} event times), and medians, means, integrated scores, "
+                f"CRPS and D-calibration depend on the {_BETWEEN[grids[name][1]]} that "
+                "are assumed between them"
             )
             found.append(EvaluationWarning("coarse-grid", message, name))
     return found

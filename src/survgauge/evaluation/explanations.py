@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
+
+from ..metrics.registry import REGISTRY
 
 
 @dataclass(frozen=True)
@@ -17,51 +21,55 @@ class Explanation:
 EXPLANATIONS: dict[str, Explanation] = {
     "in-sample-reference": Explanation(
         "caution",
-        "no `y_train`: the test outcomes are their own reference set",
+        "no training outcomes (`y_train`) were given, so the test outcomes are their own "
+        "reference set",
         "pass the training outcomes",
     ),
     "g-below-floor": Explanation(
         "note",
-        "metrics that weight by 1/G stop where G(t-) falls below 0.05: few are uncensored then",
-        "usually nothing; `min_g` changes it",
+        "metrics that weight by 1/G stop where G(t-), the probability of not being censored yet, "
+        "falls below 0.05",
+        "usually nothing; `min_g` changes the limit",
     ),
     "thin-risk-set": Explanation(
         "note",
-        "they stop where fewer than 10 test subjects are at risk",
-        "usually nothing; `min_at_risk` changes it",
+        "metrics that weight by 1/G stop where fewer than 10 test subjects are at risk",
+        "usually nothing; `min_at_risk` changes the limit",
     ),
     "past-follow-up": Explanation(
         "note",
-        "they stop where the follow-up ends",
+        "metrics that weight by 1/G stop where the follow-up ends",
         "usually nothing",
     ),
     "time-past-horizon": Explanation(
         "caution",
-        "the time of Brier, AUC, 1-calibration and ICI lies past the horizon, used instead",
+        "a time of interest of Brier, AUC, 1-calibration and ICI lies after the last time that "
+        "the data support, which is used instead",
         "pass an earlier `time`",
     ),
     "tau-past-horizon": Explanation(
         "caution",
-        "`tau` lies past the last time that the data support: metrics that weight by 1/G, and "
+        "`tau` lies after the last time that the data support: metrics that weight by 1/G, and "
         "those at the time `tau`, are taken at that time instead",
         "give an earlier `tau`",
     ),
     "tau-past-follow-up": Explanation(
         "caution",
-        "`tau` lies past the follow-up of the reference set: up to it nobody was observed",
+        "`tau` lies after the end of the follow-up of the reference set, so nothing is known of "
+        "the times in between",
         "give a `tau` inside the follow-up",
     ),
     "follow-up-differs": Explanation(
         "caution",
         "training and test subjects were followed for different lengths of time (log-rank test of "
-        "the censoring times below 0.001, mean follow-up 10 % apart); not tested under "
+        "the censoring times below 0.001, mean follow-up 10 % apart); this is not tested under "
         "`sample_weight`",
         "give a `tau` inside both follow-ups, and look at `mae_ipcw_d`",
     ),
     "dependent-censoring": Explanation(
         "problem",
-        "censoring depends on the features (`X_test`): weights 1/G and surrogates assume that it "
-        "does not",
+        "censoring depends on the features (`X_test`), but weights 1/G and estimated times assume "
+        "that it does not",
         "pass a G that depends on the subject (`censoring=`), and do not rely on the intervals",
     ),
     "member-of-blend": Explanation(
@@ -72,147 +80,18 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "mean-weight": Explanation(
         "caution",
-        "weights 1/G that are not 1 on average (by more than 5 %): G does not describe the test "
-        "subjects, or part of them lives past the follow-up",
-        'take G of the test subjects (`censoring="test"`), give `tau`',
+        "the weights 1/G differ from 1 on average by more than 5 %: G does not describe the test "
+        "subjects, or some of them live past the follow-up",
+        "give `tau`, or a G that describes the test subjects (`censoring=`)",
     ),
     "small-groups": Explanation(
         "caution",
-        "groups of `by` with under 30 subjects or 10 events",
+        "some groups of `by` have fewer than 30 subjects or 10 events",
         "do not rely on their numbers",
     ),
     "few-events": Explanation(
-        "caution", "under 30 subjects or 10 events", "do not rely on the intervals"
-    ),
-    "tail-times": Explanation(
         "caution",
-        "more than 10 % of the predicted times are extrapolated past the curves' last time",
-        'give `tau`, or compare with `tail="hold"`',
-    ),
-    "tail-decides": Explanation(
-        "problem",
-        "two models compare differently when no time is read past the curves' last",
-        "give `tau`: without it the tail decides, not the data",
-    ),
-    "past-curve": Explanation(
-        "problem",
-        "a metric reads curves past the model's last predicted time; above 5 % it has no value",
-        "predict up to the time named, give an earlier `time`, or leave the metric out",
-    ),
-    "coarse-grid": Explanation(
-        "caution",
-        "curves at fewer than 10 times within the follow-up: medians, means, integrated scores, "
-        "CRPS and D-calibration depend on what is assumed between the times",
-        "predict at more times, such as 50 or all event times; compare models on the same times",
-    ),
-    "time-units": Explanation(
-        "problem",
-        "predicted or training times are more than 5 times as long or short as the observed ones",
-        "count all times in the same unit, such as days",
-    ),
-    "past-reference": Explanation(
-        "problem",
-        "subjects censored after the last reference time: N times an arbitrary tail",
-        "give `tau`",
-    ),
-    "far-surrogates": Explanation(
-        "caution",
-        "pseudo-observations reach more than twice past the follow-up",
-        "give `tau`; look at `mae_margin`, `mae_expected`",
-    ),
-    "law-tail": Explanation(
-        "caution",
-        "more than 10 % of a doubly robust error come from times past the last one that the law of "
-        "the event time knows, where its tail is assumed",
-        "give `tau`",
-    ),
-    "law-alone": Explanation(
-        "caution",
-        "more than 10 % of the subjects were observed past the time at which G falls below "
-        "`floor`: what lies beyond rests on the law of the event time alone",
-        "give `tau`, or a law given features (`conditional=`)",
-    ),
-    "robust-differs": Explanation(
-        "caution",
-        "the doubly robust and the 1/G-weighted error of a model differ by more than their "
-        "intervals allow: the law of the event time or G does not describe the test subjects",
-        "give `tau`, or a law given features (`conditional=`)",
-    ),
-    "unseen-times": Explanation(
-        "caution",
-        "more than 10 % of the reference are event-free at its end: IPCW misses late errors",
-        "give `tau`",
-    ),
-    "negative-times": Explanation(
-        "problem",
-        "predicted times below zero",
-        "if these are risk scores, wrap them in `RiskScores`",
-    ),
-    "excluded": Explanation(
-        "note",
-        "subjects that a method has nothing to say about, with the reason and count",
-        "usually nothing: look at the count",
-    ),
-    "changed": Explanation(
-        "note", "surrogates above `tau`, set to `tau`, with the count", "nothing"
-    ),
-    "infinite": Explanation(
-        "caution",
-        "the model gave probability zero to something that happened",
-        "smooth the curves, or use another metric",
-    ),
-    "undefined-metric": Explanation(
-        "caution",
-        "no value on these data, with the reason; the table has NaN",
-        "mend what the message says, or leave the metric out",
-    ),
-    "not-applicable": Explanation(
-        "note",
-        "the metric does not apply to predictions of this kind: step curves have no density and "
-        "may give probability 0 to an event, and equal predictions have no calibration slope; a "
-        "default metric that applies to no model is left out",
-        "nothing; for the metric, predict curves without steps",
-    ),
-    "negative-score": Explanation(
-        "problem",
-        "a mean of losses below zero: Simpson's rule (convention `pycox`) has negative weights on "
-        "uneven times, and a doubly robust error may rest on a few events with large weights",
-        "take evenly spaced times, or another convention; doubly robust: give a horizon `tau`",
-    ),
-    "large-weight": Explanation(
-        "caution",
-        "one subject stands for more than 20: G is small there",
-        "errors in time: give `tau`; scores of probabilities and ranks: raise `min_g`",
-    ),
-    "c-below-half": Explanation(
-        "problem", "significantly below 0.5", "check the sign of the risk: higher must mean earlier"
-    ),
-    "metric-skipped": Explanation(
-        "note",
-        "above 100,000 subjects, and in streams, antolini leaves the default set",
-        "name it in the `metrics` of `evaluate`, or call `concordance_td(..., approximate=True)`",
-    ),
-    "assumes-independence": Explanation(
-        "note",
-        "under an assumed dependence (`dependence`), metrics that know independent censoring only "
-        "leave the default set",
-        "leave `dependence` out to have them",
-    ),
-    "fractional-frequencies": Explanation(
-        "caution",
-        "weights of the outcomes that are not whole count as frequencies: their size sets every "
-        "standard error",
-        "pass sampling weights as `sample_weight`",
-    ),
-    "thin-groups": Explanation(
-        "caution",
-        "1-calibration expects fewer than 3 events or 3 survivors in a group of risk, even with "
-        "one group: its p-value is rough",
-        "give a `time` by which more subjects have the event and others are still observed",
-    ),
-    "few-clusters": Explanation(
-        "caution",
-        "under 10 clusters: standard errors are rough, intervals wide",
+        "there are fewer than 30 subjects or 10 events",
         "do not rely on the intervals",
     ),
     "too-few-to-tell": Explanation(
@@ -221,8 +100,150 @@ EXPLANATIONS: dict[str, Explanation] = {
         "whose upper limit is more than 50 times the lower, is left out",
         "do not rely on the value; evaluate on more subjects",
     ),
+    "tail-times": Explanation(
+        "caution",
+        "more than 10 % of the predicted medians are extrapolated beyond the curve",
+        'predict curves up to later times, give `tau`, or compare with `tail="hold"`',
+    ),
+    "tail-decides": Explanation(
+        "problem",
+        "two models compare differently if no curve is extended past its last time, so the "
+        "assumed tails decide, not the data",
+        "give `tau`",
+    ),
+    "past-curve": Explanation(
+        "problem",
+        "a metric reads curves after the model's last predicted time; above 5 % it has no value",
+        "predict up to the time named, give an earlier `time`, or leave the metric out",
+    ),
+    "coarse-grid": Explanation(
+        "caution",
+        "curves have fewer than 10 predicted times within the follow-up, so medians, means, "
+        "integrated scores, CRPS and D-calibration depend on what is assumed between them",
+        "predict at more times, such as 50 or all event times, and compare models on the same "
+        "times",
+    ),
+    "time-units": Explanation(
+        "problem",
+        "predicted or training times are more than 5 times as long or short as the observed ones",
+        "count all times in the same unit, such as days",
+    ),
+    "past-reference": Explanation(
+        "problem",
+        "subjects are censored after the last reference time, so their pseudo-observations "
+        "multiply an assumed tail by the size of the reference set",
+        "give `tau`",
+    ),
+    "far-surrogates": Explanation(
+        "caution",
+        "pseudo-observations reach more than twice as far as the follow-up",
+        "give `tau`, or look at `mae_margin` and `mae_expected` too",
+    ),
+    "law-tail": Explanation(
+        "caution",
+        "more than 10 % of a doubly robust error comes from times after the last one that the law "
+        "of the event time knows, where its tail is assumed",
+        "give `tau`",
+    ),
+    "law-alone": Explanation(
+        "caution",
+        "more than 10 % of the subjects are observed after the time at which G falls below "
+        "`floor`, and what lies beyond rests on the law of the event time alone",
+        "give `tau`, or a law given features (`conditional=`)",
+    ),
+    "robust-differs": Explanation(
+        "caution",
+        "the doubly robust and the 1/G-weighted error of a model differ by more than their "
+        "intervals allow, so the law of the event time or G does not describe the test subjects",
+        "give `tau`, or a law given features (`conditional=`)",
+    ),
+    "unseen-times": Explanation(
+        "caution",
+        "more than 10 % of the reference set are event-free when its follow-up ends, so errors "
+        "after that time are missing",
+        "give `tau`",
+    ),
+    "negative-times": Explanation(
+        "problem",
+        "predicted times are below zero",
+        "if these are risk scores, wrap them in `RiskScores`",
+    ),
+    "excluded": Explanation(
+        "note",
+        "subjects are left out because the method says nothing about them; the message has the "
+        "reason and their number",
+        "usually nothing, if they are few",
+    ),
+    "changed": Explanation(
+        "note",
+        "estimated times above `tau` were set to `tau`",
+        "nothing",
+    ),
+    "infinite": Explanation(
+        "caution",
+        "the model gave probability 0 to something that happened",
+        "smooth the curves, or use another metric",
+    ),
+    "undefined-metric": Explanation(
+        "caution",
+        "the metric has no value on these data, for the reason in the message; the table has NaN",
+        "fix the cause named in the message, or leave the metric out",
+    ),
+    "not-applicable": Explanation(
+        "note",
+        "the metric does not apply to predictions of this kind: step curves have no density and "
+        "may give probability 0 to an event, and equal predictions have no calibration slope; a "
+        "default metric that applies to no model is left out",
+        "nothing, unless the metric is needed",
+    ),
+    "negative-score": Explanation(
+        "problem",
+        "a mean of losses is below zero: Simpson's rule (convention `pycox`) has negative weights "
+        "on uneven times, and a doubly robust error may rest on a few events with large weights",
+        "take evenly spaced times or another convention; for doubly robust errors, give `tau`",
+    ),
+    "large-weight": Explanation(
+        "caution",
+        "one subject stands for more than 20 subjects, because G is small at its time",
+        "for errors in time, give `tau`; for scores of probabilities and ranks, raise `min_g`",
+    ),
+    "c-below-half": Explanation(
+        "problem",
+        "the value is significantly below 0.5, so the order may be upside down",
+        "check the sign of the risk: higher must mean an earlier event",
+    ),
+    "metric-skipped": Explanation(
+        "note",
+        "above 100,000 subjects, and in streams, antolini is not one of the default metrics",
+        "name it in the `metrics` of `evaluate`, or call `concordance_td(..., approximate=True)`",
+    ),
+    "assumes-independence": Explanation(
+        "note",
+        "under an assumed dependence (`dependence`), metrics that know independent censoring only "
+        "are not among the default ones",
+        "leave `dependence` out to have them",
+    ),
+    "fractional-frequencies": Explanation(
+        "caution",
+        "weights of the outcomes that are not whole numbers are taken as frequencies, so their "
+        "size sets every standard error",
+        "pass sampling weights as `sample_weight`",
+    ),
+    "thin-groups": Explanation(
+        "caution",
+        "1-calibration expects fewer than 3 events or 3 survivors in a group of risk, even with "
+        "one group, so its p-value is rough",
+        "give a `time` by which more subjects have the event and others are still observed",
+    ),
+    "few-clusters": Explanation(
+        "caution",
+        "there are fewer than 10 clusters, so standard errors are rough and intervals are wide",
+        "do not rely on the intervals",
+    ),
     "few-replicates": Explanation(
-        "caution", "too few bootstrap draws for an interval", "raise `n_boot`"
+        "caution",
+        "there are too few bootstrap draws for an interval",
+        "raise `n_boot`",
     ),
 }
 
@@ -234,6 +255,38 @@ WEIGHTS = ("problem", "caution", "note")
 def weight_of(code: str) -> str:
     """Say how much a warning weighs; a code of a newer version is a caution."""
     return EXPLANATIONS[code].weight if code in EXPLANATIONS else "caution"
+
+
+def advice_for(code: str, metric: str | None, support: dict[str, Any]) -> str:
+    """Say what to do about a warning; nothing that was done already.
+
+    Where the clock of the metric stops already, an earlier `tau` is advised, not just any.
+
+    >>> advice_for("tail-times", "mae_po", {"tau": None, "horizon": 2177.3})
+    'predict curves up to later times, give tau (for example 2100), or compare with tail="hold"'
+    >>> advice_for("law-alone", "mae_within", {"tau": None, "horizon": 2177.3})
+    'give an earlier tau than 2177.3, or a law given features (conditional=)'
+    """
+    if code not in EXPLANATIONS:
+        return ""
+    known = REGISTRY.get(metric or "")
+    tau, horizon = support.get("tau"), support["horizon"] or 0.0
+    stop = horizon if known is not None and known.within_horizon else None
+    stop = stop if tau is None else tau
+    example = f" (for example {_round_down(horizon)})" if horizon > 0 else ""
+    better = f"give tau{example}" if stop is None else f"give an earlier tau than {stop:.6g}"
+    told = EXPLANATIONS[code].advice.replace("give `tau`", better)
+    return told.replace("`", "")
+
+
+def _round_down(value: float) -> str:
+    """Two digits, not above the value: a time to suggest.
+
+    >>> _round_down(2296.0), _round_down(0.0437)
+    ('2200', '0.043')
+    """
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / step + 1e-9) * step:.6g}"
 
 
 def explain(code: str) -> Explanation:

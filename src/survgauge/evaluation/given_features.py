@@ -71,8 +71,7 @@ def check_members(
         if near:
             message = (
                 f"its median times are nearly those of {near[0]!r}, a member of the law given the "
-                "features, which favours it in doubly robust errors: take the law without it, "
-                "sg.conditional(..., members=[...])"
+                "features, which favours it in doubly robust errors"
             )
             found.append(EvaluationWarning("member-of-blend", message, name))
     return found

@@ -27,8 +27,8 @@ def told(score: Score) -> tuple[Score, list[EvaluationWarning]]:
     if not _tells_nothing(score.metric, score.low, score.high):
         return score, []
     message = (
-        f"its interval would reach from {number(score.low)} to {number(score.high)}: too few "
-        "subjects to tell"
+        "there are too few subjects to tell: the interval would reach from "
+        f"{number(score.low)} to {number(score.high)}, so it is left out"
     )
     remark = EvaluationWarning("too-few-to-tell", message, score.model, score.metric.name)
     return replace(score, low=NAN, high=NAN, interval="none"), [remark]
@@ -82,5 +82,8 @@ def few_replicates(n_boot: int) -> list[EvaluationWarning]:
     """Say that there are too few draws for intervals."""
     if n_boot >= FEWEST_REPLICATES:
         return []
-    message = f"n_boot={n_boot}: bootstrap intervals need at least {FEWEST_REPLICATES} draws"
+    message = (
+        f"n_boot is {n_boot}, but bootstrap intervals need at least {FEWEST_REPLICATES} draws, so "
+        "there are none"
+    )
     return [EvaluationWarning("few-replicates", message)]

@@ -17,6 +17,7 @@ from .verdict import (
     stops_at,
     verdicts,
 )
+from .when import rounded
 
 NOTHING = "No metric has a value on these data and predictions."
 #: Digits of a number in a sentence.
@@ -106,10 +107,10 @@ class _Words:
         #: Whether the metric says by how much time predictions are off.
         self.in_time = self.metric.loss == "absolute"
         stop, at = stops_at(data, v.metric), v.cell[2]
-        self.stop = "" if stop is None else amount(stop, time)
+        self.stop = "" if stop is None else rounded(stop, time)
         self.when = self.stop and f" up to {self.stop}"
         if at is not None:
-            self.when = f" at {amount(at, time)}"
+            self.when = f" at {rounded(at, time)}"
 
     def sentences(self) -> list[str]:
         """Return the best models with their values, the comparisons, and what is in doubt."""
@@ -140,7 +141,8 @@ class _Words:
         """Name the best models with their values."""
         best = self.v.best
         if len(best) > 1:
-            who = f"{listed([s.model for s in best])} are best, with {self._difference()}: "
+            rank = "have the smallest errors" if self._doubtful else "are best"
+            who = f"{listed([s.model for s in best])} {rank}, with {self._difference()}: "
             return f"{who}{self._measured('their')} {self._values()}."
         [one] = best
         who = f"{one.model} {self._rank()}: " if self.v.others else ""
@@ -150,9 +152,14 @@ class _Words:
             told += f"{';' if one.baseline.tied else ','} {self._compared(one.baseline)}"
         return f"{who}{told}."
 
+    @property
+    def _doubtful(self) -> bool:
+        """Whether assumptions decide, so that the least error does not make the best model."""
+        return self.in_time and (self.v.unsettled or bool(self.v.beyond))
+
     def _rank(self) -> str:
         """Say how the model with the best value stands; it is the best only where that is clear."""
-        if all(other.clear for other in self.v.others) and not self.v.unsettled:
+        if all(other.clear for other in self.v.others) and not self._doubtful:
             return "is best"
         return "has the smallest error" if self.in_time else "has the best value"
 
@@ -185,8 +192,9 @@ class _Words:
         """Begin to say a value: what is measured, of whom."""
         of = f" {whose}" if whose.startswith("of ") else ""
         if self.in_time:
-            return f"{'The' if of else whose} predicted times{of} are off by"
-        return f"{self.metric.title}{self.when}{of} is"
+            first = "The" if of else whose
+            return f"{first} predicted times{of if of != ' of model' else ''} are off by"
+        return f"{self.metric.title}{of}{self.when} is"
 
     def _on_average(self) -> str:
         """Say of an error in time that it is a mean, and up to which time."""
@@ -259,7 +267,7 @@ class _Words:
         side = "better" if other.better_by >= 0 else "worse"
         share = ""
         if other.share is not None and not self.in_time:
-            share = f" ({abs(other.share) * 100:.0f} %)"
+            share = f" or {abs(other.share) * 100:.0f} %"
         return f"{amount(abs(other.better_by), self.unit)}{share} {side}"
 
     def _sure(self, other: Against) -> str:

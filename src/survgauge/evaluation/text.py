@@ -6,10 +6,10 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .._tools.text_tables import columns, number, p_text, relation
+from .._tools.text_tables import columns, number, p_text, percent, relation
 from ..metrics.registry import REGISTRY, Metric
-from .explanations import WEIGHTS, weight_of
-from .sentences import verdict_sentences
+from .explanations import WEIGHTS, advice_for, weight_of
+from .sentences import DIGITS, verdict_sentences
 from .verdict import Cell, best_rows, cell_of, glance
 from .when import clock, column_of, names, when
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .result import Evaluation
     from .warnings import EvaluationWarning
 
-#: Columns of a paragraph.
-_WIDTH = 96
+#: Columns of a paragraph, and of the widest table with intervals in a short text.
+_WIDTH, _WIDEST = 96, 120
 #: As many metrics are all shown at once.
 _FEW = 6
 
@@ -29,10 +29,12 @@ def evaluation_text(result: Evaluation, width: int | None = None) -> str:
     Tables and lines are not wider than `width`, if it is given.
     """
     data = result.to_dict()
-    parts = [_verdict(data, width or _WIDTH), _values(data, _metrics(data), width)]
+    intervals = data["confidence"] is not None
+    values = _table(data, _metrics(data), intervals=intervals, width=width)
+    parts = [_verdict(data, width or _WIDTH), values]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result, width))
-    remarks = _warnings(result.warnings, len(result.models))
+    remarks = _warnings(result.warnings, result)
     parts += [_broken(part, width) for part in (_support(result), remarks)]
     return "\n\n".join(part for part in parts if part)
 
@@ -56,8 +58,8 @@ def compact_text(result: Evaluation) -> str:
     grave = [w for w in result.warnings if weight_of(w.code) == "problem"]
     parts = [
         _verdict(data),
-        _values(data, shown) if shown else "",
-        _warnings(grave, len(result.models)),
+        _few_values(data, shown) if shown else "",
+        _warnings(grave, result),
         _rest(result, len(metrics) if len(shown) < len(metrics) else 0, len(grave)),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -81,50 +83,68 @@ def _verdict(data: dict[str, Any], width: int = _WIDTH) -> str:
     return "\n".join(textwrap.fill(text, width) for text in verdict_sentences(data))
 
 
-def _warnings(warnings: list[EvaluationWarning], models: int) -> str:
-    """List remarks, gravest first; one that several models share is said once."""
-    shared: dict[tuple[str, str, str, str], list[str]] = {}
+def _warnings(warnings: list[EvaluationWarning], result: Evaluation) -> str:
+    """List remarks with what to do, gravest first; one that several models share is said once."""
+    shared: dict[tuple[str, str, str | None, str, str], list[str]] = {}
     for w in warnings:
         group = "" if w.group is None else f"group {w.group}"
-        metric = f"{w.metric or ''} {when({'time': w.time})}".strip()
-        names = shared.setdefault((w.code, group, metric, w.message), [])
+        place = f"{w.metric or ''} {when({'time': w.time})}".strip()
+        names = shared.setdefault((w.code, group, w.metric, place, w.message), [])
         if w.model and w.model not in names:
             names.append(w.model)
     lines = []
     order = sorted(shared.items(), key=lambda item: WEIGHTS.index(weight_of(item[0][0])))
-    for (code, group, metric, message), named in order:
-        whose = "all models" if len(named) == models > 1 else ", ".join(named)
-        where = " ".join(part for part in (group, whose, metric) if part)
-        lines.append(f"  [{code}] {where + ': ' if where else ''}{message}")
+    for (code, group, metric, place, message), named in order:
+        whose = "all models" if len(named) == len(result.models) > 1 else ", ".join(named)
+        where = " ".join(part for part in (group, place, whose and f"({whose})") if part)
+        told = f"{where}: {message}" if where else message
+        advice = advice_for(code, metric, result.support)
+        lines.append(f"  [{code}] {told.rstrip('.')}. What to do: {advice}.")
     return "Warnings\n" + "\n".join(lines) if lines else ""
 
 
-def _values(data: dict[str, Any], metrics: list[str], width: int | None = None) -> str:
+def _few_values(data: dict[str, Any], metrics: list[str]) -> str:
+    """Return the table with intervals where it is not too wide, else without."""
+    if data["confidence"] is not None:
+        short = _table(data, metrics, intervals=True, digits=DIGITS, identifiers=False)
+        if max(map(len, short.split("\n"))) <= _WIDEST:
+            return short
+    return _table(data, metrics, intervals=False)
+
+
+def _table(
+    data: dict[str, Any],
+    metrics: list[str],
+    *,
+    intervals: bool,
+    digits: int = 4,
+    identifiers: bool = True,
+    width: int | None = None,
+) -> str:
     """One row per metric (and group and time), one column per model."""
     cells: dict[Cell, dict[str, str]] = {}
     clocks: dict[Cell, str] = {}
     for row in sorted(data["metrics"], key=lambda row: _place(row, metrics)):
         if row["metric"] in metrics:
-            cells.setdefault(cell_of(row), {})[row["model"]] = _value(row)
+            cells.setdefault(cell_of(row), {})[row["model"]] = _value(row, intervals, digits)
             clocks.setdefault(cell_of(row), when(row))
     grouped = any(group is not None for group, _, _ in cells)
-    header = [*(["group"] if grouped else []), "metric", "", "time", "better", *data["models"]]
-    rows = [
-        [
-            *([str(group)] if grouped else []),
-            REGISTRY[name].title,
-            name,
-            clocks[group, name, time],
-            _better(REGISTRY[name]),
-            *(by_model.get(model, "n/a") for model in data["models"]),
-        ]
-        for (group, name, time), by_model in cells.items()
+    header = ["group"] * grouped + [
+        "metric",
+        *[""] * identifiers,
+        "time",
+        *["better"] * identifiers,
     ]
-    level = "" if data["confidence"] is None else f" with {data['confidence'] * 100:g} % intervals"
+    rows = []
+    for (group, name, time), by_model in cells.items():
+        line = [str(group)] * grouped + [REGISTRY[name].title, *[name] * identifiers]
+        line += [clocks[group, name, time], *[_better(REGISTRY[name])] * identifiers]
+        rows.append([*line, *(by_model.get(model, "n/a") for model in data["models"])])
+    level = f" with {data['confidence'] * 100:g} % intervals" if intervals else ""
     unit = data["unit"] or "the unit of the data"
-    table = columns(header, rows, 5 if grouped else 4)
+    table = columns([*header, *data["models"]], rows, left=len(header))
     if width is not None and max(map(len, table.split("\n"))) > width:
-        table = _narrow(header, rows, int(grouped), width)
+        table = _narrow([*header, *data["models"]], rows, int(grouped), width)
     return f"Metrics{level} (times in {unit})\n{table}"
 
 
@@ -146,16 +166,18 @@ def _place(row: dict[str, Any], metrics: list[str]) -> int:
     return metrics.index(row["metric"]) if row["metric"] in metrics else len(metrics)
 
 
-def _value(row: dict[str, Any]) -> str:
-    """Return a value with its interval."""
+def _value(row: dict[str, Any], interval: bool, digits: int) -> str:
+    """Return a value, with its interval if that is wanted and known."""
     value = row["value"]
     if not isinstance(value, float):
         return "-" if value is None else str(value)
     if REGISTRY[row["metric"]].inference == "test":
         return f"p {relation(value)}"
+    shown = number(value, digits)
     limits = [row["low"], row["high"]]
-    known = all(isinstance(limit, float) for limit in limits)
-    return number(value) + (f" [{number(limits[0])}, {number(limits[1])}]" if known else "")
+    if not interval or not all(isinstance(limit, float) for limit in limits):
+        return shown
+    return f"{shown} [{', '.join(number(limit, digits) for limit in limits)}]"
 
 
 def _comparisons(result: Evaluation, width: int | None) -> str:
@@ -195,13 +217,9 @@ def _comparisons(result: Evaluation, width: int | None) -> str:
     return _broken(title, width) + "\n" + columns(header, rows, 3 if grouped else 2, width)
 
 
-def _percent(share: float) -> str:
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
-
-
 def _support(result: Evaluation) -> str:
     s = result.support
-    tails = ", ".join(f"{model} {_percent(share)}" for model, share in s["tail_share"].items())
+    tails = ", ".join(f"{model} {percent(share)}" for model, share in s["tail_share"].items())
     lines = [
         f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
         f"horizon of the 1/G metrics: {number(s['horizon'])} "
@@ -211,7 +229,7 @@ def _support(result: Evaluation) -> str:
     if s["tau"] is not None:
         lines.append(f"tau: {clock(s['tau'])}")
     if tails:
-        lines.append(f"median times read off the curves' tail: {tails}")
+        lines.append(f"medians extrapolated beyond the curve: {tails}")
     if "clusters" in s:
         lines.append(
             f"{s['clusters']} clusters: intervals have t quantiles with {s['clusters'] - 1} "

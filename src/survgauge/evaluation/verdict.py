@@ -213,6 +213,7 @@ def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
     }
     others = _others(data, row)
     tied = [other.model for other in others if other.tied]
+    tied.sort(key=lambda model: REGISTRY[metric].badness(known[model]["value"]))
     warnings, mine = data["warnings"], (None, first, *tied)
     told = [w["code"] for w in warnings if w["metric"] == metric and w["model"] in mine]
     coarse = [w["model"] for w in warnings if w["code"] == "coarse-grid"]

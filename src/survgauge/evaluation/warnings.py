@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.text_tables import percent
 from ..errors import NotApplicableError, UndefinedMetricError
 from ..inference import compare_values
 from ..metrics.details import Clusters, below_zero, standard_error
@@ -32,8 +33,8 @@ FAR_SURROGATE = 2.0
 UNSEEN_SHARE = 0.10
 _REASONS = {
     "thin-risk-set": "too few test subjects are at risk",
-    "g-below-floor": "almost everybody is censored (G is below its floor)",
-    "past-follow-up": "there is no follow-up",
+    "g-below-floor": "almost everybody is censored (G is below its limit)",
+    "past-follow-up": "nobody is followed",
 }
 
 
@@ -78,7 +79,7 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
         found.append(
             EvaluationWarning(
                 "in-sample-reference",
-                "no y_train: the test outcomes are their own reference set",
+                "no training outcomes were given, so the test outcomes are their own reference set",
             )
         )
     found += _check_horizon(problem, census) + _check_times(problem)
@@ -86,7 +87,8 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
         found.append(
             EvaluationWarning(
                 "few-events",
-                f"{census.subjects} subjects with {census.events} events: intervals are rough",
+                f"there are {census.subjects} subjects with {census.events} events only, so "
+                "intervals are rough",
             )
         )
     return found
@@ -100,21 +102,22 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     past = census.subjects_past_horizon if last > horizon * (1 + 1e-9) else 0
     if tau is None and past:
         message = (
-            f"metrics that weight by 1/G stop at {horizon:g}: past it {why}; {past} of "
+            f"metrics that weight by 1/G stop at {horizon:g}, because after it {why}; {past} of "
             f"{census.subjects} subjects are observed longer (up to {last:g})"
         )
         found.append(EvaluationWarning(problem.horizon_reason, message))
     if tau is not None and tau > horizon:
         message = (
-            f"tau {tau:g} lies past the horizon {horizon:g}: past it {why}; metrics up to the "
-            "horizon stop there, and other errors in time and crps at tau (see `until`)"
+            f"tau is {tau:g}, but the data support times up to {horizon:g} only, because after it "
+            f"{why}; metrics with a horizon stop at {horizon:g}, other errors in time and the CRPS "
+            "at tau (see the column until)"
         )
         found.append(EvaluationWarning("tau-past-horizon", message))
     end = last if problem.reference is None else problem.reference.last_time
     if tau is not None and tau > end:
         message = (
-            f"tau {tau:g} lies past the last reference time {end:g}: what happens in between is "
-            "not observed"
+            f"tau is {tau:g}, but the reference set is followed up to {end:g} only, so nothing is "
+            "known of the times in between"
         )
         found.append(EvaluationWarning("tau-past-follow-up", message))
     return found
@@ -127,9 +130,11 @@ def _check_times(problem: Problem) -> list[EvaluationWarning]:
         return []
     named = " and ".join(f"{time:g}" for time in late)
     lie = "time of interest {} lies" if len(late) == 1 else "times of interest {} lie"
-    message = f"the {lie.format(named)} past the horizon {problem.horizon:g}"
+    message = (
+        f"the {lie.format(named)} after {problem.horizon:g}, the last time that the data support"
+    )
     if problem.on_unsupported == "truncate":
-        message += ", which takes its place"
+        message += ", which is used instead"
     return [EvaluationWarning("time-past-horizon", message)]
 
 
@@ -138,10 +143,10 @@ def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
     small = [name for name, n in sizes.items() if n["subjects"] < 30 or n["events"] < 10]
     if not small:
         return []
-    named = ", ".join(small[:5]) + (", ..." if len(small) > 5 else "")
+    named = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
     message = (
-        f"{len(small)} of {len(sizes)} groups have fewer than 30 subjects or 10 events ({named}): "
-        "their numbers are rough"
+        f"{len(small)} of {len(sizes)} groups have fewer than 30 subjects or 10 events ({named}), "
+        "so their numbers are rough"
     )
     return [EvaluationWarning("small-groups", message)]
 
@@ -153,17 +158,17 @@ def check_sampling(fractional: bool, clusters: Clusters | None = None) -> list[E
         found.append(
             EvaluationWarning(
                 "fractional-frequencies",
-                "the weights of y_test are not whole numbers, but count as frequencies: a weight "
-                "of 2 is two subjects, and weights 100 times as large give standard errors a tenth "
-                "as large; pass sampling weights as sample_weight",
+                "the weights of y_test are not whole numbers but are taken as frequencies: a "
+                "weight of 2 means two subjects, and weights 100 times as large make standard "
+                "errors a tenth as large",
             )
         )
     if clusters is not None and clusters.number < FEW_CLUSTERS:
         found.append(
             EvaluationWarning(
                 "few-clusters",
-                f"{clusters.number} clusters: standard errors from fewer than {FEW_CLUSTERS} "
-                "clusters are rough, and intervals are wide",
+                f"there are {clusters.number} clusters only (fewer than {FEW_CLUSTERS}), so "
+                "standard errors are rough and intervals are wide",
             )
         )
     return found
@@ -182,7 +187,11 @@ def check_measured(
         why = support.get("note")
         remark("not-applicable" if why else "undefined-metric", why or "no value on these data")
     for note, count in (support.get("notes") or {}).items():
-        remark("excluded" if note.startswith("excluded") else "changed", f"{note} ({count})")
+        who = f"{count} subject{'s' * (count != 1)}"
+        if note.startswith("excluded: "):
+            remark("excluded", f"left out: {who} ({note.removeprefix('excluded: ')})")
+        else:
+            remark("changed", f"{note} ({who})")
     if metric.headline:
         _check_predicted_times(support, remark)
     if metric.loss == "absolute":
@@ -198,8 +207,8 @@ def check_measured(
     elif np.isinf(measured.value):
         remark(
             "infinite",
-            "the model gave probability zero to something that happened (a curve that is flat, or "
-            "still at 1 or already at 0, at an event)",
+            "the model gave probability 0 to something that happened: its curve is flat at an "
+            "event, or still at 1, or already at 0",
         )
     if measured.value < metric.range[0]:
         remark("negative-score", below_zero(measured.value, metric.reads_g))
@@ -207,16 +216,19 @@ def check_measured(
         remark(
             "thin-groups",
             f"too few events or survivors are expected by the time in {support['thin_groups']} of "
-            f"{support['groups']} group(s) of risk: the p-value is rough",
+            f"{support['groups']} groups of risk, so the p-value is rough",
         )
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
-        remark("large-weight", f"one subject stands for {largest:.1f}: G is small there")
+        remark(
+            "large-weight",
+            f"one subject stands for {largest:.1f} subjects, because G is small at its time",
+        )
     if metric.family == "ranking" and measured.value + 2 * _spread(measured, clusters) < 0.5:
         remark(
             "c-below-half",
-            f"{measured.value:.3f} is significantly below 0.5: is the sign of the risk right "
-            "(higher must mean earlier)?",
+            f"the value {measured.value:.3f} is significantly below 0.5, so the order may be "
+            "upside down",
         )
     return found
 
@@ -250,8 +262,8 @@ def tails_that_decide(
     for (a, b), verdict in usual.items():
         if verdict != stopped[a, b]:
             message = (
-                f"{a} and {b} compare differently in {metric.name} when no time is read past the "
-                "curves' last: the tail decides, not the data; give tau"
+                f"{a} and {b} compare differently in {metric.name} if no curve is extended past "
+                "its last time, so the assumed tails decide, not the data"
             )
             found.append(EvaluationWarning("tail-decides", message, metric=metric.name))
     return found
@@ -278,15 +290,14 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
     if share is not None and share > TAIL_SHARE:
         remark(
             "tail-times",
-            f"for {share:.0%} of the subjects the curve ends above one half, so their times are "
-            "extrapolated; differences in mae_* may come from the tail alone: give tau, or compare "
-            "with tail='hold'",
+            f"the curves of {percent(share)} of the subjects end above one half, so their medians "
+            "are extrapolated beyond the curve; differences in mean absolute errors may come from "
+            "that alone",
         )
     if support.get("negative_predictions"):
         remark(
             "negative-times",
-            f"{support['negative_predictions']} of the predicted times are below zero; if these "
-            "are risk scores, wrap them in RiskScores",
+            f"{support['negative_predictions']} of the predicted times are below zero",
         )
 
 
@@ -297,15 +308,15 @@ def _check_robust(measured: Measured, remark: Callable[[str, str], None]) -> Non
     if abs(tail) > TAIL_SHARE:
         remark(
             "law-tail",
-            f"{tail:.0%} of the error come from times past the last one that the law of the event "
-            "time knows, where its tail is assumed: give tau",
+            f"{percent(tail)} of the error comes from times after the last one that the law of the "
+            "event time knows, where its tail is assumed",
         )
     past = support.get("share_past_floor", 0.0)
     if past > PAST_FLOOR:
         remark(
             "law-alone",
-            f"for {past:.0%} of the subjects what lies past the floor of G rests on the law of the "
-            "event time alone: give tau, or a law given features (conditional=)",
+            f"{percent(past)} of the subjects are observed after the time at which G reaches its "
+            "floor, and what lies beyond rests on the law of the event time alone",
         )
 
 
@@ -325,19 +336,18 @@ def _check_reference(
     if method.extrapolates and past:
         remark(
             "past-reference",
-            f"{past} subjects are censored after the last reference time {last:g}; their "
-            "pseudo-observations multiply an arbitrary tail by the reference size: give tau",
+            f"{past} subjects are censored after the last reference time {last:g}, so their "
+            "pseudo-observations multiply an assumed tail by the size of the reference set",
         )
     elif method.extrapolates and reach > FAR_SURROGATE * last:
         remark(
             "far-surrogates",
-            f"pseudo-observations reach {reach:g}, where follow-up ends at {last:g}: they hang on "
-            "the tail of Kaplan-Meier; give tau, or look at mae_margin and mae_expected too",
+            f"pseudo-observations reach {reach:g}, although the follow-up ends at {last:g}, so "
+            "they depend on the assumed tail of Kaplan-Meier",
         )
     if method.misses_late and left > UNSEEN_SHARE:
         remark(
             "unseen-times",
-            f"{left:.0%} of the reference are event-free when follow-up ends at {last:g}; "
-            f"{metric.name} "
-            "cannot see errors past that time and understates the whole: give tau",
+            f"{percent(left)} of the reference set are event-free when the follow-up ends at "
+            f"{last:g}; errors after that time are missing, so the value is too small",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._tools.text_tables import number
 from ..metrics.registry import REGISTRY
 
 #: A metric, and the time that it is read at (None: it is about no single time).
@@ -18,6 +19,17 @@ def clock(time: float, unit: str = "") -> str:
     ('365 days', '1095.5')
     """
     return f"{time:.6g} {unit}".rstrip()
+
+
+def rounded(time: float, unit: str = "") -> str:
+    """Write a time for a sentence: as it is where it is short, else with four digits.
+
+    >>> rounded(1095.5, "days"), rounded(643.193456)
+    ('1095.5 days', '643.2')
+    """
+    text = f"{time:.6g}"
+    short = sum(sign.isdigit() for sign in text) <= 5
+    return f"{text if short else number(time)} {unit}".rstrip()
 
 
 def column_of(row: Mapping[str, Any]) -> Column:

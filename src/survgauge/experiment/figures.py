@@ -330,7 +330,7 @@ class CriticalDisplay(Display):
         return [{"metric": metric, "rank": rank} for metric, rank in ordered]
 
     def describe(self) -> Chart:
-        """A row a metric, best first, and a bar for each group without a significant difference."""
+        """One row per metric, best first; bars join groups without a significant difference."""
         found, rows = self.result, self.rows()
         ranks = [row["rank"] for row in rows]
         place = {row["metric"]: k for k, row in enumerate(rows)}

@@ -75,7 +75,7 @@ class CensoringTest(ShortRepr):
         return (
             f"Censoring depends on the features{named} ({test}; {self.censored} of "
             f"{self.subjects} subjects are censored). Metrics that weight by 1/G assume that it "
-            "does not: give them a G that depends on the subject (censoring=...)."
+            "does not."
         )
 
 

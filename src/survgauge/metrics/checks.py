@@ -41,7 +41,7 @@ def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
 
 
 def read_curves(predicted: Any) -> Any:
-    """Curves, if this is what `as_curves` takes; else what was given: one number a subject."""
+    """Curves, if this is what `as_curves` takes; else what was given: one number per subject."""
     return as_curves(predicted) if are_curves(predicted) else predicted
 
 

@@ -220,10 +220,11 @@ def below_zero(value: float, robust: bool = False) -> str:
     """What is wrong with a mean of losses below zero, and what to do."""
     if robust:
         return (
-            f"{value:.3g} lies below 0, where no error can be: too few events carry the doubly "
-            "robust mean, or law and G are both wrong; give a horizon tau, or other laws"
+            f"the value {value:.3g} lies below 0, where no error can be: too few events carry the "
+            "doubly robust mean, or the law of the event time and G are both wrong"
         )
     return (
-        f"{value:.3g} lies below 0, where no such score can be: Simpson's rule of the convention "
-        "gives negative weights on uneven times; take evenly spaced times or another convention"
+        f"the value {value:.3g} lies below 0, where no such score can be: Simpson's rule of the "
+        "convention gives negative weights on uneven times; take evenly spaced times or another "
+        "convention"
     )

@@ -178,20 +178,20 @@ class PastReads:
         name = kind if isinstance(kind, str) else kind[0]
         text = _sentence(name, share, read, self.last)
         if share > MOST_PAST:
-            raise PastCurveError(f"{text}, so it has no value; {_WHAT_TO_DO[name]}")
+            raise PastCurveError(f"{text}, so there is no value; {_WHAT_TO_DO[name]}")
         return f"{text}; {_WHAT_TO_DO[name]}"
 
 
 def _sentence(kind: str, share: float, read: float, last: float) -> str:
-    end = f"the last predicted time is {last:g}"
+    end, much = f"the last predicted time is {last:g}", f"{share * 100:.3g} %"
     if kind == "time":
-        return f"{end}, and the curves are read at {read:g} ({share:.0%} of them past their end)"
+        return f"{end}, but the curves are read at {read:g} ({much} of them past their end)"
     if kind in ("horizon", "follow_up"):
-        return f"{end}, and the curves are read up to {read:g}: {share:.1%} of that is assumed"
+        return f"{end}, but the curves are read up to {read:g}, so {much} of that is assumed"
     who = "events" if kind == "event" else "subjects"
     return (
-        f"{end}, and the curves are read at subjects' own times, up to {read:g}: {share:.1%} of "
-        f"the {who} are observed past it"
+        f"{end}, but the curves are read at subjects' own times, up to {read:g}, and {much} of the "
+        f"{who} are observed after it"
     )
 
 

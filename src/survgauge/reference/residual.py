@@ -198,7 +198,7 @@ class ResidualLaw:
         return total
 
     def _tail_above(self, name: str, x: Floats, wide: bool = False) -> Floats:
-        """Integral of f over what lies past x and past the last atom, one x a subject.
+        """Integral of f over what lies past x and past the last atom, one x per subject.
 
         `wide`: all x for each subject.
         """
@@ -223,7 +223,7 @@ class ResidualLaw:
         return total + np.where(long, part, 0.0)
 
     def over(self, c: Floats, alive: Floats) -> Bools:
-        """Whether nothing of the law lies past c, one c a subject or the same for all."""
+        """Whether nothing of the law lies past c, one c per subject or the same for all."""
         end = self._end if self._end.ndim == 0 or alive.ndim == 1 else self._end[:, None]
         # So close to the end that the rest would be made of rounding errors.
         return (alive <= 0) | (c >= end * (1 - 1e-8))

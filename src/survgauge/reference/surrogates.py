@@ -1,4 +1,4 @@
-"""What a censored subject counts as: one function a method, and nothing about losses."""
+"""What a censored subject counts as: one function per method, and nothing about losses."""
 
 from __future__ import annotations
 

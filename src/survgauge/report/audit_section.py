@@ -45,8 +45,8 @@ def _table(data: dict[str, Any], found: dict[str, Any], place: int) -> Markup:
     what = ASKS.get(found["asks"], found["asks"]).capitalize()
     caption = (
         f"{what} {within(found['horizon'], data['unit'])}: means over the independent worlds, all "
-        "but Kendall's tau as shares of the true error (best pick: of the draws). Off: the largest "
-        "bias in a kind of world, signs disregarded."
+        "but Kendall's tau as shares of the true error (best pick: of the draws). Off is the "
+        "largest bias in a kind of world, without its sign."
     )
     columns = _COLUMNS if len(data["models"]) > 1 else _COLUMNS[:4]
     header: list[tuple[object, str | None]] = [
@@ -86,8 +86,8 @@ def audit_section(data: dict[str, Any], charts: list[Spec]) -> Markup:
     worlds = dict.fromkeys(row["world"] for row in data["table"])
     told = (
         "Event and censoring times were drawn for the test subjects in worlds in which the truth "
-        f"is known: {', '.join(worlds)}. The recommendation is the metric with the least expected "
-        "loss over the independent worlds, with equal weight for each kind."
+        f"is known: {', '.join(worlds)}. The recommended metric has the least expected loss over "
+        "the worlds with independent censoring, in which each kind of world has equal weight."
     )
     drawn = tag("div", *(figure(spec, wide=True) for spec in charts), class_="figures")
     tipping = tag("p", data["tipping_text"]) if data["tipping_text"] else None

@@ -7,7 +7,7 @@ from typing import Any
 from .._tools.text_tables import number
 from ..evaluation.explanations import weight_of
 from ..evaluation.verdict import headline
-from ..evaluation.when import clock
+from ..evaluation.when import clock, rounded
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
 from .evaluation_tables import all_numbers, conventions, glance
@@ -150,8 +150,8 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
     if tau is not None:
         cards.append(("Horizon tau", clock(tau, unit), "of all metrics that stop at one"))
     cards += [
-        ("Supported until", f"{number(support['horizon'])} {unit}".strip(),
-         "horizon of metrics weighted by 1/G"),
+        ("Supported until", rounded(support["horizon"], unit),
+         "last time of metrics that weight by 1/G"),
         ("Time of interest", _times(support, unit),
          "of metrics at a time (default: tau, or the median event time)"),
         ("Problems and cautions", str(len(serious)), "see what to trust"),
@@ -173,7 +173,7 @@ def _summary(data: dict[str, Any], tau: float | None) -> Markup:
 def _times(support: dict[str, Any], unit: str) -> str:
     """Write the times of interest; data of an earlier version have one, and there may be none."""
     times = support.get("times") or [support["time"]]
-    told = " / ".join(clock(time) for time in times if time is not None)
+    told = " / ".join(rounded(time) for time in times if time is not None)
     return f"{told} {unit}".rstrip() if told else "none"
 
 
@@ -184,7 +184,7 @@ def _differences_text(data: dict[str, Any]) -> Markup:
         "of models (Bonferroni)."
     )
     if data["confidence"] is None:
-        text = "Intervals were not asked for, so differences have no error to judge them by."
+        text = "No intervals were asked for, so differences are not tested."
     return tag("p", text, class_="soft")
 
 
@@ -195,7 +195,7 @@ def _support(data: dict[str, Any]) -> Markup:
         ("Subjects past the horizon", f"{support['subjects_past_horizon']:,}",
          f"{support['events_past_horizon']:,} of them with an event"),
         ("Largest weight", number(_float(support["largest_weight"])),
-         "how many subjects one of them stands for"),
+         "number of subjects that one subject stands for"),
     ]  # fmt: skip
     if tails:
         low, high = (f"{100 * share:.0f}" for share in (min(tails.values()), max(tails.values())))
@@ -203,10 +203,10 @@ def _support(data: dict[str, Any]) -> Markup:
         if low != high:
             worst = max(tails, key=lambda name: tails[name])
             value, note = f"{low} to {high} %", f"of the median times; most for {worst}"
-        facts.append(("Times off the curves' tails", value, note))
+        facts.append(("Medians extrapolated beyond the curve", value, note))
     text = (
-        f"What the follow-up covers. Past {number(support['horizon'])} {unit}".rstrip()
-        + " the data say too little for metrics that weight by 1/G."
+        f"After {rounded(support['horizon'], unit)} the data say too little for metrics that "
+        "weight by 1/G."
     )
     cards = [
         tag("div", tag("dt", name), tag("dd", value, tag("small", note)))

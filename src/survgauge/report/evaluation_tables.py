@@ -16,7 +16,7 @@ MOST_PRINTED = 150
 
 
 def glance(data: dict[str, Any]) -> Markup:
-    """Models by metrics: one row a model, sortable by every metric (at every time)."""
+    """Models by metrics: one row per model, sortable by every metric (at every time)."""
     rows = data["metrics"]
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     first = shown_first(metrics, data["support"].get("times_given", False)) or metrics[:6]
@@ -129,7 +129,7 @@ def _unit(data: dict[str, Any], metric: str) -> str:
 
 
 def all_numbers(data: dict[str, Any]) -> Markup:
-    """The whole table, a row a model and metric."""
+    """The whole table, one row per model and metric."""
     rows = data["metrics"]
     grouped = any("group" in row for row in rows)
     marked = leaders(data)

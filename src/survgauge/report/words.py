@@ -9,7 +9,6 @@ from .._tools.text_tables import number, relation
 from ..evaluation.sentences import (
     DIGITS,
     NOTHING,
-    amount,
     in_brackets,
     interval_text,
     listed,
@@ -17,7 +16,7 @@ from ..evaluation.sentences import (
     verdict_sentences,
 )
 from ..evaluation.verdict import glance, headline, judged_by, stops_at, verdicts
-from ..evaluation.when import clock, column_of, titled
+from ..evaluation.when import column_of, rounded, titled
 from ..metrics.registry import REGISTRY
 
 #: Below this p-value a test is said to find something.
@@ -81,7 +80,7 @@ def _at_times(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]:
     ]
     if not told:
         return []
-    at = f"{listed([clock(time) for time in times if time is not None])} {data.get('unit') or ''}"
+    at = f"{listed([rounded(time) for time in times if time is not None])} {data.get('unit') or ''}"
     return [f"At {at.strip()}, {model} has: {'; '.join(told)}."]
 
 
@@ -106,7 +105,7 @@ def _calibration(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]
     found = []
     for time in dict.fromkeys(row.get("time") for row in sizes):
         told = listed([_size(data, row) for row in sizes if row.get("time") == time])
-        at = "" if time is None else f" at {amount(time, data.get('unit') or '')}"
+        at = "" if time is None else f" at {rounded(time, data.get('unit') or '')}"
         found.append(f"Calibration of {model}{at}: {told}.")
     found += [text for row in sizes if (text := _off_target(row))]
     return found + _tests(tests, data.get("unit") or "")
@@ -117,7 +116,7 @@ def _size(data: dict[str, Any], row: Row) -> str:
     metric = REGISTRY[row["metric"]]
     best = 0.0 if metric.target is None else metric.target
     sure = in_brackets(interval_text(data, row["low"], row["high"]), f"{best:g} is best")
-    return f"{metric.title} {number(row['value'], DIGITS)}{sure}"
+    return f"{_inside(metric.title)} {number(row['value'], DIGITS)}{sure}"
 
 
 def _off_target(row: Row) -> str:
@@ -128,7 +127,13 @@ def _off_target(row: Row) -> str:
     if low <= metric.target <= high:
         return ""
     side, means = ("above", metric.above) if low > metric.target else ("below", metric.below)
-    return f"{metric.title} is clearly {side} {metric.target:g}{means and f': {means}'}."
+    what = _inside(metric.title)
+    return f"The {what} is clearly {side} {metric.target:g}{means and f': {means}'}."
+
+
+def _inside(title: str) -> str:
+    """Name of a measure of calibration inside a sentence."""
+    return f"{title[0].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
 def _tests(rows: list[Row], unit: str) -> list[str]:
@@ -167,14 +172,14 @@ def _meaning(data: dict[str, Any], metric: str) -> list[str]:
     much = much if rules.get("weighted") and method.imputes else ""
     doubt = _BIASED if method.extrapolates and _censored(data) > _HALF else ""
     stop = stops_at(data, metric)
-    clock = ""
+    stopped = ""
     if stop is not None:
-        until = amount(stop, data.get("unit") or "")
+        until = rounded(stop, data.get("unit") or "")
         why = " (the last time that the data support)" * (stop == data["support"]["horizon"])
-        clock = f" Predicted and observed times after {until}{why} count as {until}."
+        stopped = f" Predicted and observed times after {until}{why} count as {until}."
     found = [
         "The error is the distance from the predicted time (for curves: the median) to the event "
-        f"time. Each censored subject {method.counts_as}{much}.{clock}{doubt}"
+        f"time. Each censored subject {method.counts_as}{much}.{stopped}{doubt}"
     ]
     return [*found, _WHY] if record.within_horizon else found
 

@@ -67,7 +67,7 @@ class Batch:
         for name, column in data.items():
             if not hasattr(column, "__len__"):
                 raise InputError(
-                    f"{self.label}: column {name!r} must hold one entry a subject; got {column!r}"
+                    f"{self.label}: column {name!r} must hold one entry per subject; got {column!r}"
                 )
             lengths[name] = len(column)
         if len(set(lengths.values())) > 1:
@@ -155,7 +155,7 @@ class Batch:
         if not self._arrow:
             array = np.asarray(column)
         elif _holds_lists(column.type):
-            raise InputError(f"{self.label}: column {name!r} holds lists, not one number a row")
+            raise InputError(f"{self.label}: column {name!r} holds lists, not one number per row")
         else:
             array = _array(column)
         if array.dtype.kind in "mM":
@@ -172,7 +172,7 @@ class Batch:
         column = self._found(name)
         if self._arrow:
             if _holds_lists(column.type):
-                raise InputError(f"{self.label}: column {name!r} holds lists, not one label a row")
+                raise InputError(f"{self.label}: column {name!r} holds lists, not labels")
             coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
             indices = _array(coded.indices.cast("int64").fill_null(-1))
             return indices.astype(np.intp), coded.dictionary.to_pylist()
@@ -181,7 +181,7 @@ class Batch:
             return np.asarray(codes, dtype=np.intp), list(values)
         array = column if isinstance(column, np.ndarray) else np.array(list(column), dtype=object)
         if array.ndim != 1:
-            raise InputError(f"{self.label}: column {name!r} holds lists, not one label a row")
+            raise InputError(f"{self.label}: column {name!r} holds lists, not labels")
         if array.dtype != object:
             values, codes = np.unique(array, return_inverse=True)
             # Dates as they are: lists of fine ones hold bare numbers.
@@ -204,7 +204,7 @@ class Batch:
             raise InputError(f"{self.label}: column {name!r} must be numbers; got {kind}") from None
 
     def matrix(self, name: str) -> NDArray[Any]:
-        """Return a column of lists, all of one length, as a matrix with a row a subject."""
+        """Return a column of lists, all of one length, as a matrix with one row per subject."""
         column = self._column(name)
         if not self._arrow:
             return self._stacked(column, name)

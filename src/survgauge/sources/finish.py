@@ -160,8 +160,8 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
     for metric in default_metrics():
         if metric.name not in chosen and (curves or subjects > metric.default_until):
             message = (
-                f"{metric.name} needs all subjects at once and is left out of a stream's default "
-                f"metrics; `evaluate(..., metrics=[{metric.name!r}])` has it in memory"
+                f"{metric.name} is left out, because it needs all subjects at once, which a stream "
+                "does not have"
             )
             found.append(EvaluationWarning("metric-skipped", message))
     return found

@@ -151,8 +151,8 @@ def test_administrative_censoring_needs_a_horizon():
     a = tiny(n=150, censoring=admin(7.0), draws=20)
     assert a.recommended is None
     assert a.horizon == pytest.approx(7.0)
-    assert "Nothing can be recommended without a horizon" in a.reason
-    assert "A horizon would do: within 7.000 take" in a.reason
+    assert "No metric can be recommended without a horizon" in a.reason
+    assert "A horizon helps: take" in a.reason
     assert a.within.metric is not None
     assert a.within.off < 1e-9
     assert "within 7.000" in a.sentence
@@ -297,7 +297,7 @@ def test_one_model_has_no_order():
     scale, y = made(40, exponential(12.0))
     a = sg.audit(weibull(scale), y, draws=10)
     assert all(np.isnan(r["tau"]) and r["loss"] == 0 for r in a.rows())
-    assert "one model and so no order" in a.reason
+    assert "With one model there is no order" in a.reason
     assert "loss" not in str(a)
     best = min((r for r in a.summary() if r["asks"] == "absolute" and r["horizon"] is None
                 and r["off"] <= a.max_bias), key=lambda r: r["relative_rmse"])  # fmt: skip
@@ -415,7 +415,7 @@ def test_curves_that_never_fall_are_audited_within_a_horizon():
     never_falls = sg.SurvivalCurves([1.0, 30.0], np.ones((40, 2)))
     a = sg.audit({"good": weibull(scale), "never": never_falls}, y, draws=6)
     assert {r["horizon"] for r in a.rows()} == {a.supported}
-    assert "Not asked: mean absolute error without a horizon" in str(a)
+    assert "Not audited: mean absolute error without a horizon" in str(a)
     assert a.horizon == a.supported
 
 

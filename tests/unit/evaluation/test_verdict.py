@@ -182,6 +182,8 @@ def test_tails_that_decide_leave_the_best_model_open() -> None:
     warning = {"code": "tail-decides", "metric": "mae_po", "model": None, "message": ""}
     found = told({"a": 100.0, "b": 110.0}, metric="mae_po", tau=None, warnings=(warning,))
     assert found[0].startswith("a has the smallest error: ")
+    tied = told({"a": 100.0, "b": 100.5}, metric="mae_po", tau=None, warnings=(warning,))
+    assert tied[0].startswith("a and b have the smallest errors, with no clear difference between")
     assert "within" not in found[0]
     assert "tail-decides" in found[-1]
 
@@ -250,8 +252,8 @@ def calibrated(**changes: tuple[float, float | None, float | None]) -> list[str]
 
 def test_calibration_leads_with_its_size_and_no_test_proves_it() -> None:
     assert calibrated() == [
-        "Calibration of cox: Integrated calibration index (ICI) 0.0200 (95 % CI 0 to 0.0500, 0 is "
-        "best) and Calibration slope 0.900 (95 % CI 0.800 to 1.10, 1 is best).",
+        "Calibration of cox: integrated calibration index (ICI) 0.0200 (95 % CI 0 to 0.0500, 0 is "
+        "best) and calibration slope 0.900 (95 % CI 0.800 to 1.10, 1 is best).",
         "D-calibration (p = 0.400) and 1-calibration (p = 0.300) find no evidence that its curves "
         "are miscalibrated, which is no proof that they are calibrated.",
     ]
@@ -267,7 +269,7 @@ def test_tests_of_calibration_that_disagree_are_both_told() -> None:
 
 def test_a_slope_that_is_clearly_off_is_explained() -> None:
     assert calibrated(calibration_slope=(0.6, 0.5, 0.7))[1] == (
-        "Calibration slope is clearly below 1: predicted differences between subjects are too "
+        "The calibration slope is clearly below 1: predicted differences between subjects are too "
         "large."
     )
     assert "above 1" in calibrated(calibration_slope=(1.6, 1.5, 1.7))[1]

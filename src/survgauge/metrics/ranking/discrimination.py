@@ -26,7 +26,7 @@ __all__ = [
 
 
 def checked_risk(risk: Any, n: int) -> Floats:
-    """One risk a subject; infinite ones are ranks like others, NaN is none."""
+    """One risk per subject; infinite ones are ranks like others, NaN is none."""
     if isinstance(risk, SurvivalCurves):
         raise InputError(
             "risk must be one number per subject; got SurvivalCurves: pass -curves.median(), "

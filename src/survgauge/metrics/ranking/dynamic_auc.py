@@ -59,7 +59,7 @@ class _Columns:
 
 
 def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns:
-    """One risk a subject, or a reader of one column a time."""
+    """One risk per subject, or a reader of one column per time."""
     n, k, keep = len(setting.y), setting.asked.size, setting.supported
     if isinstance(predicted, SurvivalCurves):
         curves = check_curves(predicted, setting.y)
@@ -126,8 +126,8 @@ def cumulative_dynamic_auc(
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
     risk_or_curves : array-like of shape (n,) or (n, k), or SurvivalCurves
-        One risk a subject (higher means earlier), one at each of `times`, or curves, whose risk at
-        t is 1 - S(t). Only equal values are tied; under the presets of packages that tie values
+        One risk per subject (higher means earlier), one at each of `times`, or curves, whose risk
+        at t is 1 - S(t). Only equal values are tied; under the presets of packages that tie values
         closer than 1e-8 (scikit-survival, torchsurv) they are rounded to that.
     times : array-like of shape (k,)
         Distinct times, in any order; they are returned sorted.

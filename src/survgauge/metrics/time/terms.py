@@ -81,7 +81,7 @@ class TimeErrorDetails:
 def predicted_times(
     predicted: Any, n: int, point: str, tau: float | None, start: int = 0
 ) -> tuple[Floats, Any]:
-    """Return one time a subject from times or curves, and where curves' times came from a tail.
+    """Return one time per subject from times or curves, and where curves' times came from a tail.
 
     `start` is the number of the first subject in the whole test set, for messages.
     """
@@ -131,7 +131,7 @@ class Point:
 
     @classmethod
     def of(cls, setting: Setting, predicted: Any, point: str) -> Point:
-        """Read one time a subject from times or curves, and count."""
+        """Read one time per subject from times or curves, and count."""
         size = len(setting.y)
         return cls.counted(
             setting, *predicted_times(predicted, size, point, setting.tau, setting.start)

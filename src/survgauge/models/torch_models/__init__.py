@@ -1,4 +1,4 @@
-"""Networks in torch: one file a model, one training loop for all."""
+"""Networks in torch: one file per model, one training loop for all."""
 
 from __future__ import annotations
 
