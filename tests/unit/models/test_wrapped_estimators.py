@@ -171,7 +171,7 @@ def test_gaps_are_left_to_xgboost(objective):
     assert np.isfinite(model.predict_curves(gaps).survival).all()
     gaps[0, 1] = np.inf
     with pytest.raises(
-        sg.InputError, match=r"X must be finite; column\(s\) 1 have infinite values"
+        sg.InputError, match="X must be finite; there are infinite values in column 2"
     ):
         model.fit(gaps, y)
     with pytest.raises(sg.InputError, match="NaN or infinite values"):
