@@ -80,7 +80,7 @@ class LifelinesModel(Wrapped):
         if inner:
             known, kind = _fitter_parameters(self.estimator), type(self.estimator)
             for name in inner:
-                one_of(f"parameter of {kind.__name__}", name, known)
+                one_of(f"parameter of {kind.__name__}", name, list(known))
             self.estimator = kind(**known | inner)
         return self
 
