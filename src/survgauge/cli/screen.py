@@ -14,6 +14,7 @@ from ..evaluation.sentences import verdict_sentences
 from ..evaluation.text import evaluation_text
 from ..evaluation.verdict import judged_by
 from ..evaluation.when import column_of, titled
+from ..metrics.record import FAMILIES
 from ..metrics.registry import REGISTRY
 from .lines import Line
 from .problems import problems
@@ -21,8 +22,6 @@ from .score_tables import Scores, best_models, interval, name_of, score_table, v
 
 #: Rows of metrics, and of groups; the others come with --all.
 _ROWS, _GROUPS = 5, 12
-#: In which order metrics of several families are shown.
-_FAMILIES = ("time", "ranking", "probability", "calibration", "own")
 #: Spaces at which "95 % CI" and "p = 0.5" are not broken.
 _KEPT = re.compile(r"(?<=\d) (?=%)|(?<=%) (?=CI)|(?<=\bp) (?=[=<])|(?<=[=<]) ")
 
@@ -47,9 +46,10 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
     yield from problems(data, chosen, width)
     yield []
     total = len({row["metric"] for row in data["metrics"]})
+    metrics = f"{total} metric{'s' * (total > 1)}"
     yield from _wrapped(
-        f"--all prints all of it: {total} metrics, differences between models, support, every "
-        "warning. --html FILE writes a report.",
+        f"--all prints all of it: {metrics}, differences between models, support, every warning. "
+        "--html FILE writes a report.",
         width,
     )
 
@@ -87,7 +87,7 @@ def _chosen(rows: list[dict[str, Any]]) -> list[str]:
         return list(values)
     ordered = judged_by(values)
     first = [
-        next(iter(m for m in ordered if REGISTRY[m].family == family), None) for family in _FAMILIES
+        next(iter(m for m in ordered if REGISTRY[m].family == family), None) for family in FAMILIES
     ]
     at_time = [metric for metric in ordered if REGISTRY[metric].reads == "time"]
     found: dict[str, list[Any]] = {}

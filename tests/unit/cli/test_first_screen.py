@@ -178,7 +178,7 @@ def test_everything_ends_with_the_verdict(folder, capsys):
     verdict = shown.partition("\n\n")[0]
     assert shown.rstrip("\n").endswith(f"Verdict\n{verdict}")
     for part in (
-        "\nMetrics with 95% intervals",
+        "\nMetrics with 95 % intervals",
         "\nDifferences of",
         "\nSupport\n",
         "km_calibration",

@@ -287,10 +287,8 @@ def test_the_command_line_takes_both(tmp_path, capsys):
         "--pred",
         f"m={tmp_path / 'm.csv'}",
     ]
-    assert (
-        main([*command, "--metrics", "mae_uncensored", "--sample-weight", "w", "--cluster", "site"])
-        == 0
-    )
+    command += ["--metrics", "mae_uncensored", "--sample-weight", "w", "--cluster", "site"]
+    assert main([*command, "--all"]) == 0
     printed = capsys.readouterr().out
     ev = sg.evaluate(
         {"m": predicted}, y, metrics=["mae_uncensored"], sample_weight=weight, cluster=site
