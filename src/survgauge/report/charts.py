@@ -109,12 +109,14 @@ def _figure(ev: Evaluation, some: displays.Source, name: str, kind: str) -> Spec
 
 def _as_in_the_table(shown: displays.Display, ev: Evaluation, kind: str) -> displays.Display:
     """Give the display of a sample the numbers of all subjects, NaN where the table has none."""
+    if kind not in _SCORED:
+        return shown
     at = None, getattr(shown, "time", None)
     known = {(s.metric.name, s.model): s.value for s in ev.scores
              if s.group is None and s.time in at}  # fmt: skip
     fields: dict[str, Any] = {
         field: {model: known.get((metric, model), float("nan")) for model in getattr(shown, field)}
-        for field, metric in _SCORED.get(kind, {}).items()
+        for field, metric in _SCORED[kind].items()
     }
     return replace(shown, **fields)
 

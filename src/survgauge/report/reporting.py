@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..evaluation.sentences import listed
 from ..evaluation.verdict import glance, headline, stops_at
 from ..evaluation.when import rounded
 from ..metrics.registry import REGISTRY
@@ -32,7 +31,7 @@ def reporting(data: dict[str, Any]) -> Markup | None:
 def time_text(data: dict[str, Any], *values: Any) -> str:
     """Write times of an evaluation with their unit."""
     known = [rounded(value) for value in values if isinstance(value, int | float)]
-    return f"{listed(known)} {data.get('unit') or ''}".rstrip() if known else "-"
+    return f"{' / '.join(known)} {data.get('unit') or ''}".rstrip() if known else "-"
 
 
 def times_of_interest(data: dict[str, Any]) -> str:

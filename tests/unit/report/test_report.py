@@ -448,7 +448,7 @@ def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> N
     # Subjects are named by their rows among all subjects.
     marks = found["predicted-actual"]["specs"][0]["panels"][0]["marks"]
     for mark in (m for m in marks if m.get("names")):
-        rows = [int(re.findall(r"\d+", name)[0]) for name in mark["names"]]
+        rows = [int(re.findall(r"\d+", name)[0]) - 1 for name in mark["names"]]
         assert mark["x"] == pytest.approx(y.time[rows], rel=1e-4)
 
 
