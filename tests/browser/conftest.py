@@ -29,7 +29,7 @@ def chromium() -> Iterator[Any]:
 class Tab:
     """A page with what it complained of and asked the network for."""
 
-    def __init__(self, browser: Any, path: Any, **options: Any) -> None:
+    def __init__(self, browser: Any, path: Any, folded: bool = False, **options: Any) -> None:
         self.context = browser.new_context(
             viewport={"width": 1200, "height": 900}, accept_downloads=True, **options
         )
@@ -46,6 +46,9 @@ class Tab:
         self.address = path.as_uri()
         self.page.goto(self.address)
         self.page.wait_for_selector("html[data-ready]")
+        if not folded and self.page.locator("#unfold").count():
+            self.page.click("#unfold")
+            self.page.wait_for_timeout(100)
 
     def texts(self, selector: str) -> list[str]:
         found = self.page.locator(f"{selector}:visible").all_text_contents()

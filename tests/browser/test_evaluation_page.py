@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import survgauge as sg
 from survgauge import displays
+from survgauge.displays import palette
 from survgauge.report import charts
 
 ATTACK = "<script>alert(1)</script>"
@@ -55,7 +57,7 @@ def test_loads_quietly_and_names_stay_text(open_tab: Any, path: Path) -> None:
 
 def test_all_charts_draw_marks_within_their_box(open_tab: Any, path: Path) -> None:
     tab = open_tab(path)
-    for figure in tab.page.locator("figure").all():
+    for figure in tab.page.locator("figure:has(.plot)").all():
         svg = figure.locator(".plot svg")
         assert svg.count() == 1
         assert svg.locator("path, rect, line").count() > 3, figure.get_attribute("id")
@@ -138,10 +140,10 @@ def test_choice_of_metric_redraws(open_tab: Any, path: Path) -> None:
     tab = open_tab(path)
     figure = tab.page.locator("#metrics-chart")
     before = figure.locator("svg").inner_html()
-    figure.locator("select").select_option(label="harrell")
+    figure.locator("select").select_option(label="Harrell's C")
     assert figure.locator("svg").inner_html() != before
-    assert "harrell" in tab.texts("#metrics-chart svg text")
-    assert "Harrell" in figure.locator(".note").inner_text()
+    assert "Harrell's C" in tab.texts("#metrics-chart svg text")
+    assert "(harrell)" in figure.locator(".note").inner_text()
 
 
 def test_hover_and_keys_show_values(open_tab: Any, path: Path, evaluation: Any) -> None:
@@ -185,13 +187,13 @@ def test_dark_follows_the_system_and_the_button(open_tab: Any, path: Path) -> No
 def test_contrast_of_text_is_aa(open_tab: Any, path: Path, scheme: str) -> None:
     tab = open_tab(path, color_scheme=scheme)
     names = ["ink", "soft", "accent", "good", "caution", "problem", "note"]
-    names += [f"s{k}" for k in range(8)]
+    marks = [f"s{k}" for k in range(len(palette.PAINTS))] + ["event", "censored", "baseline"]
     script = "n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim()"
     for ground in ("card", "page"):
         base = _luminance(tab.page.evaluate(script, ground))
-        for name in names:
+        for name in (*names, *marks):
             ratio = _ratio(_luminance(tab.page.evaluate(script, name)), base)
-            assert ratio >= (3.0 if name[0] == "s" and name[1].isdigit() else 4.5), (name, ground)
+            assert ratio >= (3.0 if name in marks else 4.5), (name, ground)
     marked = _luminance(tab.page.evaluate(script, "mark"))
     assert _ratio(_luminance(tab.page.evaluate(script, "ink")), marked) >= 4.5
 
@@ -279,7 +281,7 @@ def test_names_of_series_and_odd_characters_hide_only_their_model(
         chip.click()
     assert marks.count() == count
     assert rows.count() == whole / 6
-    for label in ("auc", "harrell"):  # all the same: an axis without width
+    for label in ("AUC", "Harrell's C"):  # all the same: an axis without width
         tab.page.locator("#metrics-chart select").select_option(label=label)
     tab.check_quiet()
 
@@ -295,3 +297,169 @@ def test_groups_that_differ_by_case_only(open_tab: Any, tmp_path: Path) -> None:
     for k in range(1, 5):
         tab.page.select_option("select[data-filter=all-numbers][data-column='1']", index=k)
         assert rows.count() == 2
+
+
+# -- what is shown first, and what is folded away --------------------------------------------------
+
+
+def test_sections_are_folded_until_they_are_asked_for(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path, folded=True)
+    shown = tab.page.locator("section:visible").evaluate_all("s => s.map((e) => e.id)")
+    assert shown[:4] == ["summary", "models", "trust", "differences"]
+    assert not tab.page.locator("#brier-chart .plot").is_visible()
+    tab.page.click("nav.contents >> text=Probabilities")
+    tab.page.wait_for_selector("#brier-chart .plot svg")
+    assert not tab.page.locator("#d-calibration .plot").is_visible()
+    tab.page.click("#unfold")
+    tab.page.wait_for_selector("#d-calibration .plot svg")
+    assert tab.page.inner_text("#unfold") == "Close all sections"
+    tab.check_quiet()
+
+
+def test_an_address_opens_its_section(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path, folded=True)
+    tab.page.goto(f"{path.as_uri()}#d-calibration")
+    tab.page.wait_for_selector("#d-calibration .plot svg")
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: Any) -> Path:
+    """Write the page of twelve models in 25 groups."""
+    rng = np.random.default_rng(4)
+    time, event = rng.exponential(100, 500), rng.random(500) < 0.7
+    models = {f"model {k}": time + rng.normal(20, 5 + 4 * k, 500) for k in range(12)}
+    groups = [f"hospital {k:02d}" for k in rng.integers(0, 25, 500)]
+    ev = sg.evaluate(models, (time, event), metrics=["mae_hinge", "harrell"], by=groups)
+    return Path(ev.to_html(tmp_path_factory.mktemp("many") / "report.html"))
+
+
+def test_twelve_models_look_different_and_can_be_picked_out(open_tab: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    time, event = rng.exponential(100, 60), rng.random(60) < 0.7
+    models = {f"model {k}": time + k for k in range(12)}
+    ev = sg.evaluate(models, (time, event), metrics=["mae_hinge", "auc"])
+    tab = open_tab(Path(ev.to_html(tmp_path / "page.html")))
+    looks = tab.page.locator("button.chip svg").evaluate_all("all => all.map((s) => s.innerHTML)")
+    assert len(set(looks)) == 12
+    colours = tab.page.locator("button.chip svg path").evaluate_all(
+        "all => all.map((p) => getComputedStyle(p).fill)"
+    )
+    assert len(set(colours)) == 12
+    tab.page.locator("button.chip").nth(3).hover()
+    script = "all => all.filter((g) => !g.style.opacity && g.look !== null).map((g) => g.look)"
+    assert set(tab.page.locator("#auc-chart g.mark").evaluate_all(script)) == {3}
+    tab.page.mouse.move(2, 2)
+    assert len(set(tab.page.locator("#auc-chart g.mark").evaluate_all(script))) == 12
+
+
+def test_a_model_has_the_same_colour_in_light_in_dark_and_on_paper(
+    open_tab: Any, path: Path
+) -> None:
+    script = "() => [...Array(12).keys()].map((k) => getComputedStyle(document.documentElement)"
+    script += ".getPropertyValue(`--s${k}`).trim())"
+    for scheme, media, side in (
+        ("light", "screen", 0),
+        ("dark", "screen", 1),
+        ("dark", "print", 0),
+    ):
+        tab = open_tab(path, color_scheme=scheme)
+        tab.page.emulate_media(media=media)
+        assert tab.page.evaluate(script) == [paint[side] for paint in palette.PAINTS]
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+def test_groups_are_a_forest_with_few_words(open_tab: Any, many: Path) -> None:
+    tab = open_tab(many, folded=True)
+    assert len(tab.texts("#summary > p")) <= 4
+    labels = tab.texts("#groups-chart svg text")
+    assert sum(label.startswith("hospital ") for label in labels) == 25
+    assert "4 of 12 models: the best ones." in tab.page.inner_text("#groups-chart figcaption")
+    tab.page.click("#unfold")
+    figure = tab.page.locator("#differences-chart")
+    figure.locator("input.find").fill("hospital 07")
+    options = figure.locator("select option").all_text_contents()
+    assert len(options) == 2
+    assert all("hospital 07" in option for option in options)
+    assert "hospital 07" in figure.locator(".chosen").text_content()
+    figure.locator("input.find").fill("nobody")
+    assert figure.locator("select option").all_text_contents() == ["nothing found"]
+    tab.check_quiet()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_many_models_and_groups_fit_the_page(open_tab: Any, many: Path, width: int) -> None:
+    tab = open_tab(many)
+    tab.page.set_viewport_size({"width": width, "height": 800})
+    tab.page.wait_for_timeout(300)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# -- what leaves the page --------------------------------------------------------------------------
+
+
+def test_exported_figures_say_what_they_show(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    figure = tab.page.locator("#predicted-actual")
+    figure.locator("select").select_option(label="cox")
+    with tab.page.expect_download() as found:
+        figure.locator("button[data-tool=svg]").click()
+    svg = Path(found.value.path()).read_text(encoding="utf-8")
+    title = svg.partition("<title>")[2].partition("</title>")[0]
+    assert title == "Predicted against actual: cox. 120 test subjects, 86 events"
+    assert found.value.suggested_filename == "evaluation-predicted-actual-1-cox-n120.svg"
+    tab.check_quiet()
+
+
+def test_every_export_has_a_name_of_its_own(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    script = "() => { window.names = []; HTMLAnchorElement.prototype.click = function () "
+    tab.page.evaluate(script + "{ window.names.push(this.download); }; }")
+    choose = """(figure) => {
+        const select = figure.querySelector("select");
+        const press = () => figure.querySelectorAll("[data-tool=svg], [data-tool=csv]")
+            .forEach((button) => button.click());
+        if (!select) return press();
+        for (const option of select.options) {
+            select.value = option.value;
+            select.dispatchEvent(new Event("change"));
+            press();
+        }
+    }"""
+    for figure in tab.page.locator("figure:has(.plot)").all():
+        figure.evaluate(choose)
+    names = tab.page.evaluate("window.names")
+    assert len(names) > 60
+    assert len(set(names)) == len(names)
+    assert all("n120" in name for name in names)
+    tab.check_quiet()
+
+
+def test_a_short_edition_is_printed(open_tab: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    x, grid = rng.normal(size=400), np.linspace(0, 900, 40)
+    event, censoring = rng.exponential(300 * np.exp(-0.7 * x)), rng.uniform(50, 900, 400)
+    y = sg.Outcomes(np.minimum(event, censoring), event <= censoring)
+    models = {
+        f"model {k}": sg.SurvivalCurves(
+            grid, np.exp(-np.outer(np.exp((0.7 - 0.2 * k) * x[200:]) / 300, grid))
+        )
+        for k in range(4)
+    }
+    for count in (2, 4):
+        some = dict(list(models.items())[:count])
+        ev = sg.evaluate(some, y[200:], y_train=y[:200], unit="days")
+        tab = open_tab(Path(ev.to_html(tmp_path / f"{count}.html")), folded=True)
+        tab.page.emulate_media(media="print")
+        printed = tab.page.locator("section:visible").evaluate_all("s => s.map((e) => e.id)")
+        assert printed == ["summary", "models", "trust", "paper"]
+        assert tab.page.locator("#paper svg:visible").count() == 3
+        assert "survgauge" in tab.page.inner_text("#paper .origin")
+        assert _pages(tab.page.pdf(prefer_css_page_size=True)) <= 2
+        # No table is wider than the paper, which would shrink everything.
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1200
+
+
+def _pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page[^s]", pdf))

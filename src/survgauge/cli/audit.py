@@ -12,7 +12,7 @@ from ..auditing.text import audit_text, verdict_text
 from ..data.tables import Table
 from ..errors import InputError
 from .features import feature_files, features_of
-from .inputs import FILES, Inputs, add_files, files_of, read_inputs, target
+from .inputs import FILES, Inputs, add_files, each_file, files_of, read_inputs, target
 from .lines import Line
 from .named import times_of_interest
 from .presented import add_outputs, present
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
     files = [*feature_files(args.features), *map(target, args.pred)]
     outputs = {"--html": args.html, "--json": args.json}
-    check_outputs(outputs, files_of(args.test, args.train, *files))
+    check_outputs(outputs, each_file(files_of(args.test, args.train, *files)))
     given = read_inputs(args)
     weights = args.sample_weight
     result = audit(

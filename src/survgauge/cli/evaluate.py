@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .._tools.provenance import input_record, provenance
 from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
 from .features import feature_files, features_of
-from .inputs import FILES, add_files, files_of, read_inputs, target
+from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
 from .named import is_column, times_of_interest
 from .presented import add_outputs, present
 from .screen import everything, first_screen
@@ -131,16 +133,17 @@ def _add_stream_arguments(command: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print the first screen or everything, write page and JSON."""
-    inputs = [*feature_files(args.features), *map(target, [*args.pred, *args.grid])]
-    check_outputs(
-        {"--html": args.html, "--json": args.json}, files_of(args.test, args.train, *inputs)
-    )
+    names = [args.test, args.train, *feature_files(args.features)]
+    files = files_of(*names, *map(target, [*args.pred, *args.grid]))
+    check_outputs({"--html": args.html, "--json": args.json}, each_file(files))
     if _wants_stream(args):
         from .stream import run_stream
 
         result = run_stream(args, _settings(args))
     else:
         result = _evaluate_files(args)
+    inputs = [input_record(name, found) for name, found in files.items() if found]
+    result = replace(result, provenance=provenance(args.call, inputs))
     options = {} if args.title is None else {"title": args.title}
     return present(result, args, first_screen, everything, **options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,10 +108,18 @@ def target(item: str) -> str:
     return item.partition("=")[2]
 
 
-def files_of(*names: str | None) -> Iterator[str | Path]:
-    """Yield every file that is named, those of folders one by one."""
+def files_of(*names: str | None) -> dict[str, list[Path]]:
+    """Return the files behind each name: itself, or those of a folder; none where it is no file."""
+    found: dict[str, list[Path]] = {}
     for name in filter(None, names):
-        yield name
+        found[name] = []
         with suppress(OSError, ValueError):  # reading says what is wrong with it
-            if not Path(name).is_file():
-                yield from parquet_files(name)
+            found[name] = [Path(name)] if Path(name).is_file() else parquet_files(name)
+    return found
+
+
+def each_file(files: Mapping[str, list[Path]]) -> Iterator[str | Path]:
+    """Yield every name, and every file behind it."""
+    for name, found in files.items():
+        yield name
+        yield from found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -107,6 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         shown: Any = Visible(sys.stdout)  # names come from files
         with redirect_stdout(shown):
             args = _parser().parse_args(arguments)
+            args.call = shlex.join(["survgauge", *arguments])
             status = int(args.run(args))
             sys.stdout.flush()
         return status

@@ -7,17 +7,20 @@ them without pandas. ``Evaluation.plot(kind)`` builds and draws one of `DISPLAYS
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..errors import one_of
-from ._base import Display
+from ._base import Display, Source, about, sample
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
+from .differences import DifferencesDisplay
+from .groups import GroupsDisplay
 from .mae_variants import MAEVariantsDisplay
 from .mean_curves import MeanCurveDisplay, SmoothCalibrationDisplay
 from .predicted_actual import PredictedActualDisplay
-from .scores import DifferencesDisplay, MetricsDisplay
+from .scores import MetricsDisplay
 from .semisynthetic import SemiSyntheticDisplay
 from .six_metrics import SixMetricsDisplay
 from .subject_curves import SubjectCurvesDisplay
@@ -33,6 +36,7 @@ __all__ = [
     "Display",
     "ErrorByStatusDisplay",
     "ErrorOverTimeDisplay",
+    "GroupsDisplay",
     "MAEVariantsDisplay",
     "MeanCurveDisplay",
     "MetricsDisplay",
@@ -41,17 +45,20 @@ __all__ = [
     "SemiSyntheticDisplay",
     "SixMetricsDisplay",
     "SmoothCalibrationDisplay",
+    "Source",
     "SubjectCurvesDisplay",
     "SupportDisplay",
     "SurrogatesDisplay",
     "TimeCurveDisplay",
     "display",
+    "sample",
 ]
 
 #: Kinds of figures of an evaluation, and what builds them.
 DISPLAYS: dict[str, Callable[..., Display]] = {
     "metrics": MetricsDisplay.from_evaluation,
     "differences": DifferencesDisplay.from_evaluation,
+    "groups": GroupsDisplay.from_evaluation,
     "subjects": SubjectCurvesDisplay.from_evaluation,
     "predicted_actual": PredictedActualDisplay.from_evaluation,
     "error_by_status": ErrorByStatusDisplay.from_evaluation,
@@ -78,4 +85,4 @@ def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
     3
     """
     one_of("kind", kind, DISPLAYS)
-    return DISPLAYS[kind](ev, **options)
+    return replace(DISPLAYS[kind](ev, **options), about=about(ev))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -81,8 +81,29 @@ class Given:
         return cls(Problem.of(y, y_train, **(settings or {})), parsed, unit, confidence)
 
 
+def sample(ev: Source, most: int) -> Source:
+    """Return a seeded sample of the subjects of an evaluation; all of them where they are few."""
+    n = len(ev.problem.y)
+    if n <= most or not ev.predictions:
+        return ev
+    rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    parts = {name: prediction[rows] for name, prediction in ev.predictions.items()}
+    return Given(ev.problem.subset(rows), parts, ev.unit, ev.confidence)
+
+
+def about(ev: Any) -> str:
+    """Say whom a figure is about: how many subjects and events."""
+    y = ev.problem.y
+    known = getattr(ev, "support", None) or {"subjects": y.count, "events": y.event_count}
+    return f"{known['subjects']:,} subjects, {known['events']:,} events"
+
+
+@dataclass(frozen=True, eq=False)
 class Display:
     """A figure as an object: plain fields, `rows()`, `frame()`, `describe()` and `plot()`."""
+
+    #: How many subjects the figure is about, for its title.
+    about: str = field(default="", kw_only=True)
 
     @classmethod
     def from_evaluation(cls: type[D], *args: Any, **kwargs: Any) -> D:
@@ -111,9 +132,10 @@ class Display:
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            Where to draw, one a panel. By default on a new figure.
+            Where to draw, one a panel. By default on a new figure, with title and number of
+            subjects above it (``figure.suptitle("")`` takes them away).
         """
-        return draw(self.describe(), ax)
+        return draw(self.describe(), ax, self.about)
 
 
 class FromPredictions(Display):
@@ -158,7 +180,7 @@ class FromPredictions(Display):
             confidence=confidence,
             settings=settings,
         )
-        return cls.from_evaluation(source, **options)
+        return replace(cls.from_evaluation(source, **options), about=about(source))
 
 
 _OFFERS = {"curves": "curves", "times": "times", "risk": "risk scores"}

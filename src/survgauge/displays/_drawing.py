@@ -25,14 +25,16 @@ from .description import (
     written,
 )
 
-_MARKERS = {"dot": "o", "star": "*", "down": "v", "right": ">", "flat": "_", "square": "s"}
 _BANDS_LEFT_OUT = {"bands": f"not drawn for more than {MOST_BANDS} models"}
 #: Inches below the panels: one line of the legend.
 _FOOT = 0.35
 
 
-def draw(chart: Chart, ax: Any = None) -> Any:
-    """Draw on a new figure or on the axes given, one a panel; returns the figure."""
+def draw(chart: Chart, ax: Any = None, about: str = "") -> Any:
+    """Draw on a new figure or on the axes given, one a panel; returns the figure.
+
+    A new figure has the chart's title and `about` above it, so that it says what it shows alone.
+    """
     own = ax is None
     with style.look(own):
         axes = _axes(chart) if own else _given(ax, len(chart.panels))
@@ -46,6 +48,8 @@ def draw(chart: Chart, ax: Any = None) -> Any:
         many = any(len(_bands(panel)) > MOST_BANDS for panel in chart.panels)
         left_out = dict(chart.left_out) | (_BANDS_LEFT_OUT if many else {})
         style.legend(axes, own, _entries(chart, names), left_out, names, chart.remarks)
+        if own:
+            style.title(axes[0].figure, chart.title, about)
     return axes[0].figure
 
 
@@ -102,8 +106,8 @@ def _dot(mark: Points | Line) -> dict[str, Any]:
     if isinstance(mark, Line):
         return look
     if mark.marker:
-        look["marker"] = _MARKERS[mark.marker]
-    if mark.marker == "flat":
+        look["marker"] = style.MARKERS[mark.marker]
+    if mark.marker in ("flat", "tick"):
         look["markeredgewidth"] = 1.6
     face = {"markerfacecolor": "white", "markeredgewidth": 0.8} if mark.hollow else {}
     return look | {"markersize": mark.size} | face

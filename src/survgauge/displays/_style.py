@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError
+from . import palette
 from .description import short_name
 
-# Okabe and Ito's colours, told apart by colour-blind readers, without yellow, which white swallows.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
-# Colour is never the only cue: neighbours also differ in line and marker.
-LINES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.4, 1.2, 1.4)), (0, (8, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-GREY = "#6B6B6B"
-_COLOUR_OF = {
-    "event": COLOURS[0], "censored": COLOURS[1], "baseline": "#555555", "ink": "#000000",
-    "soft": GREY, "pale": "#BBBBBB",
+GREY = palette.ROLES["soft"].light
+#: Names of markers, and matplotlib's letters for them.
+MARKERS = {
+    "dot": "o", "square": "s", "up": "^", "diamond": "D", "down": "v", "plus": "P", "cross": "X",
+    "star": "*", "left": "<", "right": ">", "hexagon": "h", "pentagon": "p", "flat": "_",
+    "tick": "|",
 }  # fmt: skip
 DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (3, 2)), "dotted": (0, (1, 2))}
 _DASH_OF = {"baseline": DASHES["dashed"], "soft": DASHES["dashed"]}
-_MARKER_OF = {"censored": "D"}
+#: Units of the palette's dashes in widths of a line, as matplotlib counts them.
+_DASH_UNIT = 0.55
 _RC: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 8.5,
@@ -55,19 +54,26 @@ def look(own: bool) -> Iterator[None]:
 
 
 def colour(role: int | str) -> str:
-    """Colour of a role; models repeat after seven, with another line and marker."""
-    return COLOURS[role % len(COLOURS)] if isinstance(role, int) else _COLOUR_OF[role]
+    """Colour of a role."""
+    paint = palette.look(role).paint if isinstance(role, int) else palette.ROLES[role]
+    return paint.light
 
 
 def line(role: int | str) -> dict[str, Any]:
     """Keywords of a line of a role."""
-    dash = LINES[role % len(LINES)] if isinstance(role, int) else _DASH_OF.get(role, "-")
+    dash = _DASH_OF.get(role, "-") if isinstance(role, str) else _dash(palette.look(role).dash)
     return {"color": colour(role), "linestyle": dash}
+
+
+def _dash(lengths: tuple[float, ...]) -> Any:
+    return (0, tuple(_DASH_UNIT * length for length in lengths)) if lengths else "-"
 
 
 def marker(role: int | str) -> str:
     """Marker of a role."""
-    return MARKERS[role % len(MARKERS)] if isinstance(role, int) else _MARKER_OF.get(role, "o")
+    if isinstance(role, int):
+        return MARKERS[palette.look(role).marker]
+    return MARKERS["diamond" if role == "censored" else "dot"]
 
 
 def plain(text: object, width: int = 10_000) -> str:
@@ -103,6 +109,16 @@ def notes(
     lines = [plain(remark) for remark in remarks]
     lines += [f"{', '.join(models)}: {plain(reason)}" for reason, models in shared.items()]
     return "\n".join(fill(line, max(width, 24), subsequent_indent="  ") for line in lines)
+
+
+def title(figure: Any, text: str, about: str) -> None:
+    """Put title and sample above a figure, which grows by them."""
+    width, height = (float(size) for size in figure.get_size_inches())
+    room = int(width * 13)
+    whole = plain(f"{text} ({about})" if about else text)
+    lines = whole if len(whole) <= room else f"{fill(plain(text), room)}\n{about}".rstrip()
+    figure.set_size_inches(width, height + 0.16 * (lines.count("\n") + 1))
+    figure.suptitle(lines, x=0.012, ha="left", fontsize=8.5, fontweight="bold")
 
 
 _SPACING: dict[str, Any] = {"handlelength": 2.6, "columnspacing": 1.4}

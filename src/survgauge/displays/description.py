@@ -2,7 +2,9 @@
 
 A chart has panels; a panel has two axes and marks (lines, points, bars, rules, spans). A mark says
 what it stands for by its role: a whole number is the k-th model (or method, or subject) and has
-that one's colour, line and marker everywhere; a word is one of `ROLES`.
+that one's colour, line and marker everywhere; a word is one of `palette.ROLES`: events; censored
+subjects; the baseline that a prediction is held against (Kaplan-Meier, chance); ink for what was
+observed; soft and pale for what stays in the background.
 """
 
 from __future__ import annotations
@@ -13,9 +15,6 @@ from typing import Any
 
 from .._tools.text_tables import number, p_text
 
-#: Words that say what a mark stands for: events; censored subjects; what a prediction is held
-#: against (Kaplan-Meier, chance); what was observed; what stays in the background.
-ROLES = ("event", "censored", "baseline", "ink", "soft", "pale")
 #: More bands than this only cover each other.
 MOST_BANDS = 6
 
@@ -104,8 +103,8 @@ class Points:
     """Points, with intervals from `low` to `high` upwards or from `left` to `right` across.
 
     `to`: where an arrow from the point ends on the horizontal axis (NaN: no arrow), `to_label` what
-    that is. `names`: what each point is called, written into it with `inside`. `marker`: dot,
-    square, star, down, right or flat; by default that of the role. `alpha`: one for all, or one for
+    that is. `names`: what each point is called, written into it with `inside`. `marker`: one of
+    `palette.MARKERS`, flat or tick; by default that of the role. `alpha`: one for all, or one for
     each point's arrow.
     """
 

@@ -34,8 +34,6 @@ from .description import (
 _BARS = 20
 _POINTS = 101
 _MOST_STEPS = 200
-#: Models whose ICI is explained in the caption.
-_MOST_TOLD = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,32 +170,24 @@ class SmoothCalibrationDisplay(FromPredictions):
             (Rule("diagonal"), *lines),
             height=2.9,
         )
-        rows = tuple(
-            Row((Model(model),), f"ICI {number(ici, 3)}") for model, ici in self.ici.items()
-        )
+        rows = tuple(Row((Model(model),), self._distance(model)) for model in self.ici)
         bars = self._histograms()
         return Chart(
             "Smooth calibration",
             "Observed against predicted probability as a smooth curve; on the dashed line they are "
             "equal. The bars below count predictions: those of subjects with the event by then "
-            f"point upwards, the others downwards.{self._by_chance()}",
+            "point upwards, the others downwards. ICI is the mean distance from the line; by "
+            "chance, the one expected of a perfectly calibrated model.",
             (curves, Panel(below, Axis(), bars, rows=rows, height=0.55 + 0.27 * len(rows))),
             shared="x",
             left_out=self.left_out,
         )
 
-    def _by_chance(self) -> str:
-        """Say for each model how large its ICI would be by chance alone."""
-        told = [
-            f"{model} {number(self.ici[model], 3)} ({number(value, 3)} is expected of a perfectly "
-            "calibrated model)"
-            for model, value in self.expected_ici.items()
-            if np.isfinite(value)
-        ]
-        more = len(told) - _MOST_TOLD
-        rest = f" and {more} more models" if more > 0 else ""
-        shown = ", ".join(told[:_MOST_TOLD])
-        return f" Mean distance from the line (ICI): {shown}{rest}." if told else ""
+    def _distance(self, model: str) -> str:
+        """Say how large the ICI is, and how large it would be by chance alone."""
+        told = f"ICI {number(self.ici[model], 2)}"
+        expected = self.expected_ici.get(model, float("nan"))
+        return f"{told}\nby chance {number(expected, 2)}" if np.isfinite(expected) else told
 
     def _histograms(self) -> tuple[Bars, ...]:
         """One row per model: those with the event upwards, the others downwards."""

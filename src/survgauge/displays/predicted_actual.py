@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats, Ints
 from ..errors import one_of
 from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
@@ -63,6 +63,8 @@ class PredictedActualDisplay(FromPredictions):
     method: str
     unit: str = ""
     tau: float | None = None
+    #: Row numbers in the test set, where the display has some of the subjects only.
+    subjects: Ints | None = None
 
     @classmethod
     def from_evaluation(
@@ -89,13 +91,15 @@ class PredictedActualDisplay(FromPredictions):
         counted = np.where(found.defined, found.time, np.nan)
         y = setting.y
         return cls(
-            name, times, y.time, y.event, counted, found.weight, method, ev.unit, problem.tau
-        )
+            name, times, y.time, y.event, counted, found.weight, method, ev.unit, problem.tau,
+            problem.rows,
+        )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per subject."""
         return records(
-            model=self.model, subject=np.arange(self.time.size), predicted=self.predicted,
+            model=self.model, subject=self._numbers(np.arange(self.time.size)),
+            predicted=self.predicted,
             time=self.time, event=self.event, surrogate=self.surrogate, weight=self.weight,
         )  # fmt: skip
 
@@ -134,7 +138,7 @@ class PredictedActualDisplay(FromPredictions):
                 found.append(
                     Points(
                         self.time[rows], shown[rows], "event", f"{label} ({rows.size:,})",
-                        names=_subjects(rows, label), hollow=hollow, marker="dot", size=3.2,
+                        names=self._names(rows, label), hollow=hollow, marker="dot", size=3.2,
                     )
                 )  # fmt: skip
         return found
@@ -168,12 +172,14 @@ class PredictedActualDisplay(FromPredictions):
         return [
             Points(
                 self.time[rows], shown[rows], "censored", label, to=stop[rows],
-                to_label=f"Counted as ({self.method})", names=_subjects(rows, "censored"),
+                to_label=f"Counted as ({self.method})", names=self._names(rows, "censored"),
                 hollow=True, marker="dot", size=3.2,
                 alpha=0.15 + 0.6 * np.clip(self.weight[rows], 0, 1),
             )
         ]  # fmt: skip
 
+    def _numbers(self, rows: Ints) -> Ints:
+        return rows if self.subjects is None else self.subjects[rows]
 
-def _subjects(rows: Any, status: str) -> tuple[str, ...]:
-    return tuple(f"row {row + 1}, {status}" for row in rows.tolist())
+    def _names(self, rows: Ints, status: str) -> tuple[str, ...]:
+        return tuple(f"row {row + 1}, {status}" for row in self._numbers(rows).tolist())

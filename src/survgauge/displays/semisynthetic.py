@@ -15,7 +15,9 @@ from ._base import Display
 from .description import Axis, Bars, Chart, Line, Mark, Panel, Points
 
 #: Role and line of the three curves.
-_LOOKS = {"D": ("soft", "dashed"), "D''": ("event", "solid"), "D'": ("censored", "dotted")}
+_LOOKS: dict[str, tuple[int | str, str]] = {
+    "D": ("soft", "dashed"), "D''": (0, "solid"), "D'": (1, "dotted"),
+}  # fmt: skip
 _MEANING = {"D": "as it came", "D''": "drawn censoring", "D'": "true event times"}
 
 
@@ -134,7 +136,7 @@ class SemiSyntheticDisplay(Display):
             )  # fmt: skip
         # Where follow-up ends: past it nothing is observed, which administrative censoring hides.
         last = self.curves["D''"]
-        marks.append(Points([last.last_time], [last.last_survival], "event", size=5))
+        marks.append(Points([last.last_time], [last.last_survival], 0, size=5))
         gaps = self.data.comparison
         title = (
             "Kaplan-Meier estimates\nlargest gap of D'': "

@@ -20,7 +20,7 @@ from ..metrics.problem import Problem
 from ..metrics.ranking.discrimination import concordance_index
 from . import _six_panels as panels
 from ._base import FromPredictions, Source, members, records, reference_of
-from .description import Chart
+from .description import Chart, short_name
 from .mae_variants import subject_errors
 from .subject_curves import checked_subjects
 
@@ -167,7 +167,7 @@ class SixMetricsDisplay(FromPredictions):
     def describe(self) -> Chart:
         """One panel per metric, all of the same subjects."""
         return Chart(
-            "What six metrics look at",
+            f"What six metrics look at: {short_name(self.model, 40)}",
             "Six metrics look at the same few predictions: at distances in time, the order of "
             "pairs, areas between curves, densities, and shares of subjects. Rows of the test data "
             "count from 1.",

@@ -106,10 +106,10 @@ class SupportDisplay(Display):
     def describe(self) -> Chart:
         """Numbers at risk and events above, G(t) below."""
         end = float(self.times[-1])
-        lines = [Line(self.times, self.at_risk, 0, "at risk, test")]
+        lines = [Line(self.times, self.at_risk, "ink", "at risk, test")]
         if not self.in_sample:
-            lines.append(Line(self.times, self.reference_at_risk, 2, "at risk, reference"))
-        lines.append(Line(self.times, self.events, 1, "events so far, test"))
+            lines.append(Line(self.times, self.reference_at_risk, "soft", "at risk, reference"))
+        lines.append(Line(self.times, self.events, "event", "events so far, test", dash="dotted"))
         marks = horizon_marks(self.horizon, end) or (Rule("x", self.horizon, dash="solid"),)
         why = _REASONS.get(self.reason, self.reason)
         counts = Panel(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, date_text, probability, to_numpy, vector, whole_number
+from .._tools.provenance import call_text, provenance
 from .._tools.random import check_seed
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
@@ -164,6 +165,7 @@ def evaluate(
     >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
+    made = provenance(call_text(evaluate, locals()))
     one_of("reference", reference, ("fixed", "redrawn"))
     if X_test is not None and sample_weight is not None:
         raise InputError(
@@ -223,7 +225,9 @@ def evaluate(
         support["groups"] = sizes
     models = tuple(parsed)
     problem = problem.own()
-    return Evaluation(scores, problem, confidence, support, warnings, seed, models, parsed, unit)
+    return Evaluation(
+        scores, problem, confidence, support, warnings, seed, models, parsed, unit, provenance=made
+    )
 
 
 def _sizes(y: Outcomes, groups: list[tuple[Any, Any]]) -> dict[str, dict[str, int]]:

@@ -125,6 +125,8 @@ class Evaluation:
     unit: str = ""
     #: Whether `problem` has all test outcomes; a stream may know no more than the last of them.
     all_outcomes: bool = True
+    #: Date, version and call, and the files that the outcomes and predictions came from.
+    provenance: dict[str, Any] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as plain dictionaries, without pandas."""
@@ -228,9 +230,9 @@ class Evaluation:
         Parameters
         ----------
         kind : str
-            metrics, differences, subjects, predicted_actual, error_by_status, error_over_time,
-            brier, auc, d_calibration, one_calibration, smooth_calibration, mean_curve, support,
-            surrogates, six_metrics or mae_variants.
+            metrics, differences, groups, subjects, predicted_actual, error_by_status,
+            error_over_time, brier, auc, d_calibration, one_calibration, smooth_calibration,
+            mean_curve, support, surrogates, six_metrics or mae_variants.
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one a panel; by default on a new figure.
         **options
@@ -277,6 +279,7 @@ class Evaluation:
             "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
             "support": plain(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
+            "provenance": plain(self.provenance),
         }
 
     def __str__(self) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import displays
-from ..displays.description import Chart
 from ..errors import InputError, UndefinedMetricError
-from ..evaluation.verdict import Cell, best_rows, cell_of, headline
-from ..evaluation.when import clock, names, titled
+from ..evaluation.verdict import best_rows, cell_of
+from ..evaluation.when import clock, column_of
+from .evaluation_tables import first_columns, names_of
 from .specs import Spec, alone, figure
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
 
-#: Metrics (by group) that can be chosen.
+#: Charts that can be chosen from.
 MOST_CHOICES = 200
 #: What each section shows: the id of a figure, and the kind of display that it draws.
 _SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -38,6 +39,17 @@ _SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 #: Charts at one time of interest.
 _AT_A_TIME = ("one_calibration", "smooth_calibration")
+#: Subjects that charts are computed from; of more, a random sample is drawn.
+MOST_SUBJECTS = 10_000
+#: Charts of all subjects, however many: they count, or show a few.
+_OF_ALL = ("support", "subjects")
+#: Numbers that charts of a sample take from the table of all subjects: field, and metric; what
+#: would be different in the sample and is in no table is left out.
+_SCORED = {
+    "d_calibration": {"p_value": "d_calibration"},
+    "one_calibration": {"p_value": "one_calibration"},
+    "smooth_calibration": {"ici": "ici", "expected_ici": ""},
+}
 #: Figures as wide as the page.
 _WIDE = ("error-time", "mean-curves", "d-calibration", "one-calibration", "smooth-calibration",
          "subject-curves")  # fmt: skip
@@ -45,79 +57,117 @@ _WIDE = ("error-time", "mean-curves", "d-calibration", "one-calibration", "smoot
 
 def from_table(data: dict[str, Any]) -> dict[str, list[Spec]]:
     """Return the charts that need nothing but the table: values and differences."""
-    return {"metrics": _metrics(data), "differences": _differences(data)}
+    return {
+        "metrics": _metrics(data),
+        "groups": _groups(data),
+        "differences": _differences(data),
+    }
 
 
 def from_evaluation(ev: Evaluation) -> dict[str, list[Spec]]:
     """Return the charts that need the predictions too; what the data do not allow is left out."""
     if not ev.predictions:
         return {}
+    some = displays.sample(ev, MOST_SUBJECTS)
     return {
-        section: [spec for name, kind in figures if (spec := _attempt(ev, name, kind)) is not None]
+        section: [spec for name, kind in figures if (spec := _attempt(ev, some, name, kind))]
         for section, figures in _SECTIONS.items()
     }
 
 
-def _attempt(ev: Evaluation, name: str, kind: str) -> Spec | None:
+def _attempt(ev: Evaluation, some: displays.Source, name: str, kind: str) -> Spec | None:
     try:
-        return _figure(ev, name, kind)
+        return _figure(ev, some, name, kind)
     except (InputError, UndefinedMetricError):
         return None
 
 
-def _figure(ev: Evaluation, name: str, kind: str) -> Spec:
+def _figure(ev: Evaluation, some: displays.Source, name: str, kind: str) -> Spec:
+    """Describe a figure, with a choice where there is a chart for each model or time."""
+    sampled = some is not ev and kind not in _OF_ALL
     models = [model for model, p in ev.predictions.items() if p.has("times")]
     times = ev.support["times"]
+    options: list[dict[str, Any]] = [{}]
+    labels, label = [], ""
     if kind == "predicted_actual" and models:
-        charts = [displays.display(ev, kind, model=model).describe() for model in models]
-        return figure(name, charts, models, "Model")
-    if kind in _AT_A_TIME and len(times) > 1:
-        charts = [displays.display(ev, kind, time=time).describe() for time in times]
+        options, labels, label = [{"model": model} for model in models], models, "Model"
+    elif kind in _AT_A_TIME and len(times) > 1:
+        options, label = [{"time": time} for time in times], "Time"
         labels = [clock(time, ev.unit) for time in times]
-        return figure(name, charts, labels, "Time", wide=name in _WIDE)
-    return figure(name, [displays.display(ev, kind).describe()], wide=name in _WIDE)
+    charts = []
+    for chosen in options:
+        shown = displays.display(some if sampled else ev, kind, **chosen)
+        charts.append((_as_in_the_table(shown, ev, kind) if sampled else shown).describe())
+    spec = figure(name, charts, labels, label, wide=name in _WIDE)
+    if sampled:
+        spec["caption"] += (
+            f" Drawn from a random sample of {MOST_SUBJECTS:,} of the {len(ev.problem.y):,} test "
+            "subjects; the tables are those of all."
+        )
+    return spec
 
 
-def _buckets(data: dict[str, Any], table: str) -> list[Cell]:
-    """Groups, metrics and times, those of the headline first; no more than a picker can hold."""
-    first = headline(data)
-    found = dict.fromkeys(map(cell_of, data[table]))
-    return sorted(found, key=lambda cell: cell[1] != first)[:MOST_CHOICES]
+def _as_in_the_table(shown: displays.Display, ev: Evaluation, kind: str) -> displays.Display:
+    """Give the display of a sample the numbers of all subjects, NaN where the table has none."""
+    if kind not in _SCORED:
+        return shown
+    at = None, getattr(shown, "time", None)
+    known = {(s.metric.name, s.model): s.value for s in ev.scores
+             if s.group is None and s.time in at}  # fmt: skip
+    fields: dict[str, Any] = {
+        field: {model: known.get((metric, model), float("nan")) for model in getattr(shown, field)}
+        for field, metric in _SCORED[kind].items()
+    }
+    return replace(shown, **fields)
 
 
 def _metrics(data: dict[str, Any]) -> list[Spec]:
-    """Values of the models, a choice for each metric (and group and time)."""
-    buckets = _buckets(data, "metrics")
-    found: dict[Cell, Chart] = {}
-    for group in dict.fromkeys(group for group, _, _ in buckets):
-        shown = displays.MetricsDisplay.from_record(data, group)
-        charts = alone(shown.describe())
-        found |= {(group, *c): chart for c, chart in zip(shown.columns, charts, strict=True)}
-    charts = [found[bucket] for bucket in buckets]
-    if not charts:
+    """Values of the models among all subjects, a choice for each metric (and time)."""
+    shown = displays.MetricsDisplay.from_record(data)
+    if not shown.values:
         return []
-    return [figure("metrics-chart", charts, _labels(data, buckets), "Metric", wide=True)]
+    found = dict(zip(shown.columns, alone(shown.describe()), strict=True))
+    charts = {name: found[column] for column, name in names_of(data).items() if column in found}
+    return [figure("metrics-chart", charts.values(), charts, "Metric", wide=True)]
+
+
+def _groups(data: dict[str, Any]) -> list[Spec]:
+    """Values of the models in the groups, a choice for each metric (and time)."""
+    known = {column_of(row) for row in data["metrics"] if row.get("group") is not None}
+    charts = {
+        name: displays.GroupsDisplay.from_record(data, column).describe()
+        for column, name in names_of(data).items()
+        if column in known
+    }
+    return [figure("groups-chart", charts.values(), charts, "Metric", wide=True)] if charts else []
 
 
 def _differences(data: dict[str, Any]) -> list[Spec]:
-    """Paired differences, a choice for each metric (and group and time)."""
-    best = best_rows(data["metrics"])
-    buckets = [cell for cell in _buckets(data, "comparisons") if cell in best]
-    if not buckets:
+    """Paired differences, a choice for each metric (and time), or of the main ones by group."""
+    called = names_of(data)
+    known = {cell_of(row) for row in data["comparisons"]} & set(best_rows(data["metrics"]))
+    groups = list(dict.fromkeys(row.get("group") for row in data["comparisons"]))
+    whole = [(g, *column) for column in called for g in groups if (g, *column) in known]
+    main = {column[0] for column in first_columns(data)}
+    few = [cell for cell in whole if cell[0] is None or cell[1] in main][:MOST_CHOICES]
+    if not few:
         return []
     charts = [
         displays.DifferencesDisplay.from_record(data, metric, group, time).describe()
-        for group, metric, time in buckets
+        for group, metric, time in few
     ]
-    return [figure("differences-chart", charts, _labels(data, buckets), "Metric", wide=True)]
+    names = [called[m, t] if g is None else f"{called[m, t]}, {g}" for g, m, t in few]
+    spec = figure("differences-chart", charts, names, "Metric", wide=True)
+    for chart, (group, _, _) in zip(spec["specs"], few, strict=True):
+        chart |= {} if group is None else {"about": _size(data, group)}
+    if len(few) < len(whole):
+        spec["caption"] += (
+            f" The list offers {len(few)} of {len(whole)} metrics and groups, those of the "
+            "metrics at a glance first; Everything (JSON) has all."
+        )
+    return [spec]
 
 
-def _labels(data: dict[str, Any], cells: list[Cell]) -> list[str]:
-    """Names of metrics for people, with the time where there are several, and the group."""
-    named, unit = names(data["metrics"]), data.get("unit") or ""
-    labels = []
-    for group, metric, time in cells:
-        several = named[metric, time] != metric
-        label = titled({"metric": metric, "time": time if several else None}, unit)
-        labels.append(label if group is None else f"{label}, {group}")
-    return labels
+def _size(data: dict[str, Any], group: Any) -> str:
+    size = data["support"]["groups"][str(group)]
+    return f"{size['subjects']:,} test subjects of {group}, {size['events']:,} events"

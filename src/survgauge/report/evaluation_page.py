@@ -6,21 +6,36 @@ from typing import Any
 
 from .._tools.text_tables import number
 from ..evaluation.explanations import weight_of
+from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import headline
-from ..evaluation.when import clock, rounded
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
-from .evaluation_tables import all_numbers, conventions, glance
+from .evaluation_tables import (
+    all_numbers,
+    conventions,
+    first_columns,
+    glance,
+    group_table,
+    has_everybody,
+    is_grouped,
+)
+from .group_words import group_words
 from .markup import Markup, join, tag
+from .paper import print_edition
 from .remarks import remarks
-from .shell import figure, page
+from .reporting import provenance, reporting, time_text, times_of_interest
+from .shell import Section, figure, page
 from .words import summary
 
 _MOST_MODELS = 12
+#: Remarks of a kind that are shown before the others are asked for, by their weight.
+_TOLD = {"problem": 3, "caution": 1}
+
+Figures = dict[str, list[dict[str, Any]]]
 
 
 def evaluation_page(
-    data: dict[str, Any], figures: dict[str, list[dict[str, Any]]], *, title: str, tau: float | None
+    data: dict[str, Any], figures: Figures, *, title: str, tau: float | None
 ) -> str:
     """Make the page.
 
@@ -35,53 +50,87 @@ def evaluation_page(
     tau : float or None
         Horizon of the time errors.
     """
-    charts = {name: _figures(found) for name, found in figures.items() if found}
     support = data["support"]
-    sections = [
-        ("summary", "Summary", _summary(data, tau)),
-        ("trust", "What to trust", remarks(data)),
-        ("audit", "Audit of the metrics", _audit(data, figures)),
-        ("models", "Models at a glance",
-         join(glance(data), charts.get("metrics"), _missing_charts(charts))),
-        ("differences", "Differences between models",
-         join(_differences_text(data), charts.get("differences"))),
-        ("errors", "Errors in time", _whole(data, charts.get("errors"))),
-        ("probabilities", "Probabilities over time", _whole(data, charts.get("probabilities"))),
-        ("calibration", "Calibration", _whole(data, charts.get("calibration"))),
-        ("subjects", "Single subjects", charts.get("subjects")),
-        ("support", "Support", join(_support(data), charts.get("support"))),
-        ("numbers", "All numbers", join(all_numbers(data), conventions(data))),
-    ]  # fmt: skip
-    if not data["metrics"]:
-        sections = sections[:2]
-    if len(data["models"]) < 2:
-        sections = [s for s in sections if s[0] != "differences"]
-    kept = [(name, head, body) for name, head, body in sections if body is not None]
+    about = f"{support['subjects']:,} test subjects, {support['events']:,} events"
     return page(
         title=title,
-        subtitle=f"{support['subjects']:,} test subjects, {support['events']:,} events; "
-        f"reference: {support['reference']}",
-        sections=kept,
+        subtitle=f"{about}; reference: {support['reference']}{_made(data)}",
+        sections=_sections(data, figures, tau),
         picker=_picker(data),
         data={
             "file": "evaluation",
+            "about": about,
             "series": data["models"],
             "record": data,
             "figures": [spec for found in figures.values() for spec in found],
             "hidden": _hidden(data),
         },
         saves=[("metrics", "Table (CSV)"), ("json", "Everything (JSON)")],
+        paper=print_edition(data, figures),
     )
 
 
-def _audit(data: dict[str, Any], figures: dict[str, list[dict[str, Any]]]) -> Markup | None:
+def _made(data: dict[str, Any]) -> str:
+    made = data.get("provenance")
+    return f". {made['date'][:10]}, survgauge {made['version']}" if made else ""
+
+
+def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list[Section]:
+    """First what everybody asks for, then folded what answers further questions."""
+    charts = {name: _figures(found) for name, found in figures.items() if found}
+    several = len(data["models"]) > 1
+    first: list[tuple[str, str, Markup | None]] = [
+        ("summary", "Verdict", _summary(data, tau)),
+        ("models", "Models at a glance", join(glance(data), _missing_charts(charts))),
+        ("trust", "What to trust", _trust(data)),
+        ("audit", "Audit of the metrics", _audit(data, figures)),
+    ]
+    if is_grouped(data):
+        groups = group_table(data)
+        # The table at a glance comes before the groups where it is that of all subjects.
+        first.insert(
+            1 if groups is None else 2, ("groups", "Groups", join(charts.get("groups"), groups))
+        )
+    more: list[tuple[str, str, Markup | None, str]] = [
+        ("differences", "Differences between models",
+         join(_differences_text(data), charts.get("differences")) if several else None,
+         "Is one model clearly better than another, and by how much?"),
+        ("values", "Metrics with intervals", charts.get("metrics"),
+         "How sure is each number, and how does it stand to Kaplan-Meier?"),
+        ("calibration", "Calibration", _whole(data, charts.get("calibration")),
+         "Do the predicted probabilities come true?"),
+        ("errors", "Errors in time", _whole(data, charts.get("errors")),
+         "How far off are the predicted times, for whom and when?"),
+        ("probabilities", "Probabilities and ranking over time",
+         _whole(data, charts.get("probabilities")),
+         "How good are probabilities and ranking at early and at late times?"),
+        ("subjects", "Single subjects", charts.get("subjects"),
+         "What did the models say about a subject, and what happened?"),
+        ("support", "Support", join(_support(data), charts.get("support")),
+         "How long were subjects followed, and up to when can the numbers be trusted?"),
+        ("numbers", "All numbers", join(all_numbers(data), conventions(data)),
+         "Every metric of every model, and how it was computed."),
+        ("reporting", "What to report in a paper", reporting(data),
+         "What readers and referees need to know."),
+        ("provenance", "Where this comes from", provenance(data),
+         "Date, version, call, and checksums of the files."),
+    ]  # fmt: skip
+    if not data["metrics"]:
+        first, more = [part for part in first if part[0] in ("summary", "trust")], more[-1:]
+    return [
+        *(Section(name, head, body) for name, head, body in first if body is not None),
+        *(Section(name, head, body, asks) for name, head, body, asks in more if body is not None),
+    ]
+
+
+def _audit(data: dict[str, Any], figures: Figures) -> Markup | None:
     """Show the audit of the metrics, where there was one."""
     return audit_section(data["audit"], figures["audit"]) if "audit" in data else None
 
 
 def _whole(data: dict[str, Any], part: Markup | None) -> Markup | None:
     """Say that charts show everybody, where the tables are by group."""
-    if part is None or "groups" not in data["support"]:
+    if part is None or not is_grouped(data):
         return part
     return join(tag("p", "All subjects together, whatever their group.", class_="soft"), part)
 
@@ -129,7 +178,7 @@ def _picker(data: dict[str, Any]) -> Markup | None:
         tag("span", "Models", class_="name"),
         *chips,
         tag("button", "All", type="button", id="all-series"),
-        tag("span", id="series-count", class_="small soft", aria_live="polite"),
+        tag("span", class_="series-count small soft", aria_live="polite"),
         class_="picker",
         role="group",
         aria_label="Models shown",
@@ -137,44 +186,84 @@ def _picker(data: dict[str, Any]) -> Markup | None:
 
 
 def _summary(data: dict[str, Any], tau: float | None) -> Markup:
-    sentences = summary(data)
-    support, unit = data["support"], data.get("unit") or ""
-    censored = support["subjects"] - support["events"]
-    share = censored / support["subjects"] if support["subjects"] else 0.0
-    serious = {(w["code"], w["message"]) for w in data["warnings"]
-               if weight_of(w["code"]) != "note"}  # fmt: skip
-    cards = [
-        ("Models", str(len(data["models"])), None),
-        ("Test subjects", f"{support['subjects']:,}", f"{share * 100:.0f} % censored"),
-    ]
-    if tau is not None:
-        cards.append(("Horizon tau", clock(tau, unit), "of all metrics that stop at one"))
-    cards += [
-        ("Supported until", rounded(support["horizon"], unit),
-         "last time of metrics that weight by 1/G"),
-        ("Time of interest", _times(support, unit),
-         "of metrics at a time (default: tau, or the median event time)"),
-        ("Problems and cautions", str(len(serious)), "see what to trust"),
-    ]  # fmt: skip
+    """The verdict; what else is known in words is folded away."""
+    sentences, groups = summary(data), group_words(data)
+    told = len(verdict_sentences(data))
+    head = "Ranking, probabilities and calibration in words, and what the error is"
+    if groups and not has_everybody(data):  # each group has sentences of its own
+        shown, rest, head = groups, sentences, "The groups one by one, and what the error is"
+    else:
+        shown, rest = sentences[:told] + groups, sentences[told:]
+    more = tag("details", tag("summary", head), *(tag("p", text) for text in rest))
     return join(
-        tag("p", sentences[0], class_="lead"),
-        *(tag("p", text) for text in sentences[1:]),
-        tag(
-            "dl",
-            *(
-                tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
-                for name, value, note in cards
-            ),
-            class_="cards",
-        ),
+        tag("p", shown[0], class_="lead"),
+        *(tag("p", text) for text in shown[1:]),
+        more if rest else None,
+        _facts(data, tau),
     )
 
 
-def _times(support: dict[str, Any], unit: str) -> str:
-    """Write the times of interest; data of an earlier version have one, and there may be none."""
-    times = support.get("times") or [support["time"]]
-    told = " / ".join(rounded(time) for time in times if time is not None)
-    return f"{told} {unit}".rstrip() if told else "none"
+def _facts(data: dict[str, Any], tau: float | None) -> Markup:
+    support = data["support"]
+    censored = support["subjects"] - support["events"]
+    share = censored / support["subjects"] if support["subjects"] else 0.0
+    facts: list[tuple[str, object, str | None]] = [("Censored", f"{share * 100:.0f} %", None)]
+    if tau is not None:
+        facts.append(("Horizon tau", time_text(data, tau), None))
+    facts += [
+        ("Supported until", time_text(data, support["horizon"]), None),
+        ("Time of interest", times_of_interest(data), None),
+        ("What to trust", tag("a", _counted(data), href="#trust"), None),
+    ]
+    return _cards(facts, "facts")
+
+
+def _counted(data: dict[str, Any]) -> str:
+    """Count kinds of problems and cautions."""
+    weights = [weight_of(code) for code in {w["code"] for w in data["warnings"]}]
+    parts = [
+        f"{count} {weight}{'s' if count > 1 else ''}"
+        for weight in ("problem", "caution")
+        if (count := weights.count(weight))
+    ]
+    return ", ".join(parts) or "no caution"
+
+
+def _cards(facts: list[tuple[str, object, str | None]], kind: str) -> Markup:
+    cards = [
+        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
+        for name, value, note in facts
+    ]
+    return tag("dl", *cards, class_=kind)
+
+
+def _trust(data: dict[str, Any]) -> Markup:
+    """What speaks against the numbers, a few remarks of each kind; all others are folded away."""
+    shown = {metric for metric, _ in first_columns(data)}
+    said: dict[str, list[str]] = {}
+
+    def matters(warning: dict[str, Any]) -> bool:
+        weight = weight_of(warning["code"])
+        if weight == "caution" and warning["metric"] not in {None, *shown}:
+            return False
+        known = said.setdefault(warning["code"], [])
+        if warning["message"] not in known and len(known) < _TOLD.get(weight, 0):
+            known.append(warning["message"])
+        return warning["message"] in known
+
+    first: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
+    for warning in data["warnings"]:
+        (first if matters(warning) else rest).append(warning)
+    if not rest:
+        return remarks(data)
+    good = tag("p", "Nothing speaks against the numbers in the table above.")
+    count = len({(warning["code"], warning["message"]) for warning in rest})
+    head = f"Notes, and remarks of the same kinds or about other metrics ({count})"
+    return join(
+        remarks({**data, "warnings": first}) if first else good,
+        tag("details", tag("summary", head), remarks({**data, "warnings": rest})),
+    )
 
 
 def _differences_text(data: dict[str, Any]) -> Markup:
@@ -189,9 +278,9 @@ def _differences_text(data: dict[str, Any]) -> Markup:
 
 
 def _support(data: dict[str, Any]) -> Markup:
-    support, unit = data["support"], data.get("unit") or ""
+    support = data["support"]
     tails = support.get("tail_share") or {}
-    facts = [
+    facts: list[tuple[str, object, str | None]] = [
         ("Subjects past the horizon", f"{support['subjects_past_horizon']:,}",
          f"{support['events_past_horizon']:,} of them with an event"),
         ("Largest weight", number(_float(support["largest_weight"])),
@@ -205,14 +294,10 @@ def _support(data: dict[str, Any]) -> Markup:
             value, note = f"{low} to {high} %", f"of the median times; most for {worst}"
         facts.append(("Medians extrapolated beyond the curve", value, note))
     text = (
-        f"After {rounded(support['horizon'], unit)} the data say too little for metrics that "
+        f"After {time_text(data, support['horizon'])} the data say too little for metrics that "
         "weight by 1/G."
     )
-    cards = [
-        tag("div", tag("dt", name), tag("dd", value, tag("small", note)))
-        for name, value, note in facts
-    ]
-    return join(tag("p", text, class_="soft"), tag("dl", *cards, class_="cards"))
+    return join(tag("p", text, class_="soft"), _cards(facts, "cards"))
 
 
 def _float(value: Any) -> float | None:

@@ -5,107 +5,181 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number, p_text
-from ..evaluation.verdict import Cell, cell_of, leaders
+from ..evaluation.verdict import best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
 from ..evaluation.when import Column, column_of, names, titled, when
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
 
-#: Rows of the whole table that are worth paper.
+#: Metrics that are shown first, and of these how many have room for intervals on paper.
+MOST_COLUMNS = 9
+_WIDE_COLUMNS = 6
+#: Rows of a table that is shown and printed whole.
+MOST_SHORT = 16
+#: Rows of the whole table that are worth paper, and that a page holds.
 MOST_PRINTED = 150
+MOST_ROWS = 1500
+
+Row = dict[str, Any]
+
+
+def is_grouped(data: dict[str, Any]) -> bool:
+    """Whether subjects were evaluated by group."""
+    return any(row.get("group") is not None for row in data["metrics"])
+
+
+def has_everybody(data: dict[str, Any]) -> bool:
+    """Whether there are rows of all subjects together."""
+    return any(row.get("group") is None for row in data["metrics"])
 
 
 def glance(data: dict[str, Any]) -> Markup:
-    """Models by metrics: one row per model, sortable by every metric (at every time)."""
-    rows = data["metrics"]
-    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    """Models by metrics: one row a model, sortable by every metric."""
+    rows = [row for row in data["metrics"] if row.get("group") is None] or data["metrics"]
+    return _by_model(data, rows, "glance", "Models at a glance")
+
+
+def group_table(data: dict[str, Any]) -> Markup | None:
+    """Groups and models by metrics, where the models at a glance are those of all subjects."""
+    rows = [row for row in data["metrics"] if row.get("group") is not None]
+    if not rows or not has_everybody(data):
+        return None
+    body = _by_model(data, rows, "glance-groups", "Models by group")
+    return tag("details", tag("summary", "Table of the groups"), body)
+
+
+def names_of(data: dict[str, Any]) -> dict[Column, str]:
+    """Name metrics for people, with the time where there are several; the headline first."""
+    unit, first = data.get("unit") or "", headline(data)
+    named = names(data["metrics"])
+    return {
+        (metric, time): titled({"metric": metric, "time": time}, unit)
+        if named[metric, time] != metric
+        else REGISTRY[metric].title
+        for metric, time in sorted(named, key=lambda column: column[0] != first)
+    }
+
+
+def first_columns(data: dict[str, Any]) -> list[Column]:
+    """Metrics to show first, with those at the times that were asked for."""
+    columns = list(dict.fromkeys(map(column_of, data["metrics"])))
+    metrics = [metric for metric, _ in columns]
     first = shown_first(metrics, data["support"].get("times_given", False)) or metrics[:6]
-    place = {name: k for k, name in enumerate(dict.fromkeys([*first, *metrics]))}
-    named, heads = names(rows), {column_of(row): row for row in reversed(rows)}
-    ordered = sorted(named, key=lambda column: place[column[0]])
-    marked = leaders(data)
+    found = sorted((c for c in columns if c[0] in first), key=lambda c: first.index(c[0]))
+    return found[:MOST_COLUMNS]
+
+
+def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> Markup:
+    """A table with a row a model (and group) and a column a metric, of which few show at first."""
+    called, first, named = names_of(data), first_columns(data), names(data["metrics"])
+    ordered = list(dict.fromkeys([*first, *called]))
+    standing = _standing(data)
     cells = {(r.get("group"), r["model"], column_of(r)): r for r in rows}
     groups = list(dict.fromkeys(row.get("group") for row in rows))
     grouped = groups != [None]
     boxes = [
-        tag("label", tag("input", type="checkbox", checked=column[0] in first,
+        tag("label", tag("input", type="checkbox", checked=column in first,
                          data_show_column=named[column]),
-            " ", _title(column, named, data), class_="small", title=column[0])
+            " ", called[column], class_="small", title=column[0])
         for column in ordered
     ]  # fmt: skip
-    head: list[Markup] = [_head("model")] + ([_head("group")] if grouped else [])
-    for column in ordered:
-        name = column[0]
-        metric, clock = REGISTRY[name], when(heads[column], data.get("unit") or "")
-        unit = _unit(data, name)
-        label = tag("button", metric.title, type="button", title=f"{name}: {metric.about}")
-        clock = f"in {unit}, {clock}".rstrip(", ") if unit else clock
-        told = f"{clock}; {metric.better}" if clock else metric.better
-        note = tag("span", told, class_="interval soft small")
-        head.append(
-            tag("th", label, note, scope="col", class_="number", data_column_name=named[column])
-        )
+    head = [_head("model"), *([_head("group")] if grouped else [])]
+    some = {column_of(row): row for row in reversed(rows)}
+    head += [_metric_head(data, some[column], named[column]) for column in ordered]
     body = []
     for group in groups:
         for k, model in enumerate(data["models"]):
-            shown = [_cell(cells.get((group, model, c)), c[0], named[c], marked) for c in ordered]
-            swatch = tag("span", class_="swatch", style=f"background:var(--s{k % 8})")
-            lead = [tag("th", swatch, model, scope="row", class_="model")]
+            shown = [_cell(cells.get((group, model, c)), named[c], standing) for c in ordered]
+            lead = [tag("th", tag("span", class_="look", data_look=k), model, scope="row",
+                        class_="model")]  # fmt: skip
             if grouped:
                 lead.append(tag("td", str(group)))
             body.append(tag("tr", *lead, *shown, data_series=k))
-    caption = (
-        "Value with interval. Marked: the best of a column, and all models without a clear "
-        "difference from it."
-    )
-    whole = tag(
-        "table",
-        tag("thead", tag("tr", *head)),
-        tag("tbody", *body),
-        class_="sortable",
-        id="glance",
-        data_filtered=True,
-    )
+    dense = "sortable many" if len(first) > _WIDE_COLUMNS else "sortable"
+    whole = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=dense,
+                id=name, data_filtered=True)  # fmt: skip
     choice = tag("details", tag("summary", "Choose metrics"), tag("div", *boxes, class_="actions"),
                  class_="filter")  # fmt: skip
-    region = {"tabindex": 0, "role": "region", "aria_label": "Models at a glance"}
-    note = tag("p", caption, tag("span", " Press a heading to sort.", class_="screen"),
-               class_="soft small")  # fmt: skip
-    return join(note, tag("div", whole, class_="table short", **region), choice)
+    note = tag(
+        "p", _caption(data), tag("span", " Press a heading to sort. ", class_="screen"),
+        tag("span", class_="series-count"), class_="soft small",
+    )  # fmt: skip
+    kind = "table short" if len(body) <= MOST_SHORT else "table tall screen"
+    region = tag("div", whole, class_=kind, tabindex=0, role="region", aria_label=title)
+    return join(note, region, choice)
+
+
+def _caption(data: dict[str, Any]) -> str:
+    if len(data["models"]) < 2:
+        return "Value with interval."
+    told = "Value with interval. Bold: the best value of a column."
+    if data["confidence"] is None:
+        return told
+    return (
+        f"{told} Grey: clearly worse than the best one. Marked: clearly better than all others "
+        f"(adjusted p below {1 - data['confidence']:.2g})."
+    )
+
+
+def _metric_head(data: dict[str, Any], row: Row, column: str) -> Markup:
+    metric, unit = REGISTRY[row["metric"]], data.get("unit") or ""
+    label = tag("button", metric.title, type="button", title=f"{metric.name}: {metric.about}")
+    parts = (f"in {_unit(data, metric.name)}" * bool(_unit(data, metric.name)), when(row, unit))
+    clock = ", ".join(part for part in parts if part)
+    told = f"{clock}; {metric.better}" if clock else metric.better
+    note = tag("span", told, class_="interval soft small")
+    return tag("th", label, note, scope="col", class_="number", data_column_name=column)
 
 
 def _head(label: str, kind: str | None = None) -> Markup:
     return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
 
 
-def _title(column: Column, named: dict[Column, str], data: dict[str, Any]) -> str:
-    """Name of a metric for people, with its time where it is read at several."""
-    metric, time = column
-    if named[column] == metric:
-        return REGISTRY[metric].title
-    return titled({"metric": metric, "time": time}, data.get("unit") or "")
-
-
-def _cell(
-    row: dict[str, Any] | None, metric: str, column: str, marked: set[tuple[Cell, str]]
-) -> Markup:
+def _cell(row: Row | None, column: str, standing: dict[Any, str]) -> Markup:
     common: dict[str, Any] = {"data_column_name": column}
     if row is None:
         return tag("td", "n/a", class_="number soft", data_sort="", **common)
     value = row["value"]
-    kind = "number best" if _key(row) in marked else "number"
     return tag(
         "td",
-        _shown(value, metric),
+        _shown(value, row["metric"]),
         _interval(row),
-        class_=kind,
+        class_=f"number {standing.get(_key(row), '')}".strip(),
         data_sort="" if value is None else value,
         **common,
     )
 
 
-def _key(row: dict[str, Any]) -> tuple[Cell, str]:
+def _key(row: Row) -> tuple[Any, str]:
     return cell_of(row), row["model"]
+
+
+def _standing(data: dict[str, Any]) -> dict[Any, str]:
+    """Classes of cells: the best of a metric, whether it wins clearly, and who clearly loses to it.
+
+    A metric that makes no model better than another has none, and one model has nobody to win
+    against.
+    """
+    best = {
+        cell: row["model"]
+        for cell, row in best_rows(data["metrics"]).items()
+        if REGISTRY[cell[1]].ranks_models and len(data["models"]) > 1
+    }
+    found = dict.fromkeys(best.items(), "first")
+    wins: dict[Any, list[bool]] = {}
+    for row in data["comparisons"]:
+        cell, pair = cell_of(row), (row["model_a"], row["model_b"])
+        first = best.get(cell)
+        if first is None or first not in pair:
+            continue
+        other, p = pair[pair[0] == first], row["p_simultaneous"]
+        clear = p is not None and p < 1 - (data["confidence"] or 0.95)
+        wins.setdefault((cell, first), []).append(clear)
+        if clear:
+            found[cell, other] = "behind"
+        elif row["difference"] == 0:
+            found[cell, other] = "first"
+    return found | {key: "first best" for key, clear in wins.items() if all(clear)}
 
 
 def _shown(value: Any, metric: str) -> str:
@@ -129,10 +203,10 @@ def _unit(data: dict[str, Any], metric: str) -> str:
 
 
 def all_numbers(data: dict[str, Any]) -> Markup:
-    """The whole table, one row per model and metric."""
-    rows = data["metrics"]
-    grouped = any("group" in row for row in rows)
-    marked = leaders(data)
+    """The whole table, a row a model and metric."""
+    rows = data["metrics"][:MOST_ROWS]
+    grouped = is_grouped(data)
+    standing = _standing(data)
     numbers = {model: k for k, model in enumerate(data["models"])}
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []
@@ -142,32 +216,43 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     lines = []
     for row in rows:
         name = row["metric"]
-        mark = _key(row) in marked
         cells = [tag("th", row["model"], scope="row", class_="model")]
-        cells += [tag("td", str(row["group"]), data_sort=str(row["group"]))] if grouped else []
+        if grouped:
+            group = group_name(row.get("group"))
+            cells.append(tag("td", group, data_sort=group))
         title, code = REGISTRY[name].title, tag("code", name, class_="interval soft")
         cells += [tag("td", title, code, data_sort=name), _clock_cell(row)]
-        cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
+        cells += [_figure_cell(row["value"], standing.get(_key(row), "")), _interval_cell(row)]
         cells.append(_figure_cell(row["stderr"]))
         skill = row["skill"]
         cells.append(tag("td", "-" if skill is None else f"{skill:.1%}", class_="number",
                          data_sort="" if skill is None else skill))  # fmt: skip
         cells.append(tag("td", REGISTRY[name].better))
         lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
-    long = len(lines) > MOST_PRINTED
-    note = f"The table of all {len(lines)} numbers is left out of print; CSV and JSON have it."
+    caption = "All models and metrics"
+    if len(rows) < len(data["metrics"]):
+        caption = (
+            f"The first {len(rows):,} of {len(data['metrics']):,} numbers; the downloads Table "
+            "(CSV) and Everything (JSON) have all of them"
+        )
     body = join(
         _filters(data, grouped),
-        table(header, lines, caption="All models and metrics", name="all-numbers", filtered=True),
+        table(header, lines, caption=caption, name="all-numbers", filtered=True),
     )
-    if not long:
+    if len(lines) <= MOST_PRINTED:
         return body
+    note = f"The table of all {len(lines)} numbers is left out of print; CSV and JSON have it."
     return join(tag("p", note, class_="paper soft"), tag("div", body, class_="screen"))
 
 
-def _clock_cell(row: dict[str, Any]) -> Markup:
+def _clock_cell(row: Row) -> Markup:
     ends = [row[name] for name in ("time", "until") if row.get(name) is not None]
     return tag("td", when(row) or "-", class_="number", data_sort=ends[0] if ends else "")
+
+
+def group_name(group: Any) -> str:
+    """Return the name of a group; all subjects together have none of their own."""
+    return "all subjects" if group is None else str(group)
 
 
 def _interval_cell(row: dict[str, Any]) -> Markup:
@@ -176,10 +261,10 @@ def _interval_cell(row: dict[str, Any]) -> Markup:
     return tag("td", shown, class_="number", data_sort=row["low"] if known else "")
 
 
-def _figure_cell(value: Any, mark: bool = False) -> Markup:
+def _figure_cell(value: Any, kind: str = "") -> Markup:
     shown = value if isinstance(value, str) else number(value)
-    kind = "number best" if mark else "number"
-    return tag("td", shown, class_=kind, data_sort="" if value is None else value)
+    return tag("td", shown, class_=f"number {kind}".strip(),
+               data_sort="" if value is None else value)  # fmt: skip
 
 
 def _filters(data: dict[str, Any], grouped: bool) -> Markup:
@@ -194,7 +279,7 @@ def _filters(data: dict[str, Any], grouped: bool) -> Markup:
             data_filter="all-numbers", data_column=offset)),
     ]  # fmt: skip
     if grouped:
-        groups = list(dict.fromkeys(str(row["group"]) for row in data["metrics"]))
+        groups = list(dict.fromkeys(group_name(row.get("group")) for row in data["metrics"]))
         controls.append(
             tag("label", "Group ", tag(
                 "select", tag("option", "all", value=""),
@@ -207,7 +292,8 @@ def _filters(data: dict[str, Any], grouped: bool) -> Markup:
 
 def _plain(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_plain(v) for v in value[:8]) + (", ..." if len(value) > 8 else "")
+        more = f" and {len(value) - 8} more" if len(value) > 8 else ""
+        return ", ".join(_plain(v) for v in value[:8]) + more
     return number(value) if isinstance(value, float) else str(value)
 
 

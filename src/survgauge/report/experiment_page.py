@@ -44,7 +44,7 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
         data={
             "file": "experiment",
             "series": series_of(data),
-            "record": {k: _packed(v) for k, v in data.items() if k != "plain"},
+            "record": {k: v for k, v in data.items() if k != "plain"},
             "figures": charts,
             "hidden": [],
         },
@@ -56,14 +56,6 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
             ("json", "Everything (JSON)"),
         ],
     )
-
-
-def _packed(value: Any) -> Any:
-    """Long tables by column names and rows: half the size of dictionaries."""
-    if not (isinstance(value, list) and len(value) > 20 and isinstance(value[0], dict)):
-        return value
-    columns = list(value[0])
-    return {"columns": columns, "rows": [[row.get(name) for name in columns] for row in value]}
 
 
 def _picker(data: dict[str, Any]) -> Markup:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
 from .._tools.arrays import whole_number
+from .._tools.provenance import call_text, provenance
 from .._tools.threads import drawn_in_order, thread_count
 from ..errors import InputError
 from ..evaluation import Evaluation
@@ -149,6 +151,7 @@ def evaluate_stream(
     >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
+    made = provenance(call_text(evaluate_stream, locals()))
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
@@ -190,7 +193,7 @@ def evaluate_stream(
             raise InputError("the stream has no rows; at least one subject is needed")
         scoring, rows = scoring_of(request, layout, reference, outline), outline.rows
     total = run(partial(score_item, scoring=scoring), layout.columns(), "scoring")
-    return finish(request, total, rows, outline)
+    return replace(finish(request, total, rows, outline), provenance=made)
 
 
 class Part(Protocol):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
 from .._tools.extras import need
+from .._tools.provenance import call_text, provenance
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..metrics.conventions import Convention
@@ -83,6 +85,7 @@ def evaluate_dask(
     -------
     Evaluation
     """
+    made = provenance(call_text(evaluate_dask, locals()))
     settings = {
         "time": time, "tau": tau, "convention": convention, "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
@@ -115,7 +118,8 @@ def evaluate_dask(
         outline = pieces.merged(outline_item, layout, request)
         scoring = scoring_of(request, layout, reference, outline)
     total: Accumulator = pieces.merged(score_detached, cluster.delayed(scoring))
-    return finish(request, total.attach(scoring), pieces.rows, outline)
+    found = finish(request, total.attach(scoring), pieces.rows, outline)
+    return replace(found, provenance=made)
 
 
 class Cluster:

@@ -543,10 +543,11 @@ def equal(a, b):
 
 
 @pytest.mark.parametrize(
-    "kind", [k for k in DISPLAYS if k not in ("metrics", "differences", "support", "surrogates")]
+    "kind",
+    [k for k in DISPLAYS if k not in ("metrics", "differences", "groups", "support", "surrogates")],
 )
 def test_predictions_give_the_same_as_an_evaluation(ev, kind):
-    ours = DISPLAYS[kind](ev)
+    ours = displays.display(ev, kind)
     options = {"kind": kind} if kind in ("brier", "auc") else {}
     theirs = type(ours).from_predictions(PREDICTIONS, Y, y_train=Y_TRAIN, unit="days", **options)
     for name in ours.__dataclass_fields__:
@@ -588,7 +589,7 @@ def test_displays_can_be_limited_to_some_models(ev):
 def test_streamed_evaluations_say_so(ev):
     bare = replace(ev, predictions={}, all_outcomes=False)
     for kind in DISPLAYS:
-        if kind in ("metrics", "differences"):
+        if kind in ("metrics", "differences", "groups"):
             assert displays.display(bare, kind).rows() == displays.display(ev, kind).rows()
             continue
         door = "from_outcomes" if kind in ("support", "surrogates") else "from_predictions"

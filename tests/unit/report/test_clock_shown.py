@@ -106,7 +106,7 @@ def test_charts_offer_the_times(evaluation):
 def test_displays_take_a_time(evaluation):
     shown = displays.MetricsDisplay.from_evaluation(evaluation, metrics=["brier", "ibs"])
     assert shown.columns == [*(("brier", time) for time in TIMES), ("ibs", None)]
-    labels = [panel.x.label for panel in shown.describe().panels]
+    labels = [panel.x.label.replace("\n", " ") for panel in shown.describe().panels]
     assert labels[:2] == ["Brier score at 100 days", "Brier score at 200 days"]
     assert labels[-1] == "Integrated Brier score up to 350 days"
     usual = displays.DifferencesDisplay.from_evaluation(evaluation, metric="brier")

@@ -10,16 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from page_records import unpacked
 
 import survgauge as sg
 from survgauge import displays
 from survgauge._tools.text_tables import number
 from survgauge.cli.main import main
-from survgauge.displays.description import ROLES
+from survgauge.displays.description import p_relation
+from survgauge.displays.palette import ROLES
 from survgauge.evaluation.explanations import EXPLANATIONS
 from survgauge.metrics.registry import default_metrics
-from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
+from survgauge.report import charts, evaluation_html, experiment_html, saved_evaluation_html
+from survgauge.report.group_words import group_words
 from survgauge.report.markup import Markup, join, tag
+from survgauge.report.shell import packed
 from survgauge.report.specs import figure
 from survgauge.report.words import glance, judged_by, summary
 
@@ -45,6 +49,7 @@ class Outline(HTMLParser):
     def handle_data(self, text: str) -> None:
         if self._json:
             self.data = json.loads(text)
+            self.data["record"] = unpacked(self.data["record"])
             self._json = False
         self.text += text
 
@@ -185,10 +190,11 @@ def test_every_situation_has_a_page(situation: str) -> None:
     ev = _situations()[situation]()
     page = Outline(evaluation_html(ev))
     assert page.data["record"]["models"] == list(ev.models)
-    sections = [s["id"] for s in page.named("section")]
-    assert sections[:3] == ["summary", "trust", "models"]
+    sections, first = [s["id"] for s in page.named("section")], ("summary", "models", "trust")
+    assert [s for s in sections if s in first] == list(first)
     assert ("differences" in sections) == (len(ev.models) > 1)
-    assert len([f for f in page.data["figures"] if f["id"] == "metrics-chart"]) == 1
+    values = "groups-chart" if situation == "groups" else "metrics-chart"
+    assert len([f for f in page.data["figures"] if f["id"] == values]) == 1
 
 
 def test_large_inputs_are_summarised(tmp_path: Path) -> None:
@@ -263,7 +269,7 @@ def test_infinite_losses_and_empty_tables_have_pages() -> None:
     risk = sg.RiskScores(x[100:])
     none = sg.evaluate({"r": risk}, y[100:], y_train=y[:100], metrics=["mae_po"])
     page = Outline(evaluation_html(none))
-    assert [s["id"] for s in page.named("section")] == ["summary", "trust"]
+    assert [s["id"] for s in page.named("section")] == ["summary", "trust", "provenance", "paper"]
 
 
 def test_a_saved_page_knows_its_horizon(evaluation: Any) -> None:
@@ -344,5 +350,136 @@ def test_the_page_says_what_ici_chance_alone_would_give(tmp_path):
     ev = sg.evaluate({"true": (grid, np.exp(-grid / scale[:, None]))}, y, metrics=["ici"])
     expected = ev.scores[0].measured.support["expected_if_calibrated"]
     assert 0 < expected < 0.2
-    page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"({expected:.3g} is expected of a perfectly calibrated model)" in page
+    page = Outline(ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8"))
+    [smooth] = (f for f in page.data["figures"] if f["id"] == "smooth-calibration")
+    [row] = smooth["specs"][0]["panels"][1]["rows"]
+    assert row["beside"].endswith(f"by chance {number(expected, 2)}")
+    assert "by chance, the one expected of a perfectly calibrated model" in page.text
+
+
+# -- tables that mark what matters, groups, samples ------------------------------------------------
+
+
+def _cells(page: Outline, kind: str) -> int:
+    classes = (cell.get("class") or "" for cell in page.named("td"))
+    return sum(kind in found.split() for found in classes)
+
+
+def test_only_a_clear_winner_is_marked() -> None:
+    rng = np.random.default_rng(1)
+    y, x = outcomes(400, seed=3)
+    near = 300 * np.exp(-x)
+    metrics = ["mae_uncensored", "harrell"]
+    tied = sg.evaluate({"a": near, "b": near + rng.normal(size=400)}, y, metrics=metrics)
+    assert _cells(Outline(evaluation_html(tied)), "best") == 0
+    bad = rng.permutation(near) + 400
+    clear = sg.evaluate({"a": near, "b": bad}, y, metrics=metrics)
+    page = Outline(evaluation_html(clear))
+    # Two metrics in two tables: the best is marked, the other one is grey.
+    assert _cells(page, "best") == _cells(page, "behind") == 4
+    without = sg.evaluate({"a": near, "b": bad}, y, metrics=metrics, confidence=None)
+    assert _cells(Outline(evaluation_html(without)), "best") == 0
+
+
+@pytest.fixture(scope="module")
+def grouped() -> Any:
+    y, x = outcomes(600, seed=5)
+    groups = [f"hospital {k}" for k in np.arange(600) % 30]
+    models = {"a": 300 * np.exp(-x), "b": 300 * np.exp(-0.5 * x)}
+    return sg.evaluate(models, y, by=groups, metrics=["mae_po", "harrell"])
+
+
+def _with_everybody(grouped: Any) -> dict[str, Any]:
+    """Plain data with rows of all subjects, as if they had been evaluated too."""
+    data = json.loads(json.dumps(grouped.to_dict()))
+    for name in ("metrics", "comparisons", "baseline_comparisons"):
+        first = [row for row in data[name] if row["group"] == "hospital 0"]
+        data[name] = [{k: v for k, v in row.items() if k != "group"} for row in first] + data[name]
+    return data
+
+
+def test_many_groups_are_a_forest_and_few_paragraphs(grouped: Any) -> None:
+    page = Outline(evaluation_html(grouped))
+    assert len(group_words(page.data["record"])) <= 4
+    assert group_words(page.data["record"])[0].startswith(
+        "30 groups were evaluated by MAE, pseudo-"
+    )
+    [forest] = (f for f in page.data["figures"] if f["id"] == "groups-chart")
+    [panel] = forest["specs"][0]["panels"]
+    assert len(panel["rows"]) == 30
+    assert forest["choices"]["options"] == ["MAE, pseudo-observations", "Harrell's C"]
+
+
+def test_all_subjects_come_first_where_they_were_evaluated(grouped: Any) -> None:
+    page = Outline(saved_evaluation_html(_with_everybody(grouped)))
+    [forest] = (f for f in page.data["figures"] if f["id"] == "groups-chart")
+    rows = forest["specs"][0]["panels"][0]["rows"]
+    assert rows[0]["label"] == "all subjects (600)"
+    assert len(rows) == 31
+    sections = [s["id"] for s in page.named("section")]
+    assert sections[:4] == ["summary", "models", "groups", "trust"]
+    assert [t["id"] for t in page.named("table") if t.get("id")][:2] == ["glance", "glance-groups"]
+
+
+def test_lists_say_when_they_are_cut(grouped: Any, monkeypatch: Any) -> None:
+    whole = {f["id"]: f for f in charts.from_table(grouped.to_dict())["differences"]}
+    assert len(whole["differences-chart"]["choices"]["options"]) == 60
+    assert "The list offers" not in whole["differences-chart"]["caption"]
+    monkeypatch.setattr(charts, "MOST_CHOICES", 10)
+    [cut] = charts.from_table(grouped.to_dict())["differences"]
+    assert "The list offers 10 of 60 metrics and groups" in cut["caption"]
+
+
+def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> None:
+    y, x = outcomes(500, seed=2)
+    ev = sg.evaluate({"c": curves(x), "t": 300 * np.exp(-x)}, y, n_boot=0)
+    monkeypatch.setattr(charts, "MOST_SUBJECTS", 200)
+    page = Outline(evaluation_html(ev))
+    found = {f["id"]: f for f in page.data["figures"]}
+    told = "Drawn from a random sample of 200 of the 500 test subjects"
+    assert {name for name, f in found.items() if told in f["caption"]} == {
+        "predicted-actual", "error-status", "error-time", "brier-chart", "auc-chart", "mean-curves",
+        "d-calibration", "one-calibration", "smooth-calibration", "surrogates-chart",
+    }  # fmt: skip
+    # Numbers in titles are those of the tables.
+    p = next(s.value for s in ev.scores if (s.model, s.metric.name) == ("c", "d_calibration"))
+    title = found["d-calibration"]["specs"][0]["panels"][0]["title"]
+    assert title == f"c: p {p_relation(p)}"
+    # Subjects are named by their rows among all subjects.
+    marks = found["predicted-actual"]["specs"][0]["panels"][0]["marks"]
+    for mark in (m for m in marks if m.get("names")):
+        rows = [int(re.findall(r"\d+", name)[0]) - 1 for name in mark["names"]]
+        assert mark["x"] == pytest.approx(y.time[rows], rel=1e-4)
+
+
+def test_long_tables_are_packed_and_come_back() -> None:
+    rows = [{"group": None, "flag": True, "k": k, "convention": {"a": k % 2}} for k in range(40)]
+    rows += [{"flag": 1, "k": 0.5, "convention": {"a": 0}}]
+    packed_rows = packed(rows)
+    assert packed_rows["levels"]["flag"] == [True, 1]
+    assert len(json.dumps(packed_rows)) < len(json.dumps(rows)) / 2
+    expected = [{"group": None, **row} for row in rows]
+    assert unpacked({"rows": packed_rows})["rows"] == expected
+
+
+def test_no_words_end_in_dots() -> None:
+    y, x = outcomes(200)
+    models = {f"model {k}": curves(x[100:], 0.2 * k) for k in range(12)}
+    html = evaluation_html(sg.evaluate(models, y[100:], y_train=y[:100], n_boot=0))
+    page, seen = Outline(html), Outline(html.partition('<script type="application/json"')[0])
+    told = [spec["note"] for f in page.data["figures"] for spec in f["specs"]]
+    for text in (seen.text, *told, *(f["caption"] for f in page.data["figures"])):
+        assert not re.search(r"\.\.\.\.|, \.\.\.", text)
+
+
+def test_the_page_says_what_to_report_and_where_it_comes_from(evaluation: Any) -> None:
+    page = Outline(evaluation_html(evaluation))
+    names = [s["id"] for s in page.named("section")]
+    assert names[-3:] == ["reporting", "provenance", "paper"]
+    assert "150 subjects with " in page.text
+    assert "survgauge.evaluate(predictions, y_test, y_train=..., " in page.text
+    saved = json.loads(json.dumps(evaluation.to_dict()))
+    del saved["provenance"]  # of an earlier version
+    assert "provenance" not in [
+        s["id"] for s in Outline(saved_evaluation_html(saved)).named("section")
+    ]

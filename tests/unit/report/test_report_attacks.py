@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from page_records import unpacked
 
 import survgauge as sg
 from survgauge.cli.main import main
@@ -39,7 +40,8 @@ def curves(spread: float = 1.0, scale: float = 1.0) -> sg.SurvivalCurves:
 def content(html: str) -> Any:
     """Read what the page's script reads, as a browser would: up to the first closing tag."""
     start = html.partition('<script type="application/json" id="data">')[2]
-    return json.loads(start.partition("</script")[0])
+    found = json.loads(start.partition("</script")[0])
+    return found | {"record": unpacked(found["record"])}
 
 
 def rescaled(factor: float) -> dict[str, Any]:

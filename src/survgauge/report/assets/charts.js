@@ -4,7 +4,6 @@
 const Charts = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
-  const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 2", "12 4"];
   const canvas = document.createElement("canvas").getContext("2d");
 
   function node(name, attributes, parent, text) {
@@ -76,17 +75,29 @@ const Charts = (() => {
   }
 
   const known = (v) => v !== null && v !== undefined && Number.isFinite(v);
-  const ROLES = { event: "s0", censored: "s1", baseline: "ref", pale: "line" };
-  const colour = (role) => (typeof role === "number" ? `var(--s${role % 8})` : `var(--${ROLES[role] || role})`);
+  // Looks of the models, from survgauge.displays.palette: colours are variables of the page.
+  let LOOKS = { colours: 1, dashes: [""], markers: ["dot"] };
+  const use = (looks) => { LOOKS = looks; };
+  const turned = (list, k) => list[(k + Math.floor(k / LOOKS.colours)) % list.length];
+  const colour = (role) => (typeof role === "number" ? `var(--s${role % LOOKS.colours})` : `var(--${role})`);
   const DASH = { solid: "", dashed: "5 4", dotted: "2 3" };
   const ROLE_DASH = { baseline: "5 4", soft: "5 4" };
   function dash(mark) {
     if (mark.dash) return DASH[mark.dash];
-    return typeof mark.role === "number" ? DASHES[mark.role % DASHES.length] : ROLE_DASH[mark.role] || "";
+    return typeof mark.role === "number" ? turned(LOOKS.dashes, mark.role) : ROLE_DASH[mark.role] || "";
   }
 
-  const MARKERS = ["dot", "square", "up", "diamond", "down", "plank"];
-  const marker = (mark) => mark.marker || (typeof mark.role === "number" ? MARKERS[mark.role % MARKERS.length] : mark.role === "censored" ? "diamond" : "dot");
+  const marker = (mark) => mark.marker || (typeof mark.role === "number" ? turned(LOOKS.markers, mark.role) : mark.role === "censored" ? "diamond" : "dot");
+  const corners = (points) => `M${points.map((point) => point.join(",")).join("L")}Z`;
+  const polygon = (n) => (x, y, r) => corners(Array.from({ length: n }, (_, k) => [x + 1.35 * r * Math.sin((2 * Math.PI * k) / n), y - 1.35 * r * Math.cos((2 * Math.PI * k) / n)]));
+  function plus(x, y, r) {
+    const [a, b] = [r * 1.2, r * 0.45];
+    return corners([[-b, -a], [b, -a], [b, -b], [a, -b], [a, b], [b, b], [b, a], [-b, a], [-b, b], [-a, b], [-a, -b], [-b, -b]].map(([u, v]) => [x + u, y + v]));
+  }
+  function cross(x, y, r) {
+    const [a, b] = [r * 1.15, r * 0.5];
+    return corners([[-a, -a + b], [-a + b, -a], [0, -b], [a - b, -a], [a, -a + b], [b, 0], [a, a - b], [a - b, a], [0, b], [-a + b, a], [-a, a - b], [-b, 0]].map(([u, v]) => [x + u, y + v]));
+  }
   function star(x, y, r) {
     const corner = (k) => { const size = k % 2 ? r * 0.5 : r * 1.3; const turn = (Math.PI * k) / 5; return `${x + size * Math.sin(turn)},${y - size * Math.cos(turn)}`; };
     return `M${Array.from({ length: 10 }, (_, k) => corner(k)).join("L")}Z`;
@@ -97,9 +108,14 @@ const Charts = (() => {
     up: (x, y, r) => `M${x},${y - r * 1.2}L${x + r * 1.15},${y + r * 0.9}H${x - r * 1.15}Z`,
     diamond: (x, y, r) => `M${x},${y - r * 1.3}L${x + r * 1.3},${y}L${x},${y + r * 1.3}L${x - r * 1.3},${y}Z`,
     down: (x, y, r) => `M${x},${y + r * 1.2}L${x + r * 1.15},${y - r * 0.9}H${x - r * 1.15}Z`,
-    plank: (x, y, r) => `M${x - r * 1.2},${y - r * 0.5}h${r * 2.4}v${r}h${-r * 2.4}Z`,
+    left: (x, y, r) => `M${x - r * 1.2},${y}L${x + r * 0.9},${y - r * 1.15}V${y + r * 1.15}Z`,
     right: (x, y, r) => `M${x + r * 1.2},${y}L${x - r * 0.9},${y - r * 1.15}V${y + r * 1.15}Z`,
     flat: (x, y, r) => `M${x - r},${y - 1}h${2 * r}v2h${-2 * r}Z`,
+    tick: (x, y, r) => `M${x - 1},${y - r}h2v${2 * r}h-2Z`,
+    hexagon: polygon(6),
+    pentagon: polygon(5),
+    plus,
+    cross,
     star,
   };
   function shape(mark, x, y, r, parent) {
@@ -134,8 +150,11 @@ const Charts = (() => {
       const label = shorten(name, Math.min(300, width - 40));
       const size = 34 + textWidth(label) + 14;
       if (x + size > width && x > 4) { x = 4; y += 18; }
-      key(svg, x, y, mark);
-      node("text", { x: x + 30, y: y + 4, style: "fill:var(--ink)" }, svg, label);
+      const entry = node("g", { class: "entry" }, svg);
+      entry.series = mark.series || [];
+      node("rect", { x, y: y - 9, width: size - 8, height: 18, style: "fill:transparent" }, entry);
+      key(entry, x, y, mark);
+      node("text", { x: x + 30, y: y + 4, style: "fill:var(--ink)" }, entry, label);
       x += size;
     }
     return y + 12;
@@ -179,14 +198,20 @@ const Charts = (() => {
   }
 
   const ROW = 30;
-  const bodyHeight = (panel) => (panel.rows.length ? panel.rows.length * ROW : Math.max(72, panel.height * 120 - 50));
+  // Height of a row: room for the marks that share one.
+  function rowHeight(panel) {
+    const counts = new Array(panel.rows.length).fill(0);
+    for (const mark of panel.marks) if (mark.type === "points") for (const at of new Set(mark.y.filter(known).map(Math.round))) counts[at] += 1;
+    return Math.max(ROW, 10 * Math.max(...counts));
+  }
+  const bodyHeight = (panel) => (panel.rows.length ? panel.rows.length * rowHeight(panel) : Math.max(72, panel.height * 120 - 50));
   function leftOf(panel, domain, width) {
     if (panel.rows.length) return Math.min(width * 0.4, Math.max(60, ...panel.rows.map((row) => textWidth(row.label))) + 14);
     const marks = panel.y.ticks ? panel.y.ticks.map((tick) => tick[1]) : numbered(domain, bodyHeight(panel) / 45).map((tick) => tick[1]);
     const words = panel.y.label ? 17 + LINE * rowsOf(panel.y.label).length : 8;
     return words + Math.max(10, ...marks.map(textWidth));
   }
-  const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? textWidth(row.beside) + 10 : 0)));
+  const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? Math.max(...rowsOf(row.beside).map(textWidth)) + 10 : 0)));
   function numbered(domain, count) {
     const found = ticks(Math.min(...domain), Math.max(...domain), count);
     return found.values.map((v) => [v, tickText(v, found.step)]);
@@ -206,7 +231,7 @@ const Charts = (() => {
       panel.rows.forEach((row, k) => {
         node("line", { x1: left, x2: right, y1: sy(k), y2: sy(k), style: grid }, svg);
         node("text", { x: left - 10, y: sy(k) + 4, "text-anchor": "end", style: "fill:var(--ink)" }, svg, rowLabel(row, left - box.start - 14));
-        if (row.beside) node("text", { x: right + 8, y: sy(k) + 4, style: row.clear ? "fill:var(--ink)" : soft }, svg, row.beside);
+        if (row.beside) block(svg, row.beside, right + 8, sy(k) + 4 - (LINE / 2) * (rowsOf(row.beside).length - 1), 300, { style: row.clear ? "fill:var(--ink)" : soft });
         if (row.inside) node("text", { x: left + 6, y: sy(k) + 4, style: soft }, svg, row.inside);
       });
     } else {
@@ -333,6 +358,14 @@ const Charts = (() => {
   const MOST_BANDS = 6;
   let drawn = 0;
 
+  // The drawing of a mark, which knows its model: by name, or in rows of models by its role.
+  function group(mark, body, panel) {
+    const made = node("g", { class: "mark" }, body);
+    made.series = mark.series || [];
+    const models = made.series.length || panel.rows.some((row) => (row.series || []).length === 1);
+    made.look = models && typeof mark.role === "number" ? mark.role : null;
+    return made;
+  }
   function drawPanel(svg, panel, box, domain, edge) {
     const place = { ...axes(svg, panel, box, domain, edge), box, domain, dots: [] };
     const { sx, sy } = place;
@@ -343,9 +376,9 @@ const Charts = (() => {
     const body = node("g", { "clip-path": `url(#${clip})` }, svg);
     const bands = panel.marks.filter((mark) => mark.type === "line" && mark.low);
     // Many bands on top of each other tell nothing.
-    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:.16` }, body);
+    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:.16` }, group(mark, body, panel));
     const marks = [...panel.marks].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));
-    for (const mark of marks) DRAW[mark.type](mark, body, place);
+    for (const mark of marks) DRAW[mark.type](mark, group(mark, body, panel), place);
     return targetsOf(panel, place);
   }
 
@@ -371,7 +404,7 @@ const Charts = (() => {
         for (const text of [panel.rows[k].inside, panel.rows[k].beside]) if (text) rows.push([text, ""]);
         return { title: named, rows, marks: mine.length ? mine.map(({ px, py }) => [px, py]) : [[box.left, sy(k)]] };
       },
-      nearest: (px, py) => (panel.rows.length ? Math.max(0, Math.min(panel.rows.length - 1, Math.floor((py - box.top) / ROW))) : -1),
+      nearest: (px, py) => (panel.rows.length ? Math.max(0, Math.min(panel.rows.length - 1, Math.floor((py - box.top) / rowHeight(panel)))) : -1),
     };
   }
   function barTargets(panel, bars, { box, sx }) {
@@ -512,6 +545,20 @@ const Charts = (() => {
     return { svg, targets: together(parts) };
   }
 
+  // A drawing with words above it, as it leaves the page.
+  function framed(svg, words) {
+    const lines = words.filter((text) => text);
+    const head = 10 + 20 * lines.length;
+    const [width, height] = ["width", "height"].map((name) => Number(svg.getAttribute(name)));
+    const whole = node("svg", { xmlns: SVG, width, height: height + head, viewBox: `0 0 ${width} ${height + head}`, style: `font:${FONT}` });
+    node("title", {}, whole, lines.join(". "));
+    node("rect", { width, height: height + head, style: "fill:var(--card)" }, whole);
+    lines.forEach((text, k) => node("text", { x: 4, y: 18 + 19 * k, style: k ? "fill:var(--soft)" : "fill:var(--ink);font-weight:600;font-size:14px" }, whole, shorten(text, width - (k ? 8 : 90))));
+    svg.setAttribute("y", head);
+    whole.appendChild(svg);
+    return whole;
+  }
+
   // The numbers behind a chart, as a table.
   function table(spec) {
     const same = (pick) => new Set(spec.panels.map(pick)).size === 1;
@@ -534,5 +581,5 @@ const Charts = (() => {
     return [head, ...rows].map((row) => row.filter((_, k) => used[k]));
   }
 
-  return { draw, table, format, swatch, node, colour };
+  return { use, draw, framed, table, format, swatch, node, colour };
 })();

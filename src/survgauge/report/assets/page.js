@@ -2,6 +2,7 @@
 // What makes the page move: theme, series on and off, sortable and filterable tables, charts.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  Charts.use(data.looks);
   const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
   const root = document.documentElement;
   const hidden = new Set();
@@ -24,7 +25,30 @@
   });
   dark.addEventListener("change", theme);
   theme();
-  document.getElementById("print").addEventListener("click", () => window.print());
+
+  // -- folded sections, and printing with or without them ----------------------------------------
+  const folds = all("section.folded > details");
+  const unfold = document.getElementById("unfold");
+  function say() {
+    if (unfold) unfold.textContent = folds.every((part) => part.open) ? "Close all sections" : "Open all sections";
+  }
+  for (const part of folds) part.addEventListener("toggle", say);
+  if (unfold) unfold.addEventListener("click", () => { const open = !folds.every((part) => part.open); for (const part of folds) part.open = open; });
+  // A link into a folded section opens it.
+  function reach() {
+    const target = window.location.hash.length > 1 && document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    const part = target && target.closest("section.folded");
+    if (!part || part.querySelector("details").open) return;
+    part.querySelector("details").open = true;
+    target.scrollIntoView();
+  }
+  window.addEventListener("hashchange", reach);
+  for (const link of all('a[href^="#"]')) link.addEventListener("click", () => setTimeout(reach));
+  reach();
+  const printed = (edition) => () => { root.dataset.print = edition; if (edition === "all") for (const part of folds) part.open = true; setTimeout(() => window.print()); };
+  root.dataset.print = "short";
+  document.getElementById("print").addEventListener("click", printed("short"));
+  if (unfold) document.getElementById("print-all").addEventListener("click", printed("all"));
 
   // -- saving --------------------------------------------------------------------------------
   function save(name, content, type) {
@@ -51,10 +75,11 @@
     const plain = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : value);
     return [names, ...list.map((row) => names.map((name) => plain(row[name])))];
   }
-  // Long tables come as column names and rows.
+  // Long tables come as column names and rows, what repeats by its number.
   function unpacked(value) {
     if (!value || !value.columns || !value.rows) return value;
-    return value.rows.map((row) => Object.fromEntries(row.map((cell, k) => [value.columns[k], cell])));
+    const levels = value.columns.map((name) => value.levels[name]);
+    return value.rows.map((row) => Object.fromEntries(row.map((cell, k) => [value.columns[k], levels[k] ? levels[k][cell] : cell])));
   }
   for (const button of all("button[data-save]")) {
     button.addEventListener("click", () => {
@@ -155,19 +180,40 @@
     tip.style.top = `${Math.max(4, Math.min(y + 12, window.innerHeight - box.height - 8))}px`;
   }
 
+  // Fade all marks but those of one model; null shows all alike again.
+  let bright = null;
+  function highlight(name) {
+    if (name === bright) return;
+    bright = name;
+    const place = data.series.indexOf(name);
+    for (const part of all("g.mark")) {
+      const mine = part.series.length ? part.series.includes(name) : part.look === place;
+      part.style.opacity = name === null || part.look === null || mine ? "" : 0.1;
+    }
+  }
+  // A text as a part of a file name.
+  const plain = (text) => text.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 50);
+
+  // The figure whose values are being read, if any.
+  let reading = null;
+
   class Figure {
     constructor(element, spec) {
       this.element = element;
       this.spec = spec;
       this.plot = element.querySelector(".plot");
       this.select = element.querySelector("select.choice");
+      this.options = this.select ? [...this.select.options] : [];
+      this.find = element.querySelector("input.find");
+      this.choice = 0;
       this.current = -1;
-      if (this.select) this.select.addEventListener("change", () => this.render());
+      if (this.select) this.select.addEventListener("change", () => this.choose(this.select.value));
+      if (this.find) this.find.addEventListener("input", () => this.list());
       for (const button of all("button[data-tool]", element)) {
         button.addEventListener("click", () => this.use(button.dataset.tool, button));
       }
       this.plot.addEventListener("pointermove", (event) => this.point(event));
-      this.plot.addEventListener("pointerleave", () => this.leave());
+      this.plot.addEventListener("pointerleave", () => { highlight(null); if (!this.byKeys) this.leave(); });
       this.plot.addEventListener("keydown", (event) => this.press(event));
       this.plot.addEventListener("blur", () => this.leave());
       new ResizeObserver(() => {
@@ -175,7 +221,12 @@
         if (width && width !== this.width) this.render();
       }).observe(this.plot);
     }
-    get choice() { return this.select ? Number(this.select.value) : 0; }
+    choose(value) {
+      this.choice = Number(value);
+      this.select.value = value;
+      this.render(this.width);
+    }
+    get chosen() { return this.select ? this.spec.choices.options[this.choice] : ""; }
     get chart() { return this.spec.specs[this.choice]; }
     render(width) {
       if (!this.chart) return;
@@ -191,21 +242,32 @@
       const note = this.element.querySelector(".note");
       if (note) note.textContent = this.chart.note || "";
       const picked = this.element.querySelector(".chosen");
-      if (picked && this.select) picked.textContent = `: ${this.select.selectedOptions[0].textContent}`;
+      if (picked && this.select) picked.textContent = `: ${this.chosen}`;
       const table = this.element.querySelector(".numbers");
       if (table) this.fill(table);
     }
     // Keep the choices that belong to a view: the first part of their key.
     offer(view) {
       if (!this.spec.keys) return;
-      const options = [...this.select.options];
-      for (const option of options) option.hidden = option.disabled = this.spec.keys[Number(option.value)][0] !== view;
-      if (this.select.selectedOptions[0].disabled) this.select.value = options.find((option) => !option.disabled).value;
-      this.render(this.width);
+      this.view = view;
+      this.list();
+    }
+    // Offer the options of the view that hold all words searched for.
+    list() {
+      const words = this.find ? this.find.value.toLowerCase().split(/\s+/).filter((word) => word) : [];
+      const fits = this.options.filter((option) => (this.view === undefined || this.spec.keys[Number(option.value)][0] === this.view) && words.every((word) => option.textContent.toLowerCase().includes(word)));
+      const none = new Option("nothing found", "");
+      none.disabled = true;
+      this.select.replaceChildren(...(fits.length ? fits : [none]));
+      const kept = fits.find((option) => Number(option.value) === this.choice) || fits[0];
+      if (kept) this.choose(kept.value);
     }
     show(k, x, y) {
       if (k < 0 || k >= this.targets.count) return this.leave();
       const target = this.targets.at(k);
+      if (reading && reading !== this) reading.leave();
+      reading = this;
+      this.byKeys = x === undefined;
       this.current = k;
       if (this.over) this.over.remove();
       this.over = Charts.node("g", { "pointer-events": "none" }, this.svg);
@@ -226,6 +288,8 @@
     }
     point(event) {
       if (!this.svg) return;
+      const entry = event.target.closest("g.entry");
+      highlight(entry && entry.series.length ? entry.series[0] : null);
       const box = this.svg.getBoundingClientRect();
       const scale = this.width / box.width;
       this.show(this.targets.nearest((event.clientX - box.left) * scale, (event.clientY - box.top) * scale), event.clientX, event.clientY);
@@ -241,21 +305,28 @@
       this.show(Math.max(0, Math.min(last, move)));
     }
     leave() {
-      tip.hidden = true;
+      if (reading === this) { tip.hidden = true; reading = null; }
       this.current = -1;
       if (this.over) this.over.remove();
     }
+    // Title, what was chosen, and how many subjects: in the picture and in the name of its file.
+    get words() {
+      return [this.spec.title + (this.chosen ? `: ${this.chosen}` : ""), this.chart.about || data.about || ""];
+    }
+    get file() {
+      const size = this.words[1].match(/[\d,]+/);
+      const parts = [data.file, this.spec.id, this.select ? `${this.choice + 1}-${plain(this.chosen)}` : "", size ? `n${size[0].replaceAll(",", "")}` : ""];
+      return parts.filter((part) => part).join("-");
+    }
     use(tool, button) {
-      const name = `${data.file}-${this.spec.id}`;
-      if (tool === "csv") save(`${name}.csv`, csv(Charts.table(this.chart)), "text/csv");
-      if (tool === "svg") save(`${name}.svg`, this.picture(), "image/svg+xml");
-      if (tool === "png") this.png(name);
+      if (tool === "csv") save(`${this.file}.csv`, csv(Charts.table(this.chart)), "text/csv");
+      if (tool === "svg") save(`${this.file}.svg`, this.picture(), "image/svg+xml");
+      if (tool === "png") this.png(this.file);
       if (tool === "table") this.toggleTable(button);
     }
     // A drawing of its own, in the light colours, whatever the page looks like.
     picture() {
-      const { svg } = Charts.draw(this.chart, 720, shown);
-      svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+      const svg = Charts.framed(Charts.draw(this.chart, 720, shown).svg, this.words);
       return new XMLSerializer().serializeToString(svg).replace(/var\(--([\w-]+)\)/g, (_, key) => data.light[key] || "#000");
     }
     png(name) {
@@ -322,8 +393,7 @@
   for (const button of all("button[data-goto]")) {
     button.addEventListener("click", () => {
       const figure = figures.get(button.dataset.goto);
-      figure.select.value = button.dataset.choice;
-      figure.render();
+      figure.choose(button.dataset.choice);
       figure.element.scrollIntoView({ block: "center" });
       figure.plot.focus({ preventScroll: true });
     });
@@ -331,8 +401,13 @@
 
   // -- series on and off -----------------------------------------------------------------------
   const chips = all("button.chip");
+  for (const place of all("[data-look]")) place.append(Charts.swatch(Number(place.dataset.look)));
   for (const chip of chips) {
     chip.prepend(Charts.swatch(Number(chip.dataset.color)));
+    for (const [start, end] of [["pointerenter", "pointerleave"], ["focus", "blur"]]) {
+      chip.addEventListener(start, () => highlight(nameOf(chip.dataset.series)));
+      chip.addEventListener(end, () => highlight(null));
+    }
     chip.addEventListener("click", () => {
       const name = nameOf(chip.dataset.series);
       if (hidden.has(name)) hidden.delete(name);
@@ -345,10 +420,14 @@
   function update() {
     for (const chip of chips) chip.setAttribute("aria-pressed", String(shown(nameOf(chip.dataset.series))));
     for (const cell of all("[data-series-column]")) cell.hidden = !shown(nameOf(cell.dataset.seriesColumn));
-    const count = document.getElementById("series-count");
-    if (count) count.textContent = hidden.size ? `${chips.length - hidden.size} of ${chips.length} shown` : "";
+    for (const count of all(".series-count")) count.textContent = hidden.size ? `${chips.length - hidden.size} of ${chips.length} shown` : "";
     filterRows();
     for (const figure of figures.values()) figure.render(figure.width);
+    for (const place of all("[data-paper]")) {
+      const [spec, width] = [figures.get(place.dataset.paper).spec.specs[0], Number(place.dataset.width)];
+      const panels = width < 400 ? spec.panels.slice(0, 1) : spec.panels; // little room: the main one
+      place.replaceChildren(Charts.draw({ ...spec, panels }, width, shown).svg);
+    }
   }
   for (const name of data.hidden || []) hidden.add(name);
   update();
@@ -368,6 +447,6 @@
   }, { rootMargin: "-10% 0px -75% 0px" });
   for (const section of all("section[id]")) watcher.observe(section);
   window.addEventListener("beforeprint", () => { for (const figure of figures.values()) figure.render(640); });
-  window.addEventListener("afterprint", () => { for (const figure of figures.values()) figure.render(); });
+  window.addEventListener("afterprint", () => { root.dataset.print = "short"; for (const figure of figures.values()) figure.render(); });
   root.dataset.ready = "true";
 })();

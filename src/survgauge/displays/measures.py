@@ -1,0 +1,88 @@
+"""Values of metrics as figures show them; a metric that is read at several times is several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import InputError, one_of
+from ..evaluation.when import clock, titled, when
+from ..metrics.registry import REGISTRY, Metric
+from .description import Axis
+
+_NAN = float("nan")
+
+
+def metric_unit(metric: Metric, unit: str) -> str:
+    """Unit of a metric in the words of the evaluation.
+
+    >>> metric_unit(REGISTRY["mse_po"], "days"), metric_unit(REGISTRY["mae_po"], "")
+    ('days^2', 'time')
+    """
+    if not metric.unit.startswith("time"):
+        return metric.unit
+    return metric.unit.replace("time", unit) if unit else metric.unit
+
+
+def unit_words(unit: str) -> str:
+    """Return a unit for an axis, which says so where times have none."""
+    return unit if unit != "time" else "in units of time"
+
+
+def measure_axis(row: dict[str, Any], unit: str) -> Axis:
+    """Return the axis of a shown value: title and time, and what it is counted in."""
+    label = f"{REGISTRY[row['metric']].title}\n{when(row, unit)}".rstrip()
+    if row["test"]:
+        return Axis(label, "p-value", -0.03, 1.03)
+    return Axis(label, unit_words(row["unit"]))
+
+
+def read_at(metric: str, time: float | None, times: Iterable[float | None]) -> float | None:
+    """Return one of the times that a metric was read at, by default the first."""
+    known = list(dict.fromkeys(times))
+    if time is None:
+        return known[0]
+    if time not in known:
+        told = ", ".join(clock(one) for one in known if one is not None) or "none"
+        raise InputError(f"time must be one that {metric} was read at ({told}); got {time!r}")
+    return time
+
+
+def chosen(argument: str, wanted: Iterable[str] | str | None, known: Iterable[str]) -> list[str]:
+    """Return the names that were asked for, by default all; refuse those that are not known."""
+    if wanted is None:
+        return list(known)
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        one_of(argument, name, known)
+    return names
+
+
+def plain_float(value: Any) -> float:
+    """Read a number of plain data, where nothing is NaN and infinities are words."""
+    return _NAN if value is None else float(value)
+
+
+def rows_of_record(record: dict[str, Any], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is shown of rows of plain data, from `Evaluation.to_dict`."""
+    found = []
+    for row in rows:
+        numbers = {k: plain_float(row[k]) for k in ("value", "low", "high", "skill")}
+        rest = 1 - numbers["skill"]
+        baseline = numbers["value"] / rest if rest > 0 else _NAN
+        found.append(shown_value(row | numbers, record.get("unit") or "", baseline))
+    return found
+
+
+def shown_value(row: dict[str, Any], unit: str, baseline: float) -> dict[str, Any]:
+    """Return what is shown of a row of the evaluation's table."""
+    metric = REGISTRY[row["metric"]]
+    labels = ("group", "model", "metric", "time", "until")
+    numbers = {name: row[name] for name in ("value", "low", "high", "direction")}
+    return {name: row[name] for name in labels if name in row} | {
+        "title": titled(row, unit),
+        **numbers,
+        "unit": metric_unit(metric, unit),
+        "baseline": baseline,
+        "test": metric.inference == "test",
+    }
