@@ -19,7 +19,7 @@ from ..reference.conditional import Conditional
 #: Subjects that are scored together: their numbers fit the cache.
 CHUNK_ROWS = 65_536
 #: Values of curves that are scored together.
-CHUNK_VALUES = 2_000_000
+CHUNK_VALUES = 1_600_000
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import groupby
 
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
@@ -142,7 +143,14 @@ class Fold:
             everybody = reference_curves(problem.reference, len(problem.y))
             models[BASELINE] = Prediction(everybody, None, None)
         self._note(problem, models)
-        done = set()
+        for _, family in groupby(metrics, lambda metric: metric.family):
+            self._add_family(list(family), models, chunk)
+
+    def _add_family(
+        self, metrics: list[Metric], models: dict[ModelName, Prediction], chunk: Chunk
+    ) -> None:
+        """Add the means of a family: what its metrics look up together ends with it."""
+        problem, done = chunk.problem.subset(slice(0, len(chunk))), set()
         for metric in metrics:
             for at in metric.at_times(problem):
                 key = metric.key(at)

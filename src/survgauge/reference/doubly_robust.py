@@ -209,6 +209,8 @@ class Block:
         """Return what of the losses comes from times past the last atom of the law."""
         y, law, walk = self.y, self.walk.law, self.walk
         end = law.observed_until if known is None else min(known, law.observed_until)
+        if end == np.inf:
+            return np.zeros(p.size)
         first = np.minimum(self.until, look_up(walk.times, np.array([end]), "left"))
         early, found = y.time < end, np.zeros(p.size)
         past = self._past(rule, p, end)
@@ -228,8 +230,6 @@ class Block:
     def _past(self, rule: Loss, p: Floats, end: float) -> Floats:
         """Return the expected loss from times past `end`."""
         law, found = self.walk.law, np.zeros(p.size)
-        if end == np.inf:
-            return found
         last, later = np.array([end]), np.maximum(p, end)
         beyond = rule.signed and bool((later > end).any())
         for name, g in rule.terms:

@@ -192,7 +192,7 @@ class Reference:
 
     def rest(self, area: str) -> Floats:
         """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
-        return self.cached(("rest", area), lambda: _reverse_cumsum(self.areas(self.survival, area)))
+        return _reverse_cumsum(self.areas(self.survival, area))
 
     def tail(self, tail: str) -> float:
         """Area under Kaplan-Meier past t_last."""
@@ -200,7 +200,8 @@ class Reference:
 
     def theta(self, area: str, tail: str) -> float:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
-        return float(self.rest(area)[0]) + self.tail(tail)
+        build = lambda: float(self.rest(area)[0]) + self.tail(tail)  # noqa: E731
+        return self.cached(("theta", area, tail), build)
 
     def later_mean(self, tail: str) -> Floats:
         """Mean of T given T > u_j under the steps; NaN or infinite where nothing is left."""

@@ -156,15 +156,16 @@ class ResidualLaw:
         found = look_up(self.atoms, x, "right")
         return found if self._stop == np.inf else np.where(x >= self._stop, self.atoms.size, found)
 
-    def _atoms_above(self, name: str) -> Floats:
-        """Sum of f times mass over the event times past u_j, j = 0..K."""
-        known = self._sums.get(name)
+    def _ahead(self, name: str) -> Floats:
+        """Integrals of f over what lies past u_j, j = 0..K, before the tail begins."""
+        known = self._survival if name == "1" else self._sums.get(name)
         if known is None:
             # Nobody censored at c >= 0 has an event at 0 ahead, so f(0) is never used.
             f = value_of(name, np.minimum(self.atoms, self._stop))
             f = f * (self._survival[..., :-1] - self._survival[..., 1:])  # the mass of the steps
             known = np.zeros(self._survival.shape)
             np.cumsum(f[..., ::-1], axis=-1, out=known[..., -2::-1])
+            known += self._tail_above(name, np.float64(-1.0))[..., None]
             self._sums[name] = known  # complete: other threads may share the law
         return known
 
@@ -173,9 +174,10 @@ class ResidualLaw:
 
         j is the number of atoms at or before x.
         """
-        total = read(self._atoms_above(name), j)
-        if self._has_tail:
-            total += self._tail_above(name, x)
+        total = read(self._ahead(name), j)
+        late = x >= self._last
+        if late.any():
+            np.copyto(total, self._tail_above(name, x), where=late)
         return total
 
     def table(self, name: str, x: Floats, places: Ints | None = None) -> Floats:
@@ -183,18 +185,11 @@ class ResidualLaw:
 
         `places` are those of x, where they are known.
         """
-        places = self.places(x) if places is None else places
-        total = _columns(self._atoms_above(name), places)
-        if not self._has_tail:
-            return total
-        if total.ndim == 1:
-            return total + self._tail_above(name, x)
-        # Before the tail begins all of it lies ahead, also what waits where it begins.
-        total = total + self._tail_above(name, np.float64(-1.0))[:, None]
+        total = _columns(self._ahead(name), self.places(x) if places is None else places)
         late = x >= self._last
         if late.any():
-            whole = self._atoms_above(name)[..., -1:]
-            total[:, late] = whole + self._tail_above(name, x[late], wide=True)
+            total = total.copy()
+            total[..., late] = self._tail_above(name, x[late], wide=not self.shared)
         return total
 
     def _tail_above(self, name: str, x: Floats, wide: bool = False) -> Floats:

@@ -133,8 +133,12 @@ class Setting:
         return (self.reference if sampled_in else Reference(self.weighed)).censoring
 
     def surrogates(self, method: Method) -> Surrogates:
-        """Return what each subject counts as under a method, made once for all models."""
+        """Return what each subject counts as under a method, made once for all models.
+
+        Those of the last method are kept: metrics come method by method.
+        """
         if method.name not in self._made:
+            self._made.clear()
             self._made[method.name] = method(self)
         return self._made[method.name]
 

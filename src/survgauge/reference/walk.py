@@ -35,7 +35,7 @@ class MergedTimes:
         self._jumps_until = np.zeros(both.size + 1, dtype=np.int32)
         np.cumsum(is_jump, out=self._jumps_until[1:])
         #: For each jump, the number of atoms at or before it.
-        self.atoms_until: Ints = np.flatnonzero(is_jump) - np.arange(jumps.size)
+        self.atoms_until = (np.flatnonzero(is_jump) - np.arange(jumps.size)).astype(np.int32)
 
     def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
         """Return the number of atoms and of jumps before t, with side="right" also at t."""

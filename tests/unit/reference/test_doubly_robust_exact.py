@@ -404,6 +404,20 @@ def test_a_law_that_never_falls_is_told(tail):
     assert np.all(found.weight[:4] == 0)
 
 
+def test_a_law_that_is_known_up_to_the_horizon_needs_no_tail():
+    y, train, p = drawn(28)
+    values = np.tile([0.5, 0.2], (len(y), 1))
+    given = [
+        sg.Conditional(law=sg.SurvivalCurves([5.0, 9.0], values, "step", tail))
+        for tail in ("nan", "hold")
+    ]
+    for method in ("dr", "expected", "margin"):
+        found, wanted = (
+            sg.mae(y, p, y_train=train, method=method, tau=9.0, conditional=one) for one in given
+        )
+        assert found == wanted
+
+
 def test_kaplan_meier_without_a_mean_is_refused():
     y, train, p = drawn(28)
     with pytest.raises(sg.UndefinedMetricError, match="the law has no mean"):

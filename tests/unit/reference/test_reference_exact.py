@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import survgauge as sg
 from survgauge.reference.reference import Reference
+from survgauge.reference.residual import ResidualLaw
 from survgauge.reference.surrogates import Setting
 
 SETS = {
@@ -147,12 +150,39 @@ def test_steps_end_where_the_tail_starts_and_only_once():
 
 def test_tables_are_made_once():
     ref = reference("open")
-    assert ref.rest("step") is ref.rest("step")
+    assert ref.later_event_mean() is ref.later_event_mean()
     inner = ref.restricted(4.0)
-    assert ref.restricted(4.0) is inner
+    assert inner.later_event_mean() is ref.restricted(4.0).later_event_mean()
+    assert inner.later_event_mean() is not ref.later_event_mean()
     assert inner.stop == 4.0
     assert ref.restricted(None) is ref
     assert Reference.of(ref) is ref
+
+
+@pytest.mark.parametrize("tau", [0.5, 2.0, 3.5, 4.0, 9.0])
+def test_a_stopped_clock_is_that_of_stopped_outcomes(tau):
+    for y in (
+        ([1.0, 2.0, 2.0, 4.0], [1, 0, 1, 0]),
+        ([1.0, 2.0, 4.0], [0, 0, 0]),
+        sg.Outcomes([1.0, 3.0, 4.0], [1, 0, 1], [2.0, 1.0, 3.0]),
+    ):
+        running, stopped = Reference(y), Reference(y).restricted(tau)
+        plain = Reference(running.y.restricted(tau))
+        for name in ("size", "subjects", "last_time", "last_survival"):
+            assert getattr(stopped, name) == getattr(plain, name), name
+        np.testing.assert_array_equal(stopped.table.times, plain.table.times)
+        before = plain.censoring.times[plain.censoring.times < tau]
+        np.testing.assert_array_equal(stopped.censoring.at(before), plain.censoring.at(before))
+        assert stopped.anew().stop == tau
+        assert pickle.loads(pickle.dumps(stopped)).last_time == stopped.last_time
+        if not plain.table.event_rows.size:
+            with pytest.raises(sg.UndefinedMetricError, match="no events"):
+                stopped.law()
+            continue
+        law = ResidualLaw.of_reference(stopped, "linear")
+        mean = law.mean(np.zeros(1), law.places(np.zeros(1)))[0]
+        assert mean == pytest.approx(sg.KaplanMeier.fit(y).mean(tau=tau), rel=1e-12)
+        assert mean == pytest.approx(stopped.theta("step", "linear"), rel=1e-12)
 
 
 def test_a_set_without_events_and_frequencies_below_one():
