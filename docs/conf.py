@@ -22,7 +22,6 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_copybutton",
-    "sphinx_design",
     "mathml",
     "backticks",
     "code_blocks",

@@ -1,4 +1,4 @@
-"""Make the figures and reports that pages show, with the code on those pages.
+"""Make the reports that pages link to, with the code on those pages.
 
 They go to docs/_generated, which is not committed, and are made again when the package changed.
 """
@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from doctest import DocTestParser, Example
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 import survgauge
-from survgauge.displays import DISPLAYS
+
+if TYPE_CHECKING:  # scripts/report_pictures.py runs pages without Sphinx
+    from sphinx.application import Sphinx
 
 #: Pages whose code is run, and the name that holds what their report is about.
 REPORTS = {"figures": ("ev", "example-report"), "own_model": ("results", "example-experiment")}
@@ -65,11 +65,7 @@ def make(app: Sphinx) -> None:
         report = folder / "pages" / f"{title}.html"
         if up_to_date(report, page):
             continue
-        found = run(page)[subject]
-        if subject == "ev":
-            for kind in DISPLAYS:
-                found.plot(kind).savefig(folder / f"{kind}.svg", metadata={"Date": None})
-        found.to_html(report)
+        run(page)[subject].to_html(report)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

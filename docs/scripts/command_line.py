@@ -21,6 +21,18 @@ is in colour where ``rich`` is installed, unless ``NO_COLOR`` is set; files and 
 text, 80 columns wide or as many as ``COLUMNS`` says. Rows in messages are counted from 1, without
 the header. :doc:`Your own CSV </guides/csv>` shows which files are read.
 
+- ``evaluate`` says how good predictions in files are:
+  ``survgauge evaluate --test test.csv --train train.csv --pred cox=cox.csv --html report.html``
+- ``audit`` finds out which metric can be trusted on these data:
+  ``survgauge audit --test test.csv --train train.csv --pred cox=cox.csv --pred lr=lr.csv``
+- ``report`` makes a page from results: ``survgauge report runs/paper --html page.html``
+- ``metrics`` lists the metrics, here those of calibration: ``survgauge metrics calibration``
+- ``models`` lists the models: ``survgauge models``
+- ``datasets`` lists the data sets, or fetches one: ``survgauge datasets --search cancer``
+- ``censor`` censors the events of a data set anew and keeps the truth:
+  ``survgauge censor --data study.csv --type uniform --rate 0.5 --out half.csv``
+- ``bench`` runs an experiment: ``survgauge bench demo``
+
 Exit status 0 on success, 1 if cells of an experiment failed, 2 for bad input, with one line on
 standard error that says what to do; ``--debug`` shows the traceback. ``python -m survgauge`` is
 the same command.
