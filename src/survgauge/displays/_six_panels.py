@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._tools.text_tables import number
+from ..reference.surrogates import METHODS
 from .description import Axis, Line, Mark, Note, Panel, Points, Rule, Span, p_relation
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _key(d: SixMetricsDisplay) -> list[Mark]:
     if d.event.any():
         found.append(Points([], [], "soft", "event", marker="star", size=8.5))
     if not d.event.all():
-        label = f"censored (in a: {d.method})"
+        label = f"censored (in a: {METHODS[d.method].title})"
         found.append(Points([], [], "soft", label, hollow=True, marker="dot", size=5))
     return found
 

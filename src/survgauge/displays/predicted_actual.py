@@ -121,7 +121,7 @@ class PredictedActualDisplay(FromPredictions):
         return Chart(
             "Predicted against actual",
             "Predictions on the dashed line are right. Each censored subject is an arrow from its "
-            f"censoring time to the time that it is counted as (method {self.method}).",
+            f"censoring time to the time that it is counted as ({METHODS[self.method].title}).",
             (panel,),
         )
 
@@ -165,15 +165,15 @@ class PredictedActualDisplay(FromPredictions):
             return []
         label = f"censored ({rows.size:,})"
         if arrows.size:
-            label += f", arrow to its estimated time ({self.method})"
+            label += ", arrow to estimated time"
             label += f", {arrows.size} drawn" if arrows.size < rows.size else ""
         stop = np.full(self.time.size, np.nan)
         stop[arrows] = np.minimum(self.surrogate[arrows], end)
         return [
             Points(
                 self.time[rows], shown[rows], "censored", label, to=stop[rows],
-                to_label=f"Counted as ({self.method})", names=self._names(rows, "censored"),
-                hollow=True, marker="dot", size=3.2,
+                to_label=f"Counted as ({METHODS[self.method].title})",
+                names=self._names(rows, "censored"), hollow=True, marker="dot", size=3.2,
                 alpha=0.15 + 0.6 * np.clip(self.weight[rows], 0, 1),
             )
         ]  # fmt: skip

@@ -236,7 +236,10 @@ class SurrogatesDisplay(Display):
             ends = (Rule("x", self.last_time, "reference ends", dash="solid"),)
 
         def lines(values: dict[str, Floats]) -> list[Line]:
-            return [Line(self.time, v, place[m], m, marked=few) for m, v in values.items()]
+            return [
+                Line(self.time, v, place[m], METHODS[m].title, marked=few)
+                for m, v in values.items()
+            ]
 
         below = Axis.time(self.unit, "Censoring time", 0, end)
         own = Rule("diagonal", label="censoring time")

@@ -13,6 +13,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..metrics.details import standard_error
 from ..metrics.time.terms import TimeErrorDetails
+from ..reference.surrogates import METHODS
 from ._base import FromPredictions, Source, band, measure_each, members, records, time_errors
 from .description import Axis, Bars, Chart, Line, Model, Panel, Points, Row, positions
 
@@ -124,7 +125,7 @@ class ErrorByStatusDisplay(FromPredictions):
         for part, shift, role, label in (
             (self.event, -0.13, "event", f"{known} ({self.event[first].n:,})"),
             (self.censored, 0.13, "censored",
-             f"censored ({self.censored[first].n:,}), {self.method}"),
+             f"censored ({self.censored[first].n:,}), {METHODS[self.method].title}"),
         ):  # fmt: skip
             mean, low, high, _ = zip(*part.values(), strict=True)
             marks.append(
@@ -142,7 +143,7 @@ class ErrorByStatusDisplay(FromPredictions):
         return Chart(
             "Error by censoring status",
             "Mean absolute error of the subjects whose event time is known, and of the censored "
-            f"ones (method {self.method}).",
+            f"ones ({METHODS[self.method].title}).",
             (panel,),
             left_out=self.left_out,
         )
@@ -255,11 +256,11 @@ class ErrorOverTimeDisplay(FromPredictions):
         )
         return Chart(
             "Error over the observed time",
-            f"Mean absolute error by observed time (method {self.method}). Errors rise with time "
-            "for good models too, because subjects with late events were rightly predicted "
-            "earlier.",
+            "Mean absolute error by observed time (censored subjects: "
+            f"{METHODS[self.method].title}). Errors rise with time for good models too, because "
+            "subjects with late events were rightly predicted earlier.",
             (
-                Panel(below, Axis.time(self.unit, f"Mean absolute\nerror, {self.method}", 0),
+                Panel(below, Axis.time(self.unit, "Mean absolute\nerror", 0),
                       tuple(lines), height=2.2),
                 Panel(below, Axis("Subjects", low=0), bars, height=0.95),
             ),
