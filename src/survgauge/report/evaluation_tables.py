@@ -52,7 +52,7 @@ def glance(data: dict[str, Any]) -> Markup:
             swatch = tag("span", class_="swatch", style=f"background:var(--s{k % 8})")
             lead = [tag("th", swatch, model, scope="row", class_="model")]
             if grouped:
-                lead.append(tag("td", str(group)))
+                lead.append(tag("td", _group(group)))
             body.append(tag("tr", *lead, *shown, data_series=k))
     caption = (
         "Value with interval. Marked: the best of a column, and all models without a clear "
@@ -128,6 +128,14 @@ def _unit(data: dict[str, Any], metric: str) -> str:
     return unit if kind == "time" else f"{unit}\u00b2" if unit and kind == "time^2" else ""
 
 
+def _group(label: Any) -> str:
+    return "all subjects" if label is None else str(label)
+
+
+def _group_cell(label: Any) -> Markup:
+    return tag("td", _group(label), data_sort="" if label is None else str(label))
+
+
 def all_numbers(data: dict[str, Any]) -> Markup:
     """The whole table, one row per model and metric."""
     rows = data["metrics"]
@@ -144,7 +152,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         name = row["metric"]
         mark = _key(row) in marked
         cells = [tag("th", row["model"], scope="row", class_="model")]
-        cells += [tag("td", str(row["group"]), data_sort=str(row["group"]))] if grouped else []
+        cells += [_group_cell(row.get("group"))] if grouped else []
         title, code = REGISTRY[name].title, tag("code", name, class_="interval soft")
         cells += [tag("td", title, code, data_sort=name), _clock_cell(row)]
         cells += [_figure_cell(row["value"], mark), _interval_cell(row)]
@@ -194,7 +202,7 @@ def _filters(data: dict[str, Any], grouped: bool) -> Markup:
             data_filter="all-numbers", data_column=offset)),
     ]  # fmt: skip
     if grouped:
-        groups = list(dict.fromkeys(str(row["group"]) for row in data["metrics"]))
+        groups = list(dict.fromkeys(_group(row.get("group")) for row in data["metrics"]))
         controls.append(
             tag("label", "Group ", tag(
                 "select", tag("option", "all", value=""),
