@@ -50,8 +50,10 @@ def _hint(names: list[str], odd: list[str]) -> str:
         )
     if len(names) == 1:
         return ": call it time (a predicted time) or risk (a score, higher meaning sooner)"
-    if all(map(is_number, header_numbers(names[1:]))):
-        return f": if column {names[0]!r} says who the subjects are, give --id {names[0]}"
+    others = [name for name in names if name not in ("time", "risk")]
+    named = others[0] if len(others) < len(names) else names[0]
+    if len(others) == 1 or all(map(is_number, header_numbers(names[1:]))):
+        return f": if column {named!r} says who the subjects are, give --id {named}"
     if any(_R_NUMBER.fullmatch(name) for name in odd):
         return ": write the times without exponents (R: format(times, scientific = FALSE))"
     return ""

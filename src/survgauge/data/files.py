@@ -105,8 +105,8 @@ def read_predictions(
     """
     table = Table(path)
     names = [name for name in table.names if ids is None or name != ids.column]
-    if not names:
-        raise InputError(f"{table.path}: no predictions beside the ids")
+    if not names or names in ([name] for name in UNNAMED):
+        raise InputError(f"{table.path}: there are no predictions beside the names of the rows")
     if is_frame(table, names, subjects):
         times, survival = table.numbers(names[0]), _matrix(table, names[1:]).T
         order = None if ids is None else ids.order(table.path, header_numbers(names[1:]))

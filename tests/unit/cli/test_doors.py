@@ -142,7 +142,12 @@ def test_a_file_without_the_ids_is_refused(folder, capsys):
     assert "curves.csv: no column 'patient'" in refusal(capsys, *PLAIN, "--id", "patient")
     write("only.csv", ["patient"], [[name] for name in ids()])
     said = refusal(capsys, "--test", "test.csv", "--pred", "m=only.csv", "--id", "patient")
-    assert "no predictions beside the ids" in said
+    assert "there are no predictions beside the names of the rows" in said
+    write("only.csv", ['""'], [[name] for name in ids()])
+    assert "no predictions beside the names" in refusal(capsys, *PLAIN[:3], "m=only.csv")
+    for header in (["patient", "time"], ["risk", "patient"]):
+        write("two.csv", header, [[1, 2]] * N)
+        assert "give --id patient" in refusal(capsys, *PLAIN[:3], "m=two.csv")
     rows = [[name, *row] for name, row in zip(ids(), folder["survival"], strict=True)]
     write("ids.csv", ["patient", *GRID], rows)
     said = refusal(capsys, "--test", "test.csv", "--pred", "m=ids.csv")
