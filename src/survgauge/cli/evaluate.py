@@ -31,17 +31,6 @@ examples:
     survgauge evaluate --test test/ --train train.parquet --pred cox=cox_days"""
 
 
-class _Once(argparse.Action):
-    """Keep one value: who gives two wants both, and the second would take the first one's place."""
-
-    def __call__(
-        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
-    ) -> None:
-        if self.option_strings and getattr(namespace, self.dest) is not self.default:
-            parser.error(f"{option_string} is given twice")
-        setattr(namespace, self.dest, values)
-
-
 def add_commands(commands: Any) -> None:
     """Register the command of this module."""
     command = commands.add_parser(
@@ -70,7 +59,10 @@ def _add_questions(command: Any) -> None:
     group.add_argument("--time", metavar="T,...", help="times of Brier, AUC, 1-calibration and ICI")
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
-        "--by", metavar="COLUMN", action=_Once, help="column of --test: evaluate its groups"
+        "--by",
+        metavar="COLUMN",
+        action="append",
+        help="column of --test: evaluate its groups too (several: repeat it)",
     )
     group.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
     group.add_argument("--no-intervals", action="store_true", help="values only")
@@ -178,6 +170,14 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _labels(args: argparse.Namespace) -> Any:
+    """Return the groups of the test subjects: labels of one column, or of several by name."""
+    columns = {name: Table(args.test).labels(name) for name in args.by or ()}
+    if len(columns) < len(args.by or ()):
+        raise InputError(f"--by must name each column once; got {', '.join(args.by)}")
+    return next(iter(columns.values()), None) if len(columns) < 2 else columns
+
+
 def _evaluate_files(args: argparse.Namespace) -> Any:
     """Read all files whole."""
     from ..evaluation import evaluate
@@ -191,7 +191,7 @@ def _evaluate_files(args: argparse.Namespace) -> Any:
         y_train=given.train,
         X_train=X_train,
         X_test=X_test,
-        by=None if args.by is None else Table(args.test).labels(args.by),
+        by=_labels(args),
         sample_weight=None if weights is None else Table(args.test).numbers(weights),
         cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
         **_settings(args),

@@ -16,7 +16,7 @@ from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
 from ..sources.dask import evaluate_dask
-from ..sources.labels import LabelColumn
+from ..sources.labels import LabelColumn, LabelColumns
 from ..sources.layout import CurveColumns, RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
 from .named import interpolations, is_column, named
@@ -48,7 +48,7 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
         "event_column": args.event_column,
         "weight_column": args.weight_column,
         # As text, like the labels of files that are read whole.
-        "by": None if args.by is None else LabelColumn(args.by, text=True),
+        "by": _by(args.by),
         **settings,
     }
     if args.engine == "dask":
@@ -76,6 +76,14 @@ def _reference(args: argparse.Namespace) -> Any:
         return args.train
     columns = args.time_column, args.event_column, args.weight_column
     return read_outcomes(args.train, *columns, weight_required=False)
+
+
+def _by(names: list[str] | None) -> LabelColumn | LabelColumns | None:
+    """Return the columns of groups."""
+    if len(set(names or ())) < len(names or ()):
+        raise InputError(f"--by must name each column once; got {', '.join(names or ())}")
+    columns = tuple(LabelColumn(name, text=True) for name in names or ())
+    return LabelColumns(columns) if len(columns) > 1 else next(iter(columns), None)
 
 
 def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:

@@ -31,24 +31,19 @@ def fold_arrays(
     asked: Asked,
     groups: list[tuple[Any, Any]],
 ) -> tuple[list[Score], list[EvaluationWarning]]:
-    """Return the scores of every group of subjects, and remarks."""
+    """Return the scores of everybody and of every group of subjects, and remarks."""
     scores: list[Score] = []
     remarks: list[EvaluationWarning] = []
-    alone = len(groups) == 1
-    for name, rows in groups:
+    tails: list[EvaluationWarning] = []
+    for name, rows in [(None, None), *groups]:
         part, members = _present(problem, predictions, rows)
-        fold = folded(part, members, metrics, asked.confidence, tails=alone)
+        fold = folded(part, members, metrics, asked.confidence, tails=name is None)
         found, said = Group(fold, part, members, asked, name).scores()
         scores += found
         remarks += said
-    remarks += check_weights(scores) + check_agreement(scores)
-    headline = [metric for metric in metrics if metric.headline]
-    if not alone and headline:
-        # What the tails decide is asked of everybody, also where a group has no value.
-        part, members = _present(problem, predictions, None)
-        fold = folded(part, members, headline, asked.confidence)
-    remarks += tail_remarks([fold], part, asked.confidence)
-    return scores, remarks
+        if name is None:  # what the tails decide is asked of everybody
+            tails = tail_remarks([fold], part, asked.confidence)
+    return scores, remarks + check_weights(scores) + check_agreement(scores) + tails
 
 
 def _present(

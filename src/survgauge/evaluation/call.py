@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, date_text, probability, to_numpy, vector, whole_number
+from .._tools.arrays import Floats, probability, vector, whole_number
 from .._tools.provenance import call_text, provenance
 from .._tools.random import check_seed
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..data.sampling import sampled
-from ..errors import InputError, numbered, one_of
+from ..errors import InputError, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
@@ -29,6 +28,7 @@ from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
+from .groups import columns_of, groups_of, labels_of, sizes_of
 from .result import NAN, Evaluation, Score
 from .time_units import check_units
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
@@ -84,9 +84,10 @@ def evaluate(
         Level of the intervals; None for none.
     random_state : int
         Seed of the bootstrap.
-    by : array-like of shape (n,), optional
-        Groups of subjects, each evaluated by itself, with its own G, against the same reference
-        and horizon.
+    by : array-like of shape (n,), or mapping of such, optional
+        Groups of subjects, each evaluated by itself after everybody together, with its own G,
+        against the same reference and horizon. A mapping of names to labels (or a frame) has
+        groups by each of its columns. `group_differences` tests whether groups differ.
     n_boot : int
         Replicates where a metric has no analytic standard error.
     reference : {"fixed", "redrawn"}
@@ -212,8 +213,8 @@ def evaluate(
     if sample_weight is None:  # the test behind it is one of subjects who count alike
         warnings += _follow_ups(problem.anew(), chosen)
     warnings += check_features(X_train, X_test, y) + check_members(problem.conditional, parsed)
-    groups = _groups(by, len(y))
-    sizes = _sizes(y, groups)
+    groups = groups_of(by, len(y))
+    sizes = sizes_of(y, groups)
     warnings += check_groups(sizes)
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
@@ -222,27 +223,12 @@ def evaluate(
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem)
     if sizes:
-        support["groups"] = sizes
+        support |= {"groups": sizes, "by": columns_of(by)}
     models = tuple(parsed)
     problem = problem.own()
     return Evaluation(
         scores, problem, confidence, support, warnings, seed, models, parsed, unit, provenance=made
     )
-
-
-def _sizes(y: Outcomes, groups: list[tuple[Any, Any]]) -> dict[str, dict[str, int]]:
-    """Count subjects and events of each group; refuse one without anybody in it."""
-    found = {}
-    for group, rows in groups:
-        if rows is None:
-            continue
-        if not y.weight[rows].any():
-            raise InputError(
-                f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
-                "them out"
-            )
-        found[str(group)] = {"subjects": y[rows].count, "events": y[rows].event_count}
-    return found
 
 
 def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:
@@ -317,7 +303,7 @@ def _clusters(given: Any, y: Outcomes) -> Clusters | None:
     """Read who was sampled together."""
     if given is None:
         return None
-    labels, _ = _labels(given, len(y), "cluster")
+    labels, _ = labels_of(given, len(y), "cluster")
     clusters = Clusters.of(labels, y.weight if y.weighted else None)
     if clusters.number < 2:
         raise InputError(
@@ -337,53 +323,6 @@ def _sampling(problem: Problem) -> dict[str, Any]:
         square = float(np.sum(mass**2 * problem.y.weight))
         found["effective_subjects"] = float(np.sum(mass * problem.y.weight)) ** 2 / square
     return found
-
-
-def _labels(given: Any, n: int, argument: str) -> tuple[Any, Any]:
-    """Read one label per subject, and which there are."""
-    labels = to_numpy(given, argument)
-    if labels.dtype.kind in "US" and not isinstance(given, np.ndarray):
-        # NumPy turns a list of text and numbers into text: "1" and 1 would be one label.
-        other = next((item for item in given if not isinstance(item, str | bytes)), None)
-        if other is not None:
-            raise InputError(
-                f"{argument} must have labels of one kind; got text and "
-                f"{type(other).__name__} {other!r}"
-            )
-    if labels.shape != (n,):
-        raise InputError(
-            f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
-        )
-    missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
-    if missing.size:
-        raise InputError(
-            f"{argument} must have a label for every subject; it is missing in {numbered(missing)}"
-        )
-    if labels.dtype.kind == "M" or isinstance(labels.flat[0], date):
-        # As text, which is the same from every kind of column, here and in streams.
-        labels = np.array([date_text(label) or label for label in labels], dtype=object)
-    try:
-        return labels, np.unique(labels)
-    except TypeError as error:
-        raise InputError(f"{argument} must have labels of one kind; {error}") from error
-
-
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA, which cannot be compared."""
-    try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):
-        return True
-
-
-def _groups(by: Any, n: int) -> list[tuple[Any, Any]]:
-    if by is None:
-        return [(None, None)]
-    labels, found = _labels(by, n, "by")
-    plain = found.tolist()
-    return [
-        (name, np.flatnonzero(labels == label)) for name, label in zip(plain, found, strict=True)
-    ]
 
 
 def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[str, Any]:
@@ -413,30 +352,23 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
 
 
 def _tail_shares(scores: list[Score]) -> dict[str, float]:
-    """Share of each model's predicted times that were read off a tail, groups together."""
-    known: dict[tuple[str, Any], tuple[float, int]] = {}
+    """Share of each model's predicted times that were read off a tail, of everybody."""
+    known: dict[str, float] = {}
     for score in sorted(scores, key=lambda s: s.metric.name):  # medians (mae) before means (mse)
         support = {} if score.measured is None else score.measured.support
-        if support.get("tail_share") is not None:
-            share = support["tail_share"], support["subjects"]
-            known.setdefault((score.model, score.group), share)
-    found: dict[str, float] = {}
-    for model in dict.fromkeys(score.model for score in scores):
-        groups = [share for (name, _), share in known.items() if name == model]
-        if groups:
-            total = sum(subjects for _, subjects in groups)
-            found[model] = sum(share * subjects for share, subjects in groups) / total
-    return found
+        if score.group is None and support.get("tail_share") is not None:
+            known.setdefault(score.model, support["tail_share"])
+    return {score.model: known[score.model] for score in scores if score.model in known}
 
 
 def _support_by_cell(scores: list[Score]) -> dict[str, Any]:
-    """What each cell left out: model, group (where there are groups), metric (with its time)."""
+    """What each cell left out: model, metric (with its time); "groups" has those of groups."""
     found: dict[str, Any] = {}
     named = names(score.row() for score in scores)
     for score in scores:
         if score.measured is not None:
             cells = found.setdefault(score.model, {})
             if score.group is not None:
-                cells = cells.setdefault(score.group, {})
+                cells = cells.setdefault("groups", {}).setdefault(score.group, {})
             cells[named[score.metric.name, score.time]] = dict(score.measured.support)
     return found

@@ -16,11 +16,14 @@ from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simult
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
+from .groups import group_differences
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
 from .warnings import EvaluationWarning
 
 NAN = float("nan")
+#: What everybody together is called in a table with groups.
+ALL_SUBJECTS = "all subjects"
 
 
 @runtime_checkable
@@ -136,14 +139,18 @@ class Evaluation:
     def table(self) -> Any:
         """Frame with a row per model and metric; `conventions` says how each was computed.
 
-        Columns: group (where there are groups), model, metric, time (that the metric is read at),
-        until (where its clock stops; both are missing where there is none), value, low, high,
-        stderr, skill (1 - loss / loss of the reference set's Kaplan-Meier), direction, unit.
+        Columns: group (where there are groups; "all subjects" comes first), model, metric, time
+        (that the metric is read at), until (where its clock stops; both are missing where there is
+        none), value, low, high, stderr, skill (1 - loss / loss of the reference set's
+        Kaplan-Meier), direction, unit.
         """
         elsewhere = ("interval", "convention")
-        return as_frame(
-            [{k: v for k, v in row.items() if k not in elsewhere} for row in self.rows()]
-        )
+        grouped = "groups" in self.support
+        rows = []
+        for row in self.rows():
+            shown = {k: v for k, v in row.items() if k not in elsewhere}
+            rows.append({"group": ALL_SUBJECTS, **shown} if grouped else shown)
+        return as_frame(rows)
 
     @property
     def conventions(self) -> Any:
@@ -204,6 +211,16 @@ class Evaluation:
             return order[row.get("group"), row["model"], row["metric"], row["time"]]
 
         return sorted(found, key=place)
+
+    def group_differences(self) -> list[dict[str, Any]]:
+        """Test for each metric and model whether it differs between the groups of `by`.
+
+        Plain dictionaries: by (the column, None where it has no name), model, metric, time, groups
+        (how many have a standard error), statistic (Cochran's Q on the scale of the intervals),
+        p_value, p_holm (adjusted over the models of a metric), and least and largest, the groups
+        with the least and the largest value. Nothing where there are no groups.
+        """
+        return group_differences(self.scores, self.support.get("by", []))
 
     def compare(self) -> Any:
         """Compare all pairs of models on the same subjects.
@@ -277,6 +294,7 @@ class Evaluation:
             "metrics": [plain(row) for row in self.rows()],
             "comparisons": [plain(row) for row in self.comparisons()],
             "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
+            "group_differences": [plain(row) for row in self.group_differences()],
             "support": plain(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
             "provenance": plain(self.provenance),

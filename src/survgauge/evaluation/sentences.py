@@ -22,9 +22,8 @@ from .when import rounded
 NOTHING = "No metric has a value on these data and predictions."
 #: Digits of a number in a sentence.
 DIGITS = 3
-#: How many models, and how many groups, are told one by one.
+#: How many models are told one by one.
 _MOST_MODELS = 4
-_MOST_GROUPS = 12
 
 
 def verdict_sentences(data: dict[str, Any]) -> list[str]:
@@ -40,29 +39,40 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
     if not found:
         return [NOTHING]
     everybody = [verdict for verdict in found if verdict.group is None]
-    if everybody:
-        return [text for verdict in everybody for text in _Words(data, verdict).sentences()]
-    count = len(found)
-    sentences = [f"{REGISTRY[metric].title} in {count} group{'s' * (count > 1)}:"]
-    if count > _MOST_GROUPS:
-        found.sort(key=lambda v: -_size(data, v.group, "subjects"))
-    for verdict in found[:_MOST_GROUPS]:
-        first, *rest = _Words(data, verdict).sentences()
-        subjects, events = (_size(data, verdict.group, what) for what in ("subjects", "events"))
-        sentences += [f"Group {verdict.group} ({subjects} subjects, {events} events): {first}"]
-        sentences += rest
-    if count > _MOST_GROUPS:
-        sentences.append(f"{count - _MOST_GROUPS} smaller groups are in the table.")
+    sentences = [text for verdict in everybody for text in _Words(data, verdict).sentences()]
+    return sentences + _between_groups(data, everybody)
+
+
+def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]:
+    """Say for the best models whether the metric differs between groups, and which are extreme."""
+    sentences = []
+    values = {
+        (row.get("group"), row["metric"], row["time"], row["model"]): row["value"]
+        for row in data["metrics"]
+    }
+    for v in everybody:
+        words, (_, metric, time) = _Words(data, v), v.cell
+        best = [standing.model for standing in v.best]
+        for row in data.get("group_differences", []):
+            if (row["metric"], row["time"]) != (metric, time) or row["model"] not in best:
+                continue
+            groups = f"groups of {row['by']}" if row["by"] else "groups"
+            whose = f"{words.metric.title} of {row['model']}"
+            p = f"p {relation(row['p_holm'])}"
+            if row["p_holm"] is None or row["p_holm"] >= 1 - (data["confidence"] or 0.95):
+                sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
+                continue
+            ends = [
+                f"{amount(values[group, metric, time, row['model']], words.unit)} ({group})"
+                for group in (row["least"], row["largest"])
+            ]
+            sentences.append(f"{whose} differs between {groups} ({p}): {' to '.join(ends)}.")
     return sentences
 
 
 def model_sentence(data: dict[str, Any], row: dict[str, Any]) -> str:
     """Say the value of one model by itself, with its interval, against the baseline."""
     return _Words(data, alone(data, row)).sentences()[0]
-
-
-def _size(data: dict[str, Any], group: Any, what: str) -> int:
-    return int(data["support"].get("groups", {}).get(str(group), {}).get(what, 0))
 
 
 def listed(parts: list[str]) -> str:

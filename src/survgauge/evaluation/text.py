@@ -137,7 +137,7 @@ def _table(
     ]
     rows = []
     for (group, name, time), by_model in cells.items():
-        line = [str(group)] * grouped + [REGISTRY[name].title, *[name] * identifiers]
+        line = [_group(group)] * grouped + [REGISTRY[name].title, *[name] * identifiers]
         line += [clocks[group, name, time], *[_better(REGISTRY[name])] * identifiers]
         rows.append([*line, *(by_model.get(model, "n/a") for model in data["models"])])
     level = f" with {data['confidence'] * 100:g} % intervals" if intervals else ""
@@ -153,6 +153,10 @@ def _narrow(header: list[str], rows: list[list[str]], title: int, width: int) ->
     header = [*header[:title], "metric", *header[title + 2 :]]
     rows = [[*row[:title], *row[title + 1 :]] for row in rows]
     return columns(header, rows, title + 3, width)
+
+
+def _group(label: Any) -> str:
+    return "all" if label is None else str(label)
 
 
 def _better(metric: Metric) -> str:
@@ -184,7 +188,7 @@ def _comparisons(result: Evaluation, width: int | None) -> str:
     """Best model of each metric against the others; all pairs would not fit a screen."""
     best = {key: row["model"] for key, row in best_rows(result.to_dict()["metrics"]).items()}
     named = names(result.rows())
-    rows = []
+    rows, grouped = [], "groups" in result.support
     for row in result.comparisons():
         group, metric = row.get("group"), named[column_of(row)]
         first = best.get(cell_of(row))
@@ -196,7 +200,7 @@ def _comparisons(result: Evaluation, width: int | None) -> str:
         low, high = sorted((sign * row["low_simultaneous"], sign * row["high_simultaneous"]))
         rows.append(
             [
-                *([str(group)] if group is not None else []),
+                *([_group(group)] if grouped else []),
                 metric,
                 f"{a} - {b}",
                 number(sign * row["difference"]),
@@ -207,7 +211,6 @@ def _comparisons(result: Evaluation, width: int | None) -> str:
     if not rows:
         return ""
     header = ["metric", "models", "difference", "interval", "p"]
-    grouped = len(rows[0]) > len(header)
     header = ["group", *header] if grouped else header
     title = "Differences of the best model from the others, on the same subjects"
     if len(result.models) > 2:

@@ -93,7 +93,7 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
             lead = [tag("th", tag("span", class_="look", data_look=k), model, scope="row",
                         class_="model")]  # fmt: skip
             if grouped:
-                lead.append(tag("td", str(group)))
+                lead.append(tag("td", group_name(group)))
             body.append(tag("tr", *lead, *shown, data_series=k))
     dense = "sortable many" if len(first) > _WIDE_COLUMNS else "sortable"
     whole = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=dense,

@@ -11,7 +11,7 @@ from ..evaluation.chunk import CHUNK_ROWS, Chunk, chunk_rows, joined_chunks
 from ..evaluation.fold import Fold
 from ..metrics.problem import Problem
 from .batches import Batch
-from .labels import Labels, check_groups_of
+from .labels import Labels, SeveralLabels, check_groups_of
 from .layout import located
 from .outline import FEW_TIMES, MOST_TIMES, Outline
 from .question import Scoring
@@ -38,7 +38,7 @@ class Accumulator:
         self.seen: list[tuple[int, int]] = []
         #: Subjects and events past the threshold.
         self.past = (0, 0)
-        #: One fold, or one a group.
+        #: The fold of everybody (None), and one per group.
         self.folds: dict[Any, Fold] = {}
         #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
         #: some thousand.
@@ -89,7 +89,7 @@ class Accumulator:
             except InputError as error:
                 raise located(error, part.label) from error
 
-    def _add(self, chunk: Chunk, labels: Labels | None) -> None:
+    def _add(self, chunk: Chunk, labels: Labels | SeveralLabels | None) -> None:
         y, start = chunk.y, chunk.problem.start
         self._mark([(start, start + len(y))])
         self.rows += len(y)
@@ -101,6 +101,7 @@ class Accumulator:
             return
         plan = self.scoring.plan
         chunk = chunk.drawn(plan.n_boot, plan.seed)  # draws go by the numbers of all rows
+        self._score(None, chunk)
         for label, rows in labels.rows():
             part = chunk.subset(rows)
             problem, own = self.scoring.of_group(label)[0], part.problem

@@ -20,6 +20,7 @@ from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem
 from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
 from .accumulator import Accumulator
+from .labels import LabelColumns
 from .layout import CurveColumns
 from .outline import Outline
 from .question import Request, check_anybody
@@ -78,13 +79,14 @@ def finish(
     if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
         remarks += few_replicates(request.asked.n_boot)  # none at all leave no replicates behind
     warnings += remarks + check_weights(scores) + check_agreement(scores)
-    every = [fold for _, fold in folds]
-    warnings += tail_remarks(every, problem, request.asked.confidence)
+    warnings += tail_remarks([total.folds[None]], problem, request.asked.confidence)
     if request.default:
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores)
     if sizes:
-        support["groups"] = sizes
+        by = scoring.layout.by
+        columns = by.columns if isinstance(by, LabelColumns) else []
+        support |= {"groups": sizes, "by": columns}
     models = tuple(scoring.layout.predictions)
     confidence, seed = request.asked.confidence, request.asked.seed
     return Evaluation(
@@ -168,12 +170,12 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
 
 
 def _groups(total: Accumulator) -> list[tuple[Any, Fold]]:
-    """Return the folds by label, in order; each has somebody in it."""
-    if total.scoring.layout.by is None:
-        return list(total.folds.items())
-    for label, fold in total.folds.items():
+    """Return the folds by label, everybody first; each has somebody in it."""
+    everybody = [(None, total.folds[None])]
+    groups = [(label, fold) for label, fold in total.folds.items() if label is not None]
+    for label, fold in groups:
         check_anybody(label, fold.subjects)
-    return sorted(total.folds.items(), key=lambda item: item[0])
+    return everybody + sorted(groups, key=lambda item: item[0])
 
 
 def _group(request: Request, total: Accumulator, problem: Problem, name: Any, fold: Fold) -> Group:

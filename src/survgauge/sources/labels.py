@@ -10,6 +10,7 @@ import numpy as np
 
 from .._tools.arrays import Ints, date_text
 from ..errors import InputError, numbered
+from ..evaluation.groups import group_name
 from .batches import Batch
 
 #: More groups than this are a mistake (a column of identifiers), and take an accumulator each.
@@ -38,6 +39,40 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class SeveralLabels:
+    """Groups by several columns, each named by column and label; a subject is in one of each."""
+
+    parts: tuple[tuple[str, Labels], ...]
+
+    def rows(self) -> Iterator[tuple[Any, Ints]]:
+        """Yield each group of each column that has subjects here, with their rows in order."""
+        for column, labels in self.parts:
+            for name, rows in labels.rows():
+                yield group_name(column, name), rows
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Several columns with groups, which are evaluated one column after the other."""
+
+    parts: tuple[LabelColumn, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return [part.column for part in self.parts]
+
+    @property
+    def column(self) -> str:
+        """Their names, for messages."""
+        return ", ".join(self.columns)
+
+    def read(self, batch: Batch, start: int) -> SeveralLabels:
+        """Read the labels of a batch whose rows begin at `start`; a gap is an error."""
+        return SeveralLabels(tuple((part.column, part.read(batch, start)) for part in self.parts))
+
+
+@dataclass(frozen=True)
 class LabelColumn:
     """A column with the group of each subject: text, whole numbers, flags, dates or categories.
 
@@ -53,16 +88,25 @@ class LabelColumn:
     text: bool = False
 
     @classmethod
-    def of(cls, by: Any) -> LabelColumn | None:
-        """Read the argument `by`."""
-        if by is None or isinstance(by, LabelColumn):
+    def of(cls, by: Any) -> LabelColumn | LabelColumns | None:
+        """Read the argument `by`: a column, or several."""
+        if by is None or isinstance(by, LabelColumn | LabelColumns):
             return by
-        if not isinstance(by, str):
+        if isinstance(by, str):
+            return cls(by)
+        if not isinstance(by, list | tuple) or not by or not all(isinstance(b, str) for b in by):
             raise InputError(
-                "by must be the name of a column in a stream, whose labels come with the batches; "
-                f"got {type(by).__name__}"
+                "by must be the name of a column in a stream, whose labels come with the batches, "
+                f"or several names; got {by if isinstance(by, list | tuple) else type(by).__name__}"
             )
-        return cls(by)
+        if len(set(by)) < len(by):
+            raise InputError(f"by must name each column once; got {list(by)}")
+        return cls(by[0]) if len(by) == 1 else LabelColumns(tuple(map(cls, by)))
+
+    @property
+    def columns(self) -> list[str]:
+        """The name, as a list."""
+        return [self.column]
 
     def read(self, batch: Batch, start: int) -> Labels:
         """Read the labels of a batch whose rows begin at `start`; a gap is an error."""
@@ -111,9 +155,10 @@ def _is_known(value: Any) -> bool:
         return False
 
 
-def check_groups_of(groups: Mapping[Any, Any], by: LabelColumn | None) -> None:
+def check_groups_of(groups: Mapping[Any, Any], by: LabelColumn | LabelColumns | None) -> None:
     """Refuse more groups than make sense, and labels of which some are text, others numbers."""
     column = "" if by is None else by.column
+    groups = {label: None for label in groups if label is not None}
     if len(groups) > MOST_GROUPS:
         raise InputError(
             f"by: column {column!r} has more than {MOST_GROUPS} labels ("

@@ -17,7 +17,7 @@ from ..data.tails import check_tail
 from ..errors import InputError, SurvgaugeError, UndefinedMetricError, as_names, one_of
 from ..reference.conditional import Conditional
 from .batches import Batch
-from .labels import LabelColumn, Labels
+from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels
 
 #: Schema or field metadata with a grid, as a JSON list of times.
 GRID_KEY = "survgauge.times"
@@ -201,7 +201,7 @@ class Layout:
     time: str = "time"
     event: str = "event"
     weight: str | None = None
-    by: LabelColumn | None = None
+    by: LabelColumn | LabelColumns | None = None
     #: Columns of the laws per subject, by `law` and `censoring`.
     laws: dict[str, Any] = field(default_factory=dict)
 
@@ -240,8 +240,8 @@ class Layout:
     @property
     def outcome_columns(self) -> list[str]:
         """Columns of the outcomes, and of the groups."""
-        more = [self.weight, None if self.by is None else self.by.column]
-        return [self.time, self.event, *(name for name in more if name is not None)]
+        weight = [] if self.weight is None else [self.weight]
+        return [self.time, self.event, *weight, *([] if self.by is None else self.by.columns)]
 
     def columns(self) -> list[str]:
         """All columns to read (after `resolved`)."""
@@ -281,7 +281,7 @@ class Layout:
         except InputError as error:
             raise located(error, batch.label) from error
 
-    def labels(self, batch: Batch, start: int) -> Labels | None:
+    def labels(self, batch: Batch, start: int) -> Labels | SeveralLabels | None:
         """Read the groups of a batch whose rows begin at `start`; None where there are none."""
         return None if self.by is None else self.by.read(batch, start)
 

@@ -12,7 +12,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError, SurvgaugeError
 from ..evaluation.chunk import joined
 from ..reference.counts import OutcomeCounts
-from .labels import LabelColumn, Labels, check_groups_of
+from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels, check_groups_of
 
 #: Distinct times of a stream that are told apart by G of its subjects.
 MOST_TIMES = 1 << 21
@@ -43,10 +43,10 @@ class Outline:
         keep: bool = False,
         follow: bool = False,
         most: int = MOST_TIMES,
-        by: LabelColumn | None = None,
+        by: LabelColumn | LabelColumns | None = None,
     ) -> None:
         self.at_risk, self.follow, self._by = at_risk, follow, by
-        self.keep, self._keep_groups = keep and by is None, keep
+        self.keep = keep
         self.groups: dict[Any, Outline] | None = None if by is None else {}
         self._counts = OutcomeCounts(most)
         #: Rows instead of frequencies, where these differ.
@@ -65,12 +65,12 @@ class Outline:
         self.digest = 0
         self._kept: list[tuple[int, Outcomes]] = []
 
-    def update(self, y: Outcomes, start: int, labels: Labels | None = None) -> None:
+    def update(self, y: Outcomes, start: int, labels: Labels | SeveralLabels | None = None) -> None:
         """Add the outcomes from row `start` on, with their groups if there are any."""
         if labels is not None and self.groups is not None:
             for label, rows in labels.rows():
                 if label not in self.groups:
-                    self.groups[label] = Outline(self.at_risk, self._keep_groups, self.follow)
+                    self.groups[label] = Outline(self.at_risk, self.keep, self.follow)
                 self.groups[label].update(y[rows], start)
             check_groups_of(self.groups, self._by)
         self.rows += len(y)

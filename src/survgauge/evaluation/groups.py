@@ -1,0 +1,179 @@
+"""Groups of subjects: who is in them, and whether their numbers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from .._tools.arrays import Ints, date_text, to_numpy
+from ..data.outcomes import Outcomes
+from ..errors import InputError, numbered
+from ..inference import holm
+
+if TYPE_CHECKING:
+    from .result import Score
+
+
+def group_name(column: str, label: Any) -> str:
+    """Return the name of a group where groups are by named columns.
+
+    >>> group_name("sex", "f")
+    'sex=f'
+    """
+    return f"{column}={label}"
+
+
+def columns_of(by: Any) -> list[str]:
+    """Return the names of the columns that groups are by; none where there is one without name."""
+    named = _named(by)
+    return [] if named is None else list(named)
+
+
+def _named(by: Any) -> dict[str, Any] | None:
+    """Return labels by column; None where `by` is one column without a name."""
+    if isinstance(by, Mapping):
+        named = {str(name): labels for name, labels in by.items()}
+        if not named or len(named) < len(by):
+            raise InputError(f"by must hold columns of distinct names; got {list(by)}")
+        return named
+    if hasattr(by, "columns") and hasattr(by, "iloc"):  # a pandas frame
+        return _named({name: by[name] for name in by.columns})
+    return None
+
+
+def groups_of(by: Any, n: int) -> list[tuple[Any, Ints]]:
+    """Return the rows of each group by its name.
+
+    >>> [(name, rows.tolist()) for name, rows in groups_of({"sex": ["f", "m", "f"]}, 3)]
+    [('sex=f', [0, 2]), ('sex=m', [1])]
+    """
+    if by is None:
+        return []
+    found: list[tuple[Any, Ints]] = []
+    named = _named(by)
+    for column, given in [(None, by)] if named is None else named.items():
+        argument = "by" if column is None else f"by[{column!r}]"
+        labels, distinct = labels_of(given, n, argument)
+        for name, label in zip(distinct.tolist(), distinct, strict=True):
+            whole = name if column is None else group_name(column, name)
+            found.append((whole, np.flatnonzero(labels == label)))
+    return found
+
+
+def sizes_of(y: Outcomes, groups: list[tuple[Any, Ints]]) -> dict[str, dict[str, int]]:
+    """Count subjects and events of each group; refuse one without anybody in it."""
+    found = {}
+    for group, rows in groups:
+        if not y.weight[rows].any():
+            raise InputError(
+                f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
+                "them out"
+            )
+        found[str(group)] = {"subjects": y[rows].count, "events": y[rows].event_count}
+    return found
+
+
+def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
+    """Read one label per subject, and which there are."""
+    labels = to_numpy(given, argument)
+    if labels.dtype.kind in "US" and not isinstance(given, np.ndarray):
+        # NumPy turns a list of text and numbers into text: "1" and 1 would be one label.
+        other = next((item for item in given if not isinstance(item, str | bytes)), None)
+        if other is not None:
+            raise InputError(
+                f"{argument} must have labels of one kind; got text and "
+                f"{type(other).__name__} {other!r}"
+            )
+    if labels.shape != (n,):
+        raise InputError(
+            f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
+        )
+    missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
+    if missing.size:
+        raise InputError(
+            f"{argument} must have a label for every subject; it is missing in {numbered(missing)}"
+        )
+    if labels.dtype.kind == "M" or isinstance(labels.flat[0], date):
+        # As text, which is the same from every kind of column, here and in streams.
+        labels = np.array([date_text(label) or label for label in labels], dtype=object)
+    try:
+        return labels, np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"{argument} must have labels of one kind; {error}") from error
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or pandas' NA, which cannot be compared."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
+def group_differences(scores: list[Score], columns: list[str]) -> list[dict[str, Any]]:
+    """Test for each metric and model whether its value differs between the groups of a column.
+
+    Groups have different subjects, so their values are independent: with weights 1/stderr^2 the sum
+    of squared distances from their mean is chi-squared (Cochran's Q). Values are compared on the
+    scale on which their intervals are symmetric.
+
+    Returns
+    -------
+    list of dict
+        by (the column, None where it has no name), model, metric, time, groups (how many have a
+        standard error), statistic, p_value, p_holm (adjusted over the models of a metric), and
+        least and largest, the groups with the least and the largest value.
+    """
+    families: dict[Any, list[Score]] = {}
+    for score in scores:
+        if score.group is not None and score.metric.ranks_models:
+            key = _column_of(score.group, columns), score.metric.name, score.time, score.model
+            families.setdefault(key, []).append(score)
+    rows: list[dict[str, Any]] = []
+    for (column, metric, time, model), found in families.items():
+        tested = _heterogeneity(found)
+        if tested is not None:
+            names = {"by": column, "model": model, "metric": metric, "time": time}
+            rows.append({**names, **tested})
+    for cell in dict.fromkeys((row["by"], row["metric"], row["time"]) for row in rows):
+        mine = [row for row in rows if (row["by"], row["metric"], row["time"]) == cell]
+        for row, p in zip(mine, holm([row["p_value"] for row in mine]), strict=True):
+            row["p_holm"] = float(p)
+    return rows
+
+
+def _column_of(group: Any, columns: list[str]) -> str | None:
+    """Return the column that a group is by."""
+    return next((c for c in columns if str(group).startswith(group_name(c, ""))), None)
+
+
+def _heterogeneity(scores: list[Score]) -> dict[str, Any] | None:
+    """Compare the values of several groups; None where fewer than two have a standard error."""
+    points = [(score.group, score.value, *_on_scale(score)) for score in scores]
+    known = [p for p in points if np.isfinite(p[2]) and np.isfinite(p[3]) and p[3] > 0]
+    if len(known) < 2:
+        return None
+    value, error = (np.array(column) for column in list(zip(*known, strict=True))[2:])
+    weight = 1 / error**2
+    statistic = float(np.sum(weight * (value - np.average(value, weights=weight)) ** 2))
+    return {
+        "groups": len(known),
+        "statistic": statistic,
+        "p_value": float(chdtrc(len(known) - 1, statistic)),
+        "least": min(known, key=lambda p: p[1])[0],
+        "largest": max(known, key=lambda p: p[1])[0],
+    }
+
+
+def _on_scale(score: Score) -> tuple[float, float]:
+    """Return value and standard error where the interval of a score is symmetric."""
+    value, stderr = score.value, score.stderr
+    if score.interval == "log" and value > 0:
+        return float(np.log(value)), stderr / value
+    if score.interval == "logit" and 0 < value < 1:
+        return float(np.log(value / (1 - value))), stderr / (value * (1 - value))
+    return value, stderr
