@@ -10,6 +10,7 @@ from typing import Any
 from .._tools.provenance import input_record, provenance
 from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
+from ..errors import InputError
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
 from .named import is_column, times_of_interest

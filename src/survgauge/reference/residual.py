@@ -7,8 +7,10 @@ subject: tables then have a row per subject, and are read at the subject's own p
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import exp1
 
 from .._tools.arrays import Bools, Floats, Ints, look_up
@@ -180,7 +182,7 @@ class ResidualLaw:
             np.copyto(total, self._tail_above(name, x), where=late)
         return total
 
-    def table(self, name: str, x: Floats, places: Ints | None = None) -> Floats:
+    def table(self, name: str, x: Floats, places: NDArray[Any] | None = None) -> Floats:
         """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject.
 
         `places` are those of x, where they are known.

@@ -149,15 +149,15 @@ def _census(total: Accumulator, problem: Problem) -> Census:
         past = total.outline.past(problem.horizon)
     if past is None:
         raise InputError("the horizon changed while the stream was read; did the data change?")
-    folds = total.folds.values()
-    subjects, events = (sum(getattr(f, name) for f in folds) for name in ("subjects", "events"))
+    everybody = total.folds[None]
+    subjects, events = everybody.subjects, everybody.events
     return Census(subjects, events, past[0], past[1], total.outline.last_time)
 
 
 def _skipped(request: Request, subjects: int, total: Accumulator) -> list[EvaluationWarning]:
     """Say which default metrics a stream cannot have."""
     chosen = {metric.name for metric in request.metrics}
-    curves = any("curves" in fold.kinds.values() for fold in total.folds.values())
+    curves = "curves" in total.folds[None].kinds.values()
     found = []
     for metric in default_metrics():
         if metric.name not in chosen and (curves or subjects > metric.default_until):

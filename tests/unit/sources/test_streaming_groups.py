@@ -96,7 +96,7 @@ def test_subjects_are_numbered_through_all_groups(data):
     plain = stream(cut(columns, [90]), y_train, metrics=["log_likelihood"], by=None)
     listed = [
         int(row)
-        for cells in found.support["metrics"]["a"].values()
+        for cells in found.support["metrics"]["a"]["groups"].values()
         for row in cells["log_likelihood"].get("infinite_for", "").split(", ")
         if row
     ]
