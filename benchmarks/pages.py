@@ -38,12 +38,10 @@ compares this package with the others that compute the same things, and says whe
 promise. `make bench` repeats all of it on your machine, in an environment of its own, and writes
 this page; `make bench-check` says whether a change made something slower.
 
-```{{figure}} images/speed.svg
-:alt: CPU seconds by number of subjects on log axes, one panel per task, one line per package
+![CPU seconds by number of subjects, one panel per task, one line per package](images/speed.svg)
 
 CPU seconds against the number of test subjects. A dashed end is an extrapolation: one call would
 take longer than 90 seconds. Lines that stop early ran out of memory or failed.
-```
 
 ## At 100,000 subjects
 

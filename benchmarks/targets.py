@@ -95,7 +95,7 @@ def subjects_per_second(least: float, n: int = N) -> Target:
             return _UNKNOWN
         return f"{n / ours / 1e6:.1f} million", n / ours >= least
 
-    return Target(f"{least / 1e6:g} million subjects a second at {n:,}", check)
+    return Target(f"{least / 1e6:g} million subjects per second at {n:,}", check)
 
 
 def seconds(limit: float, n: int = N) -> Target:

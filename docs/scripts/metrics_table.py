@@ -108,7 +108,7 @@ def page() -> str:
         if home not in BESIDE:
             pages.append(home)
     beside = [f"| [{name}](metrics/{name}.md) | {what} |" for name, what in BESIDE.items()]
-    toc = [f"{name} <metrics/{name}>" for name in (*pages, *BESIDE)]
+    toc = [f"{name} <metrics/{name}>" for name in dict.fromkeys((*pages, *BESIDE))]
     return HEAD + "\n".join(
         [*rows, BESIDE_HEAD.rstrip("\n"), *beside, TOC.rstrip("\n"), "", *toc, "```", ""]
     )

@@ -34,10 +34,10 @@ def smaller(picture: Path) -> None:
         full.convert("RGB").quantize(COLOURS).save(picture, optimize=True)
 
 
-def draw_figures(ev: Any) -> None:
+def draw_figures(ev: Any, grouped: Any) -> None:
     FIGURES.mkdir(exist_ok=True)
     for kind in DISPLAYS:
-        ev.plot(kind).savefig(FIGURES / f"{kind}.png", dpi=120)
+        (grouped if kind == "groups" else ev).plot(kind).savefig(FIGURES / f"{kind}.png", dpi=120)
         smaller(FIGURES / f"{kind}.png")
 
 
@@ -52,6 +52,6 @@ if __name__ == "__main__":
     sys.path.insert(0, str(DOCS / "_ext"))
     from example import run
 
-    found = run(DOCS / "guides" / "figures.md")["ev"]
-    draw_figures(found)
-    photograph(found)
+    names = run(DOCS / "guides" / "figures.md")
+    draw_figures(names["ev"], names["grouped"])
+    photograph(names["ev"])

@@ -118,6 +118,14 @@ def test_what_is_not_in_the_repository_is_found(text):
     assert any(is_lost(DOCS / "index.md", address) for address in addresses(text))
 
 
+@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_page_reads_in_the_repository_view(page):
+    """Directives are source code there; the hidden table of contents is the only one needed."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"^(?:`{3,}|:{3,})\{(.+?)\}", text, re.MULTILINE)
+    assert set(found) <= {"toctree"}
+
+
 def test_every_public_name_has_a_page():
     text = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.rst"))
     listed = set(re.findall(r"^   ([\w.]+)$", text, re.MULTILINE))
