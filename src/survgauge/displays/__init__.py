@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import one_of
-from ._base import Display, Source, about, sample
+from ._base import Display, about
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
 from .differences import DifferencesDisplay
@@ -45,13 +45,11 @@ __all__ = [
     "SemiSyntheticDisplay",
     "SixMetricsDisplay",
     "SmoothCalibrationDisplay",
-    "Source",
     "SubjectCurvesDisplay",
     "SupportDisplay",
     "SurrogatesDisplay",
     "TimeCurveDisplay",
     "display",
-    "sample",
 ]
 
 #: Kinds of figures of an evaluation, and what builds them.

@@ -81,16 +81,6 @@ class Given:
         return cls(Problem.of(y, y_train, **(settings or {})), parsed, unit, confidence)
 
 
-def sample(ev: Source, most: int) -> Source:
-    """Return a seeded sample of the subjects of an evaluation; all of them where they are few."""
-    n = len(ev.problem.y)
-    if n <= most or not ev.predictions:
-        return ev
-    rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-    parts = {name: prediction[rows] for name, prediction in ev.predictions.items()}
-    return Given(ev.problem.subset(rows), parts, ev.unit, ev.confidence)
-
-
 def about(ev: Any) -> str:
     """Say whom a figure is about: how many subjects and events."""
     y = ev.problem.y

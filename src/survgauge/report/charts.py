@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import displays
+from ..displays.sampling import Source, sample
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation.verdict import best_rows, cell_of
 from ..evaluation.when import clock, column_of
@@ -68,21 +69,21 @@ def from_evaluation(ev: Evaluation) -> dict[str, list[Spec]]:
     """Return the charts that need the predictions too; what the data do not allow is left out."""
     if not ev.predictions:
         return {}
-    some = displays.sample(ev, MOST_SUBJECTS)
+    some = sample(ev, MOST_SUBJECTS)
     return {
         section: [spec for name, kind in figures if (spec := _attempt(ev, some, name, kind))]
         for section, figures in _SECTIONS.items()
     }
 
 
-def _attempt(ev: Evaluation, some: displays.Source, name: str, kind: str) -> Spec | None:
+def _attempt(ev: Evaluation, some: Source, name: str, kind: str) -> Spec | None:
     try:
         return _figure(ev, some, name, kind)
     except (InputError, UndefinedMetricError):
         return None
 
 
-def _figure(ev: Evaluation, some: displays.Source, name: str, kind: str) -> Spec:
+def _figure(ev: Evaluation, some: Source, name: str, kind: str) -> Spec:
     """Describe a figure, with a choice where there is a chart for each model or time."""
     sampled = some is not ev and kind not in _OF_ALL
     models = [model for model, p in ev.predictions.items() if p.has("times")]
@@ -100,10 +101,12 @@ def _figure(ev: Evaluation, some: displays.Source, name: str, kind: str) -> Spec
         charts.append((_as_in_the_table(shown, ev, kind) if sampled else shown).describe())
     spec = figure(name, charts, labels, label, wide=name in _WIDE)
     if sampled:
-        spec["caption"] += (
-            f" Drawn from a random sample of {MOST_SUBJECTS:,} of the {len(ev.problem.y):,} test "
+        told = (
+            f"Drawn from a random sample of {MOST_SUBJECTS:,} of the {len(ev.problem.y):,} test "
             "subjects; the tables are those of all."
         )
+        for chart in spec["specs"]:
+            chart["note"] = f"{chart['note']} {told}".lstrip()
     return spec
 
 

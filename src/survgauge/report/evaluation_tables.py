@@ -104,9 +104,14 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
         "p", _caption(data), tag("span", " Press a heading to sort. ", class_="screen"),
         tag("span", class_="series-count"), class_="soft small",
     )  # fmt: skip
-    kind = "table short" if len(body) <= MOST_SHORT else "table tall screen"
-    region = tag("div", whole, class_=kind, tabindex=0, role="region", aria_label=title)
-    return join(note, region, choice)
+    short = len(body) <= MOST_SHORT
+    region = tag("div", whole, class_=f"table {'short' if short else 'tall'}", tabindex=0,
+                 role="region", aria_label=title)  # fmt: skip
+    if short:
+        return join(region, note, choice)
+    told = f"The table of {len(body)} rows is left out of print; CSV and JSON have it."
+    screen = tag("div", region, note, choice, class_="screen")
+    return join(screen, tag("p", told, class_="paper soft small"))
 
 
 def _caption(data: dict[str, Any]) -> str:

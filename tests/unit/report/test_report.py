@@ -437,7 +437,7 @@ def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> N
     page = Outline(evaluation_html(ev))
     found = {f["id"]: f for f in page.data["figures"]}
     told = "Drawn from a random sample of 200 of the 500 test subjects"
-    assert {name for name, f in found.items() if told in f["caption"]} == {
+    assert {name for name, f in found.items() if told in f["specs"][0]["note"]} == {
         "predicted-actual", "error-status", "error-time", "brier-chart", "auc-chart", "mean-curves",
         "d-calibration", "one-calibration", "smooth-calibration", "surrogates-chart",
     }  # fmt: skip
