@@ -44,10 +44,17 @@ class PackageConcordance:
 
 @dataclass(frozen=True)
 class ConcordanceByPackage:
-    """Result of `concordance_by_package`: iterate over its rows, print it, or take `frame()`."""
+    """Result of `concordance_by_package`: iterate over its rows, print it, or take `frame()`.
+
+    Attributes
+    ----------
+    rows : tuple of PackageConcordance
+        One number of one package each.
+    tau : float or None
+        Where pairs stop to count in the truncated forms; None: nowhere.
+    """
 
     rows: tuple[PackageConcordance, ...]
-    #: Where pairs stop to count in the truncated forms; None: nowhere.
     tau: float | None
 
     def __iter__(self) -> Iterator[PackageConcordance]:
