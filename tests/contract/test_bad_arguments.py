@@ -129,7 +129,7 @@ CALLS = {
     "CurveColumns": {"columns": ["a", "b"], "times": (1.0, 2.0), "interpolation": "linear",
                      "tail": "linear"},
     "Outcomes": {"time": TIME, "event": Y[1], "weight": ONES},
-    "Reference": {"y": Y, "stop": 9.0, "in_sample": False},
+    "Reference": {"y": Y, "in_sample": False},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
     "Conditional": {"law": CURVES, "censoring": CURVES, "how": {}, "members": {}},
