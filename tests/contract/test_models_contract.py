@@ -281,9 +281,9 @@ def test_bad_features_are_refused(name, fitted):
     X, y = example(n=20)
     gap = X.copy()
     gap[3, 2] = np.nan
-    with pytest.raises(InputError, match=r"X must be finite; column\(s\) 2 .* fill them first"):
+    with pytest.raises(InputError, match=r"X must be finite; .* column 3 .* fill them first"):
         build(name).fit(gap, y)
-    with pytest.raises(InputError, match=r"X must be finite; column\(s\) 2"):
+    with pytest.raises(InputError, match=r"X must be finite; .* column 3 "):
         fitted(name).predict_time(gap)
     with pytest.raises(InputError, match="one row per subject; y has 20, X has 19"):
         build(name).fit(X[1:], y)

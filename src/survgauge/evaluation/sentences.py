@@ -47,7 +47,7 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
     """Say for the best models whether the metric differs between groups, and which are extreme."""
     sentences = []
     values = {
-        (row.get("group"), row["metric"], row["time"], row["model"]): row["value"]
+        (row.get("group"), row["metric"], row.get("time"), row["model"]): row["value"]
         for row in data["metrics"]
     }
     for v in everybody:
