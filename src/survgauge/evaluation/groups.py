@@ -36,13 +36,29 @@ def columns_of(by: Any) -> list[str]:
 def _named(by: Any) -> dict[str, Any] | None:
     """Return labels by column; None where `by` is one column without a name."""
     if isinstance(by, Mapping):
-        named = {str(name): labels for name, labels in by.items()}
-        if not named or len(named) < len(by):
-            raise InputError(f"by must hold columns of distinct names; got {list(by)}")
-        return named
-    if hasattr(by, "columns") and hasattr(by, "iloc"):  # a pandas frame
-        return _named({name: by[name] for name in by.columns})
-    return None
+        names = list(by)
+    elif hasattr(by, "columns") and hasattr(by, "to_dict"):  # a frame of pandas or polars
+        names = list(by.columns)
+    else:
+        return None
+    check_columns([str(name) for name in names])
+    return {str(name): by[name] for name in names}
+
+
+def check_columns(names: list[str]) -> None:
+    """Refuse columns whose groups could not be told apart by their names.
+
+    >>> check_columns(["sex", "stage"])
+    """
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"by must have at least one column, each with its own name; got {names}")
+    for name in names:
+        other = next((o for o in names if o.startswith(group_name(name, ""))), None)
+        if other is not None:
+            raise InputError(
+                f"by: groups of the columns {name!r} and {other!r} could have the same names "
+                f"({group_name(other, '...')}); rename one of the columns"
+            )
 
 
 def groups_of(by: Any, n: int) -> list[tuple[Any, Ints]]:

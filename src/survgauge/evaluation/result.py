@@ -132,7 +132,10 @@ class Evaluation:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table as plain dictionaries, without pandas."""
+        """Return the table as plain dictionaries, without pandas.
+
+        Rows of a group have the key group; rows of everybody do not.
+        """
         return [score.row() for score in self.scores]
 
     @property
