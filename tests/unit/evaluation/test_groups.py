@@ -106,6 +106,15 @@ def test_one_group_or_one_subject_cannot_be_compared(labels):
     assert "groups of s" not in ev.verdict
 
 
+def test_small_groups_take_no_part_in_the_test():
+    """Standard errors of three subjects are no ground to say that groups differ."""
+    assert evaluated({"trio": np.arange(N) // 3}).group_differences() == []
+    labels = np.where(np.arange(N) < 20, "few", SEX)
+    found = evaluated({"s": labels}).group_differences()
+    assert {row["groups"] for row in found} == {2}
+    assert not any("few" in row["least"] + row["largest"] for row in found)
+
+
 def test_a_metric_that_does_not_apply_is_not_said_to_read_past_the_curves():
     """A step curve has no density: that it ends early does not matter."""
     grid = np.linspace(0, np.sort(Y.time)[-6], 30)
