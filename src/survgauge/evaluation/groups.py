@@ -155,8 +155,8 @@ def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict
     -------
     list of dict
         by (the column, None where it has no name), model, metric, time, groups (how many are
-        not small and have a standard error), statistic, p_value, p_holm (adjusted over the models of a metric), and
-        least and largest, the groups with the least and the largest value.
+        not small and have a standard error), statistic, p_value, p_holm (adjusted over the models
+        of a metric), and least and largest, the groups with the least and the largest value.
     """
     families: dict[Any, list[Score]] = {}
     columns, sizes = support.get("by", []), support.get("groups", {})

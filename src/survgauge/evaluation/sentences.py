@@ -45,6 +45,9 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
 
 def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]:
     """Say for the best models whether the metric differs between groups, and which are extreme."""
+    differences = data.get("group_differences")
+    if not differences:
+        return []
     sentences = []
     values = {
         (row.get("group"), row["metric"], row["time"], row["model"]): row["value"]
@@ -54,7 +57,7 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
         words, (_, metric, time) = _Words(data, v), v.cell
         best = [standing.model for standing in v.best]
         unclear: dict[str, list[dict[str, Any]]] = {}
-        for row in data.get("group_differences", []):
+        for row in differences:
             if (row["metric"], row["time"]) != (metric, time) or row["model"] not in best:
                 continue
             groups = f"groups of {row['by']}" if row["by"] else "groups"

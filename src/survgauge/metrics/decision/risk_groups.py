@@ -130,8 +130,8 @@ def risk_groups(
         fewer.
     cuts : array-like, optional
         Risks at which groups begin, instead of groups of equal size. They are on the scale of the
-        risk that subjects are ranked by: 1 - S(time), minus a time, or the scores as given. A subject whose risk equals a
-        cut belongs to the group above it.
+        risk that subjects are ranked by: 1 - S(time), minus a time, or the scores as given. A
+        subject whose risk equals a cut belongs to the group above it.
     time : float, optional
         Where curves are read.
     tau : float, optional

@@ -74,9 +74,9 @@ def test_refusals():
 
 def test_messages_name_the_argument_and_the_risk():
     y, risk = case()
-    with pytest.raises(sg.InputError, match="^prediction must .*: y_true has 90, got 89$"):
+    with pytest.raises(sg.InputError, match=r"^prediction must .*: y_true has 90, got 89$"):
         sg.risk_groups(y, risk[:-1])
-    with pytest.raises(sg.InputError, match="^prediction: .* must be finite; got nan for row 1 "):
+    with pytest.raises(sg.InputError, match=r"^prediction: .* must be finite; got nan for row 1 "):
         sg.risk_groups(y, np.r_[np.nan, risk[1:]])
     # Numbers are times, so that probabilities of the event are no risks to cut at.
     share = 1 / (1 + np.exp(-risk))
