@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, vector
-from ..errors import InputError, UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError, numbered
 from .adapters import as_curves, is_flat
 from .curves import SurvivalCurves
 
@@ -29,8 +29,9 @@ class RiskScores:
 
     def __init__(self, values: Any) -> None:
         self.values: Floats = vector(values, "risk", finite=False)
-        if np.isnan(self.values).any():
-            raise InputError("risk must not be NaN")
+        unknown = np.isnan(self.values)
+        if unknown.any():
+            raise InputError(f"risk must not be NaN; it is for {numbered(np.flatnonzero(unknown))}")
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -62,8 +63,12 @@ class Prediction:
         return Prediction(None, None, np.concatenate(risks))
 
     @classmethod
-    def of(cls, obj: Any, n: int, name: str) -> Prediction:
-        """Read curves, times (one number per subject) or `RiskScores`."""
+    def of(cls, obj: Any, n: int, name: str | None = None) -> Prediction:
+        """Read curves, times (one number per subject) or `RiskScores`.
+
+        `name` is that of one model of several; None where a function takes one `prediction`.
+        """
+        given, test = (f"predictions of {name!r}", "y_test") if name else ("prediction", "y_true")
         try:
             if isinstance(obj, Prediction):
                 prediction = obj
@@ -74,11 +79,10 @@ class Prediction:
             else:
                 prediction = cls(None, vector(obj, "predicted times"), None)
         except InputError as error:
-            raise InputError(f"predictions of {name!r}: {error}") from error
+            raise InputError(f"{given}: {error}") from error
         if len(prediction) != n:
             raise InputError(
-                f"predictions of {name!r} must have one entry per subject: y_test has {n}, "
-                f"they have {len(prediction)}"
+                f"{given} must have one entry per subject: {test} has {n}, got {len(prediction)}"
             )
         return prediction
 

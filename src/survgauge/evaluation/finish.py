@@ -153,7 +153,7 @@ class Group:
         reads = self.fold.reads.get(model)
         if reads is not None and metric.reads:
             measured.support["past_curve"] = reads.share(metric.reading(self.problem))
-        if past is not None:
+        if past is not None and not np.isnan(measured.value):
             self._remark([EvaluationWarning("past-curve", past, model, metric.name)], metric)
         return measured
 

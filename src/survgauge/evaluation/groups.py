@@ -36,13 +36,29 @@ def columns_of(by: Any) -> list[str]:
 def _named(by: Any) -> dict[str, Any] | None:
     """Return labels by column; None where `by` is one column without a name."""
     if isinstance(by, Mapping):
-        named = {str(name): labels for name, labels in by.items()}
-        if not named or len(named) < len(by):
-            raise InputError(f"by must hold columns of distinct names; got {list(by)}")
-        return named
-    if hasattr(by, "columns") and hasattr(by, "iloc"):  # a pandas frame
-        return _named({name: by[name] for name in by.columns})
-    return None
+        names = list(by)
+    elif hasattr(by, "columns") and hasattr(by, "to_dict"):  # a frame of pandas or polars
+        names = list(by.columns)
+    else:
+        return None
+    check_columns([str(name) for name in names])
+    return {str(name): by[name] for name in names}
+
+
+def check_columns(names: list[str]) -> None:
+    """Refuse columns whose groups could not be told apart by their names.
+
+    >>> check_columns(["sex", "stage"])
+    """
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"by must have at least one column, each with its own name; got {names}")
+    for name in names:
+        other = next((o for o in names if o.startswith(group_name(name, ""))), None)
+        if other is not None:
+            raise InputError(
+                f"by: groups of the columns {name!r} and {other!r} could have the same names "
+                f"({group_name(other, '...')}); rename one of the columns"
+            )
 
 
 def groups_of(by: Any, n: int) -> list[tuple[Any, Ints]]:
@@ -114,23 +130,39 @@ def _is_missing(label: Any) -> bool:
         return True
 
 
-def group_differences(scores: list[Score], columns: list[str]) -> list[dict[str, Any]]:
+def is_small(size: dict[str, int]) -> bool:
+    """Whether a group has too few subjects or events to rely on its standard errors."""
+    return size["subjects"] < 30 or size["events"] < 10
+
+
+def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict[str, Any]]:
     """Test for each metric and model whether its value differs between the groups of a column.
 
     Groups have different subjects, so their values are independent: with weights 1/stderr^2 the sum
     of squared distances from their mean is chi-squared (Cochran's Q). Values are compared on the
-    scale on which their intervals are symmetric.
+    scale on which their intervals are symmetric. Small groups take no part: where three subjects
+    happen to have similar errors their standard error is far too small, and with 50 groups of three
+    the test found differences in 89 % of simulated sets without any.
+
+    Parameters
+    ----------
+    scores : list of Score
+        Of all groups.
+    support : dict
+        Of the evaluation, with the columns ("by") and the sizes of groups ("groups").
 
     Returns
     -------
     list of dict
-        by (the column, None where it has no name), model, metric, time, groups (how many have a
-        standard error), statistic, p_value, p_holm (adjusted over the models of a metric), and
-        least and largest, the groups with the least and the largest value.
+        by (the column, None where it has no name), model, metric, time, groups (how many are
+        not small and have a standard error), statistic, p_value, p_holm (adjusted over the models
+        of a metric), and least and largest, the groups with the least and the largest value.
     """
     families: dict[Any, list[Score]] = {}
+    columns, sizes = support.get("by", []), support.get("groups", {})
+    large = {name for name, size in sizes.items() if not is_small(size)}
     for score in scores:
-        if score.group is not None and score.metric.ranks_models:
+        if score.group is not None and str(score.group) in large and score.metric.ranks_models:
             key = _column_of(score.group, columns), score.metric.name, score.time, score.model
             families.setdefault(key, []).append(score)
     rows: list[dict[str, Any]] = []

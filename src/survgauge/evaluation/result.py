@@ -132,7 +132,10 @@ class Evaluation:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table as plain dictionaries, without pandas."""
+        """Return the table as plain dictionaries, without pandas.
+
+        Rows of a group have the key group; rows of everybody do not.
+        """
         return [score.row() for score in self.scores]
 
     @property
@@ -216,11 +219,12 @@ class Evaluation:
         """Test for each metric and model whether it differs between the groups of `by`.
 
         Plain dictionaries: by (the column, None where it has no name), model, metric, time, groups
-        (how many have a standard error), statistic (Cochran's Q on the scale of the intervals),
+        (how many have a standard error and at least 30 subjects and 10 events; others take no
+        part), statistic (Cochran's Q on the scale of the intervals),
         p_value, p_holm (adjusted over the models of a metric), and least and largest, the groups
         with the least and the largest value. Nothing where there are no groups.
         """
-        return group_differences(self.scores, self.support.get("by", []))
+        return group_differences(self.scores, self.support)
 
     def compare(self) -> Any:
         """Compare all pairs of models on the same subjects.

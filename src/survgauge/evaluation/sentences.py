@@ -45,6 +45,9 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
 
 def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]:
     """Say for the best models whether the metric differs between groups, and which are extreme."""
+    differences = data.get("group_differences")
+    if not differences:
+        return []
     sentences = []
     values = {
         (row.get("group"), row["metric"], row.get("time"), row["model"]): row["value"]
@@ -53,20 +56,26 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
     for v in everybody:
         words, (_, metric, time) = _Words(data, v), v.cell
         best = [standing.model for standing in v.best]
-        for row in data.get("group_differences", []):
+        unclear: dict[str, list[dict[str, Any]]] = {}
+        for row in differences:
             if (row["metric"], row["time"]) != (metric, time) or row["model"] not in best:
                 continue
             groups = f"groups of {row['by']}" if row["by"] else "groups"
-            whose = f"{words.metric.title} of {row['model']}"
-            p = f"p {relation(row['p_holm'])}"
             if row["p_holm"] is None or row["p_holm"] >= 1 - (data["confidence"] or 0.95):
-                sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
+                unclear.setdefault(groups, []).append(row)
                 continue
+            whose, p = f"{words.metric.title} of {row['model']}", f"p {relation(row['p_holm'])}"
             ends = [
                 f"{amount(values[group, metric, time, row['model']], words.unit)} ({group})"
                 for group in (row["least"], row["largest"])
             ]
             sentences.append(f"{whose} differs between {groups} ({p}): {' to '.join(ends)}.")
+        for groups, rows in unclear.items():  # one sentence for all models of a column
+            whose = f"{words.metric.title} of {listed([row['model'] for row in rows])}"
+            known = [row["p_holm"] for row in rows if row["p_holm"] is not None]
+            least = min(known, default=None)
+            p = f"p {relation(least)}{' or more' * (len(rows) > 1)}"
+            sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
     return sentences
 
 

@@ -18,6 +18,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
 from ..reference.reference import Reference
 from .census import Census
+from .groups import is_small
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -140,13 +141,13 @@ def _check_times(problem: Problem) -> list[EvaluationWarning]:
 
 def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
     """Remark on groups that are too small for numbers of their own."""
-    small = [name for name, n in sizes.items() if n["subjects"] < 30 or n["events"] < 10]
+    small = [name for name, size in sizes.items() if is_small(size)]
     if not small:
         return []
     named = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
     message = (
         f"{len(small)} of {len(sizes)} groups have fewer than 30 subjects or 10 events ({named}), "
-        "so their numbers are rough"
+        "so their numbers are rough, and they take no part in the test of whether groups differ"
     )
     return [EvaluationWarning("small-groups", message)]
 

@@ -82,7 +82,8 @@ class Results:
 
     def __repr__(self) -> str:
         return (
-            f"Results({self.name!r}: {len(self.sets)} semi-synthetic data sets, "
+            f"Results({self.name!r}: {len(self.sets)} semi-synthetic "
+            f"data set{'s' * (len(self.sets) != 1)}, "
             f"{self.metrics['model'].nunique()} models, {self.metrics['metric'].nunique()} "
             f"metrics, {len(self.failures)} failed cells)"
         )

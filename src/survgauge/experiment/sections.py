@@ -93,7 +93,7 @@ def _wins(results: Results, truth: str) -> Section:
         "three, then by being closest to the truth; ties share a win. The last columns are wins by "
         "kind of censoring."
     )
-    heading = f"Wins over {count} data sets; truth: {truth}"
+    heading = f"Wins over {count} data set{'s' * (count != 1)}; truth: {truth}"
     return Section(f"wins-{truth}", heading, ["metric", *means, *kinds], rows, 1, note)
 
 

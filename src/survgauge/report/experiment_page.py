@@ -37,7 +37,7 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
     ]  # fmt: skip
     return page(
         title=title,
-        subtitle=f"{len(data['sets'])} semi-synthetic data sets with known event times, "
+        subtitle=f"{words.data_sets(len(data['sets']))} with known event times (semi-synthetic), "
         f"{len(data['models'])} models, {len(data['metrics'])} metrics",
         sections=sections,
         picker=_picker(data),

@@ -40,7 +40,7 @@ def lead(data: dict[str, Any], truth: str) -> str:
     if order is None or size is None:
         return f"No metric has a value for all models on all data sets (truth: {truth})."
     rows = {row["metric"]: row for row in data["summary_plain"][truth]}
-    sets = _data_sets(len(_sets_of(data, truth)))
+    sets = data_sets(len(_sets_of(data, truth)))
     tau, far = rows[order["metric"]]["tau"], percent(rows[size["metric"]]["relative"])
     if len(rows) == 1:
         return (
@@ -77,7 +77,12 @@ def _needed(found: dict[str, Any]) -> str:
     return f"they come from {bases}; a test needs at least {FEWEST_BASES}"
 
 
-def _data_sets(count: int) -> str:
+def data_sets(count: int) -> str:
+    """Count data sets.
+
+    >>> data_sets(1), data_sets(2)
+    ('1 data set', '2 data sets')
+    """
     return f"{count} data set{'s' if count != 1 else ''}"
 
 
@@ -96,7 +101,7 @@ def best_models(data: dict[str, Any], truth: str) -> str:
     firsts = Counter(r["model"] for rows in sets.values() for r in rows if r["difference"] == 0)
     count = len(sets)
     won = [f"{model} on {n}" for model, n in firsts.most_common()]
-    won[0] += f" of {_data_sets(count)}"
+    won[0] += f" of {data_sets(count)}"
     unclear = sum(sum(not r["clearly_worse"] for r in rows) > 1 for rows in sets.values())
     none = "On each of them it is clearly better than every other model."
     where = "each" if unclear == count else str(unclear)
@@ -119,7 +124,7 @@ def advice(row: dict[str, Any]) -> str:
     first, other = row["recommended"], row["other"]
     return (
         f"The paper advises {first} rather than {other} under {row['situation']}: {verdict}. "
-        f"{first} is closer on {row['closer']} of {_data_sets(row['data_sets'])} (mean distance "
+        f"{first} is closer on {row['closer']} of {data_sets(row['data_sets'])} (mean distance "
         f"{percent(row['recommended_relative'])} against {percent(row['other_relative'])}), with a "
         f"mean tau of {row['recommended_tau']:.2f} against {row['other_tau']:.2f}.{tests}"
     )

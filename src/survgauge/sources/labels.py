@@ -10,7 +10,7 @@ import numpy as np
 
 from .._tools.arrays import Ints, date_text
 from ..errors import InputError, numbered
-from ..evaluation.groups import group_name
+from ..evaluation.groups import check_columns, group_name
 from .batches import Batch
 
 #: More groups than this are a mistake (a column of identifiers), and take an accumulator each.
@@ -99,8 +99,7 @@ class LabelColumn:
                 "by must be the name of a column in a stream, whose labels come with the batches, "
                 f"or several names; got {by if isinstance(by, list | tuple) else type(by).__name__}"
             )
-        if len(set(by)) < len(by):
-            raise InputError(f"by must name each column once; got {list(by)}")
+        check_columns(list(by))
         return cls(by[0]) if len(by) == 1 else LabelColumns(tuple(map(cls, by)))
 
     @property

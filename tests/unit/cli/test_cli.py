@@ -153,7 +153,7 @@ def test_bad_predictions_are_named(files, capsys):
     for content, message in (
         ("a,b\n1,2\n", "one column 'time' or 'risk', or curves with times as"),
         ("1,2\n0.5,0.9\n", "must fall from 1 towards 0"),
-        ("time\n3\n", "one entry per subject: y_test has 40, they have 1"),
+        ("time\n3\n", "one entry per subject: y_test has 40, got 1"),
     ):
         path.write_text(content)
         assert main(["evaluate", "--test", files["test"], "--pred", f"bad={path}"]) == 2

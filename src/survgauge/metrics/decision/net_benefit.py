@@ -96,6 +96,8 @@ class NetBenefit(ShortRepr):
         values, stderr : ndarray of shape (k,)
             Differences at each threshold and their paired standard errors.
         """
+        if not isinstance(other, NetBenefit):
+            raise InputError(f"other must be what net_benefit returns; got {type(other).__name__}")
         mine, theirs = self._question, other._question
         same = mine is not None and theirs is not None and mine.asks_as(theirs)
         if not same or not np.array_equal(self.thresholds, other.thresholds):
@@ -302,10 +304,12 @@ def _thresholds(given: Any) -> Floats:
     if given is None:
         return np.arange(1, 100) / 100
     levels = vector(np.atleast_1d(to_numpy(given, "thresholds")), "thresholds", minimum=0.0)
-    if levels.size == 0 or (levels >= 1).any():
+    if levels.size == 0:
+        raise InputError("thresholds must have at least one risk; got none")
+    if (levels >= 1).any():
         raise InputError(
             "thresholds must be risks of at least 0 and below 1 (a share, not a percentage); got "
-            f"{levels.max(initial=0.0):g}"
+            f"{levels.max():g}"
         )
     return levels
 

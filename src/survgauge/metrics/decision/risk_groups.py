@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..._tools.arrays import Floats, Ints, numbers, positive, to_numpy, whole_number
+from ..._tools.arrays import Floats, Ints, numbers, positive, to_numpy, vector, whole_number
 from ..._tools.arrays import probability as checked_probability
 from ..._tools.plain import as_frame
 from ...data.outcomes import Outcomes
@@ -18,6 +18,9 @@ from ...reference.kaplan_meier import KaplanMeier
 from ...reference.survival_at import restricted_mean, survival_at
 from ..calibration.kernels import risk_groups as equal_groups
 from ..logrank import log_rank_groups
+
+#: What groups are by, where no time is given, by what a model predicts.
+_RISKS = {"curves": "minus the median", "times": "minus the predicted time", "risk": "as given"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class RiskGroups:
 
     def at_risk(self, times: Any) -> Floats:
         """Return the number of subjects at risk in each group at each time, shape (k, times)."""
-        grid = numbers(np.atleast_1d(to_numpy(times, "times")), "times")
+        grid = vector(np.atleast_1d(to_numpy(times, "times")), "times")
         counts = np.empty((len(self.names), grid.size))
         for k in range(len(self.names)):
             own = self.label == k
@@ -126,8 +129,9 @@ def risk_groups(
         Number of groups of about equal size; equal predictions stay in one group, so there may be
         fewer.
     cuts : array-like, optional
-        Risks at which groups begin, instead of groups of equal size. A subject whose risk equals a
-        cut belongs to the group above it.
+        Risks at which groups begin, instead of groups of equal size. They are on the scale of the
+        risk that subjects are ranked by: 1 - S(time), minus a time, or the scores as given. A
+        subject whose risk equals a cut belongs to the group above it.
     time : float, optional
         Where curves are read.
     tau : float, optional
@@ -152,8 +156,8 @@ def risk_groups(
     (('low', 'high'), array([4., 4.]), array([4. , 2.5]), 0.04)
     """
     y = Outcomes.of(y_true, "y_true")
-    predicted = Prediction.of(prediction, len(y), "model")
-    risk = _risk_at(predicted, time)
+    predicted = Prediction.of(prediction, len(y))
+    risk, kind = _risk_at(predicted, time)
     present = np.flatnonzero(y.weight > 0)
     label = np.full(len(y), -1)
     rows = _rows(y, risk, present, groups, cuts)
@@ -162,8 +166,9 @@ def risk_groups(
     parts = [y[members] for members in rows]
     if len(parts) < 2:
         raise UndefinedMetricError(
-            "risk_groups needs predictions that make at least two groups; all are equal or lie on "
-            "one side of the cuts"
+            "risk_groups needs predictions that make at least two groups; the risks "
+            f"({kind}) lie between {risk[present].min():g} and {risk[present].max():g}, "
+            + ("so all are equal" if cuts is None else f"on one side of the cuts {cuts}")
         )
     curves = tuple(KaplanMeier.fit(part) for part in parts)
     end = _tau(curves, tau)
@@ -184,17 +189,18 @@ def risk_groups(
         statistic,
         freedom,
         p_value,
-        {"risk": "minus the median" if time is None else f"1 - S({time:g})", "tau": end},
+        {"risk": kind, "tau": end},
         y,
     )
 
 
-def _risk_at(predicted: Prediction, time: float | None) -> Floats:
+def _risk_at(predicted: Prediction, time: float | None) -> tuple[Floats, str]:
+    """Return the risk that groups are by, and what it is."""
     if time is None:
-        return predicted.risk
+        return predicted.risk, _RISKS[predicted.kind]
     if predicted.curves is None:
         raise InputError("time says where to read curves; the prediction has none: leave time out")
-    return 1.0 - predicted.curves.at(positive(time, "time"))
+    return 1.0 - predicted.curves.at(positive(time, "time")), f"1 - S({time:g})"
 
 
 def _rows(y: Outcomes, risk: Floats, present: Ints, groups: Any, cuts: Any) -> list[Ints]:

@@ -281,7 +281,7 @@ def concordance_by_package(
     tau = None if tau is None else positive(tau, "tau")
     if y_train is not None:
         y_train = Outcomes.of(y_train, "y_train")
-    asked = _Asked(y, Prediction.of(prediction, len(y), "model"), y_train, tau)
+    asked = _Asked(y, Prediction.of(prediction, len(y)), y_train, tau)
     ours = FORMS[0].value(asked)
     rows = []
     for form in FORMS:

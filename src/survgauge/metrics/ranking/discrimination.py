@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, vector
 from ...data.curves import SurvivalCurves
+from ...data.predictions import RiskScores
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...reference.surrogates import make_setting, margin
 from ..conventions import Convention
@@ -29,10 +30,11 @@ def checked_risk(risk: Any, n: int) -> Floats:
     """One risk per subject; infinite ones are ranks like others, NaN is none."""
     if isinstance(risk, SurvivalCurves):
         raise InputError(
-            "risk must be one number per subject; got SurvivalCurves: pass -curves.median(), "
-            "1 - curves.at(t), or use concordance_td"
+            "risk must be one number per subject; got SurvivalCurves: pass -curves.median() or "
+            "1 - curves.at(t) (concordance_td ranks whole curves)"
         )
-    values = vector(risk, "risk", length=n, like="y_true", finite=False)
+    given = risk.values if isinstance(risk, RiskScores) else risk
+    values = vector(given, "risk", length=n, like="y_true", finite=False)
     unknown = np.isnan(values)
     if unknown.any():
         raise InputError(f"risk must not be NaN; it is for {numbered(np.flatnonzero(unknown))}")

@@ -158,3 +158,11 @@ def test_bad_thresholds(given, words):
     y, risk = case()
     with pytest.raises(sg.InputError, match=words):
         sg.net_benefit(y, risk, TIME, thresholds=given)
+
+
+def test_only_a_net_benefit_can_be_compared():
+    y, risk = case()
+    with pytest.raises(sg.InputError, match="other must be what net_benefit returns; got int"):
+        sg.net_benefit(y, risk, TIME).difference(3)
+    with pytest.raises(sg.InputError, match="thresholds must have at least one risk"):
+        sg.net_benefit(y, risk, TIME, thresholds=[])

@@ -70,3 +70,23 @@ def test_refusals():
         sg.risk_groups(y, sg.RiskScores(risk), tau=1e6)
     with pytest.raises(sg.InputError, match="cuts"):
         sg.risk_groups(y, sg.RiskScores(risk), cuts=[np.nan])
+
+
+def test_messages_name_the_argument_and_the_risk():
+    y, risk = case()
+    with pytest.raises(sg.InputError, match=r"^prediction must .*: y_true has 90, got 89$"):
+        sg.risk_groups(y, risk[:-1])
+    with pytest.raises(sg.InputError, match=r"^prediction: .* must be finite; got nan for row 1 "):
+        sg.risk_groups(y, np.r_[np.nan, risk[1:]])
+    # Numbers are times, so that probabilities of the event are no risks to cut at.
+    share = 1 / (1 + np.exp(-risk))
+    message = r"minus the predicted time\) lie between -0.* on one side of the cuts \[0.5\]"
+    with pytest.raises(sg.UndefinedMetricError, match=message):
+        sg.risk_groups(y, share, cuts=[0.5])
+    found = sg.risk_groups(y, sg.RiskScores(share), cuts=[0.5])
+    assert found.convention["risk"] == "as given"
+    assert found.subjects[1] == np.sum(share >= 0.5)
+    with pytest.raises(sg.UndefinedMetricError, match="so all are equal"):
+        sg.risk_groups(y, np.ones(90))
+    with pytest.raises(sg.InputError, match="times must be finite"):
+        found.at_risk([np.nan])

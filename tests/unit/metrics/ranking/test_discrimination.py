@@ -478,6 +478,15 @@ def test_a_wrong_sign_is_noticed_and_bad_luck_is_not():
     assert not concordance_index_details(few, [1, 2, 3]).support["sign_may_be_wrong"]
 
 
+def test_risk_scores_are_risks():
+    y, risk = ([2, 4, 6, 7], [1, 1, 0, 1]), [3.0, 4.0, 1.0, 2.0]
+    scores = sg.RiskScores(risk)
+    assert concordance_index(y, scores) == concordance_index(y, risk)
+    assert sg.royston_d(y, scores).value == sg.royston_d(y, risk).value
+    with pytest.raises(InputError, match="risk must not be NaN; it is for row 2 "):
+        sg.RiskScores([1, np.nan])
+
+
 def test_errors_say_what_to_do():
     y = ([2, 4, 6], [1, 1, 0])
     with pytest.raises(InputError, match="risk must not be NaN; it is for"):

@@ -1,0 +1,138 @@
+"""Groups by several columns: their names, what is refused, and whether they differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2
+
+import survgauge as sg
+
+RNG = np.random.default_rng(5)
+N = 200
+_EVENT, _CENSORING = RNG.weibull(1.3, N) * 300, RNG.uniform(0, 900, N)
+Y = sg.Outcomes(time=np.minimum(_EVENT, _CENSORING), event=_EVENT <= _CENSORING)
+SEX = np.where(np.arange(N) % 2 == 0, "f", "m")
+STAGE = np.arange(N) % 3
+MODELS = {"a": RNG.uniform(100, 400, N), "b": np.full(N, 200.0)}
+
+
+def evaluated(by, models=MODELS, metrics=("mae_uncensored", "mae_within", "uno")):
+    return sg.evaluate(models, Y, y_train=Y, metrics=list(metrics), by=by, unit="days")
+
+
+def test_a_mapping_and_frames_of_pandas_and_polars_agree():
+    polars = pytest.importorskip("polars")
+    columns = {"sex": SEX, "stage": STAGE}
+    first = evaluated(columns)
+    assert set(first.table["group"]) == {
+        "all subjects", "sex=f", "sex=m", "stage=0", "stage=1", "stage=2",
+    }  # fmt: skip
+    for frame in (pd.DataFrame(columns), polars.DataFrame(columns)):
+        pd.testing.assert_frame_equal(evaluated(frame).table, first.table)
+
+
+def test_the_test_between_groups_is_cochrans_q_on_the_scale_of_the_interval():
+    ev = evaluated({"sex": SEX, "stage": STAGE})
+    found = {(r["by"], r["model"], r["metric"]): r for r in ev.group_differences()}
+    for column, labels in (("sex", "fm"), ("stage", "012")):
+        ps = []
+        for model in ("a", "b"):
+            cells = [
+                row for row in ev.rows()
+                if row["model"] == model and row["metric"] == "mae_uncensored"
+                and row.get("group") in [f"{column}={label}" for label in labels]
+            ]  # fmt: skip
+            # The intervals of errors are symmetric on the scale of the logarithm.
+            value = np.log([row["value"] for row in cells])
+            weight = np.array([(row["value"] / row["stderr"]) ** 2 for row in cells])
+            statistic = np.sum(weight * (value - np.sum(weight * value) / weight.sum()) ** 2)
+            row = found[column, model, "mae_uncensored"]
+            assert row["groups"] == len(labels)
+            assert row["statistic"] == pytest.approx(statistic, rel=1e-12)
+            assert row["p_value"] == pytest.approx(chi2.sf(statistic, len(labels) - 1), rel=1e-9)
+            assert row["least"] == cells[int(value.argmin())]["group"]
+            assert row["largest"] == cells[int(value.argmax())]["group"]
+            ps.append(row["p_value"])
+        adjusted = [found[column, m, "mae_uncensored"]["p_holm"] for m in ("a", "b")]
+        assert adjusted == pytest.approx(sg.holm(ps).tolist())
+
+
+def test_a_difference_that_is_there_is_found_and_told():
+    off = np.where(SEX == "f", 1.0, 5.0)
+    ev = evaluated({"sex": SEX}, {"off": off * 200.0}, ["mae_within"])
+    (row,) = ev.group_differences()
+    assert row["p_value"] < 1e-6
+    assert (row["least"], row["largest"]) == ("sex=f", "sex=m")
+    assert "of off differs between groups of sex (p < 0.001)" in ev.verdict
+
+
+def test_one_sentence_says_that_several_models_show_no_difference():
+    near = {"a": np.full(N, 200.0), "b": np.full(N, 201.0)}
+    ev = evaluated({"coin": np.arange(N) // 2 % 2}, near, ["mae_within"])
+    least = min(row["p_holm"] for row in ev.group_differences())
+    assert least > 0.05
+    assert ev.verdict.count("groups of coin") == 1
+    assert f"shows no clear difference between groups of coin (p = {least:.3f} or" in ev.verdict
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ({}, "by must have at least one column"),
+        (pd.DataFrame(index=range(N)), "by must have at least one column"),
+        ({1: SEX, "1": SEX}, r"each with its own name; got \['1', '1'\]"),
+        (pd.DataFrame(np.c_[SEX, SEX], columns=["s", "s"]), r"its own name; got \['s', 's'\]"),
+        ({"sex": SEX, "stage": STAGE[:-1]}, r"by\['stage'\] must have one label per subject: 200"),
+        ({"sex": [None, *SEX[1:]]}, r"by\['sex'\] must have a label for every .* row 1 "),
+        ({"stage": np.where(STAGE == 1, np.nan, 0.0)}, r"by\['stage'\] .* rows 2, 5, 8"),
+        ({"sex": "f"}, r"by\['sex'\] must have one label per subject"),
+        (["sex", "stage"], r"by must have one label per subject: 200; got shape \(2,\)"),
+        # The group 'a=b=x' would be one of either column.
+        ({"a": SEX, "a=b": STAGE}, "columns 'a' and 'a=b' could have the same names"),
+    ],
+)
+def test_bad_groups_are_refused_with_their_name(by, message):
+    with pytest.raises(sg.InputError, match=message):
+        evaluated(by)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("labels", [["all"] * N, ["one"] + ["rest"] * (N - 1)])
+def test_one_group_or_one_subject_cannot_be_compared(labels):
+    ev = evaluated({"s": labels})
+    assert ev.group_differences() == []
+    assert "groups of s" not in ev.verdict
+
+
+def test_small_groups_take_no_part_in_the_test():
+    """Standard errors of three subjects are no ground to say that groups differ."""
+    assert evaluated({"trio": np.arange(N) // 3}).group_differences() == []
+    labels = np.where(np.arange(N) < 20, "few", SEX)
+    found = evaluated({"s": labels}).group_differences()
+    assert {row["groups"] for row in found} == {2}
+    assert not any("few" in row["least"] + row["largest"] for row in found)
+
+
+def test_a_metric_that_does_not_apply_is_not_said_to_read_past_the_curves():
+    """A step curve has no density: that it ends early does not matter."""
+    grid = np.linspace(0, np.sort(Y.time)[-6], 30)
+    rows = np.tile(np.exp(-grid / 300), (N, 1))
+    steps = sg.SurvivalCurves(grid, rows, interpolation="step")
+    ev = sg.evaluate({"m": steps}, Y, y_train=Y, metrics=["log_likelihood", "d_calibration"])
+    found = {(remark.metric, remark.code) for remark in ev.warnings}
+    assert ("log_likelihood", "not-applicable") in found
+    assert ("log_likelihood", "past-curve") not in found
+    assert ("d_calibration", "past-curve") in found
+
+
+def test_a_stream_refuses_columns_whose_groups_share_names():
+    frame = pd.DataFrame({"time": Y.time, "event": Y.event, "m": 200.0, "a": SEX, "a=b": STAGE})
+    for by, message in (
+        (["a", "a=b"], "columns 'a' and 'a=b' could have the same names"),
+        (["a", "a"], "each with its own name"),
+        (["a", "nope"], "no column 'nope'"),
+    ):
+        with pytest.raises(sg.InputError, match=message):
+            sg.evaluate_stream(frame, y_train=Y, predictions={"m": "m"}, by=by)
