@@ -45,7 +45,7 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
 
 def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]:
     """Say for the best models whether the metric differs between groups, and which are extreme."""
-    sentences = []
+    sentences, tested = [], data.get("group_differences", [])
     values = {
         (row.get("group"), row["metric"], row["time"], row["model"]): row["value"]
         for row in data["metrics"]
@@ -53,12 +53,15 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
     for v in everybody:
         words, (_, metric, time) = _Words(data, v), v.cell
         best = [standing.model for standing in v.best]
-        for row in data.get("group_differences", []):
+        for row in tested:
             if (row["metric"], row["time"]) != (metric, time) or row["model"] not in best:
                 continue
             groups = f"groups of {row['by']}" if row["by"] else "groups"
             whose = f"{words.metric.title} of {row['model']}"
             p = f"p {relation(row['p_holm'])}"
+            cell = row["by"], metric, time
+            if (family := sum((r["by"], r["metric"], r["time"]) == cell for r in tested)) > 1:
+                p += f", adjusted for {family} models"
             if row["p_holm"] is None or row["p_holm"] >= 1 - (data["confidence"] or 0.95):
                 sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
                 continue

@@ -281,7 +281,7 @@ def _support(data: dict[str, Any]) -> Markup:
     support = data["support"]
     tails = support.get("tail_share") or {}
     facts: list[tuple[str, object, str | None]] = [
-        ("Subjects past the horizon", f"{support['subjects_past_horizon']:,}",
+        ("Subjects observed longer", f"{support['subjects_past_horizon']:,}",
          f"{support['events_past_horizon']:,} of them with an event"),
         ("Largest weight", number(_float(support["largest_weight"])),
          "number of subjects that one subject stands for"),

@@ -47,7 +47,7 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
     metrics = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
     main = headline(data)
     stop = stops_at(data, main)
-    until = f" within the first {time_text(data, stop)}" if stop is not None else ""
+    until = f" up to {time_text(data, stop)}" if stop is not None else ""
     others = "; ".join(REGISTRY[name].title for name in glance(metrics) if name != main)
     return [
         (
@@ -60,7 +60,11 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
             f"The data support statements up to {time_text(data, support['horizon'])}; "
             f"{support['subjects_past_horizon']:,} subjects were observed longer.",
         ),
-        ("Main metric", f"{REGISTRY[main].title}{until}, chosen before the models were compared."),
+        (
+            "Main metric",
+            f"{REGISTRY[main].title}{until}. Say whether it and its horizon were chosen before the "
+            "models were compared.",
+        ),
         (
             "Further metrics",
             f"{others}. Report one of ranking, of probabilities and of calibration, and the time "
@@ -104,13 +108,14 @@ def origin(data: dict[str, Any]) -> str:
 
 
 def provenance(data: dict[str, Any]) -> Markup | None:
-    """Return date, version, call, and the files with their checksums."""
+    """Return date, versions, call, and the files with their checksums."""
     made = data.get("provenance")
     if not made:
         return None
     facts = [
         ("Date", made["date"].replace("T", " ").replace("Z", " UTC")),
         ("survgauge", made["version"]),
+        *([("Computed with", made["computed_with"])] if "computed_with" in made else []),
         ("Call", tag("code", made["call"])),
         ("Seed", str(data["random_state"])),
     ]
