@@ -34,6 +34,15 @@ def time_text(data: dict[str, Any], *values: Any) -> str:
     return f"{' / '.join(known)} {data.get('unit') or ''}".rstrip() if known else "-"
 
 
+def reference_text(data: dict[str, Any]) -> str:
+    """Say what the reference set is, and how large where it is of its own."""
+    support = data["support"]
+    if "training_subjects" not in support:
+        return str(support["reference"])
+    counts = f"{support['training_subjects']:,} subjects, {support['training_events']:,} events"
+    return f"{support['reference']} ({counts})"
+
+
 def times_of_interest(data: dict[str, Any]) -> str:
     """Write at which times Brier score, AUC and calibration are read."""
     support = data["support"]
@@ -73,7 +82,7 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "Censored subjects",
             "How they count in the main metric and whose censoring the weights 1/G describe: see "
-            f"the conventions under All numbers. Reference set: {support['reference']}.",
+            f"the conventions under All numbers. Reference set: {reference_text(data)}.",
         ),
         ("Intervals and comparisons", _inference(data)),
         (

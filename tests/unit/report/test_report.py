@@ -277,6 +277,7 @@ def test_a_saved_page_knows_its_horizon(evaluation: Any) -> None:
     saved = json.loads(json.dumps(evaluation.to_dict()))
     text = Outline(saved_evaluation_html(saved)).text
     assert "within the first 400 days" in text
+    assert "reference: training outcomes (150 subjects, " in text
     assert "Horizon tau" in text
     saved["support"]["tau"] = None
     assert "Horizon tau" not in Outline(saved_evaluation_html(saved)).text
