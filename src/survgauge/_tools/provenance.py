@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import platform
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ _MEANS = ("workers", "batch_rows", "progress", "client")
 
 
 def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, Any]:
-    """Return the record of a result: date (UTC), version, call, and the files it was made of.
+    """Return the record of a result: date (UTC), versions, call, and the files it was made of.
 
     The environment variable ``SOURCE_DATE_EPOCH`` (seconds since 1970) fixes the date, so that the
     same input gives the same bytes.
@@ -29,6 +31,10 @@ def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, An
     return {
         "date": _now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": __version__,
+        "computed_with": (
+            f"Python {platform.python_version()}, NumPy {version('numpy')}, "
+            f"SciPy {version('scipy')}"
+        ),
         "call": call,
         "inputs": list(inputs),
     }

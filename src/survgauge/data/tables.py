@@ -283,7 +283,9 @@ class Table:
 
     def _index(self, name: str) -> int:
         if name not in self._places:
-            shown = ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "")
+            shown = ", ".join(one or "(no name)" for one in self.names[:20]) + (
+                ", ..." if len(self.names) > 20 else ""
+            )
             hint = {
                 "time": "; name it with --time-column",
                 "event": "; name it with --event-column",

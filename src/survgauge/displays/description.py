@@ -285,7 +285,7 @@ def horizon_marks(horizon: float, end: float) -> tuple[Mark, ...]:
     """Mark where support ends, if that is before the axis ends."""
     if not 0 < horizon < end:
         return ()
-    return Rule("x", horizon, dash="solid"), Span("x", horizon, end, "past the horizon")
+    return Rule("x", horizon, dash="solid"), Span("x", horizon, end, "past the supported time")
 
 
 def positions(names: Iterable[str]) -> dict[str, int]:

@@ -30,11 +30,11 @@ def unit_words(unit: str) -> str:
 
 
 def measure_axis(row: dict[str, Any], unit: str) -> Axis:
-    """Return the axis of a shown value: title and time, and what it is counted in."""
-    label = f"{REGISTRY[row['metric']].title}\n{when(row, unit)}".rstrip()
-    if row["test"]:
-        return Axis(label, "p-value", -0.03, 1.03)
-    return Axis(label, unit_words(row["unit"]))
+    """Return the axis of a shown value: title and what it is counted in, and below it the time."""
+    counted = "p-value" if row["test"] else unit_words(row["unit"])
+    title = Axis(REGISTRY[row["metric"]].title, counted).text
+    ends = (-0.03, 1.03) if row["test"] else (None, None)
+    return Axis(f"{title}\n{when(row, unit)}".rstrip(), "", *ends)
 
 
 def read_at(metric: str, time: float | None, times: Iterable[float | None]) -> float | None:

@@ -135,14 +135,12 @@ class MetricsDisplay(Display):
         known_by = REGISTRY[metric]
         if known_by.target is not None:
             marks.append(Rule("x", known_by.target, f"best: {known_by.target:g}", dash="dotted"))
-        # Beside the title of the axis the time would not fit into a third of the width.
-        when = one["title"].removeprefix(known_by.title).strip()
-        better = f"{known_by.better}, {when}" if when else known_by.better
+        better = known_by.better
         return Panel(
             measure_axis(one, self.unit),
             Axis(),
             tuple(marks),
-            when if one["test"] else better,
+            "" if one["test"] else better,
             tuple(_entry(entry, rows.get(entry)) for entry in entries),
             height=0.74 + 0.17 * len(entries),
             note=f"{known_by.about} {better[0].upper()}{better[1:]} ({metric}).".lstrip(),

@@ -116,7 +116,7 @@ class SupportDisplay(Display):
             Axis.time(self.unit, low=0, high=end),
             Axis("Subjects", low=0),
             (*lines, *marks),
-            f"horizon {amount(self.horizon, self.unit)}: {why}",
+            f"supported until {amount(self.horizon, self.unit)}: {why}",
             height=1.85,
         )
         share = Panel(

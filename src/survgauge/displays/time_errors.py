@@ -257,8 +257,9 @@ class ErrorOverTimeDisplay(FromPredictions):
         return Chart(
             "Error over the observed time",
             "Mean absolute error by observed time (censored subjects: "
-            f"{METHODS[self.method].title}). Errors rise with time for good models too, because "
-            "subjects with late events were rightly predicted earlier.",
+            f"{METHODS[self.method].title}). Errors depend on the time for good models too, "
+            "because subjects with very early or late events were rightly predicted nearer to the "
+            "middle.",
             (
                 Panel(below, Axis.time(self.unit, "Mean absolute\nerror", 0),
                       tuple(lines), height=2.2),

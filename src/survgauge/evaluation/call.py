@@ -347,8 +347,17 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
         "reference": "test outcomes, in sample"
         if problem.reference is None
         else "training outcomes",
+        **_training(problem),
         "metrics": _support_by_cell(scores),
     }
+
+
+def _training(problem: Problem) -> dict[str, int]:
+    """Count the training subjects, where there are any."""
+    if problem.reference is None:
+        return {}
+    y = problem.reference.whole.y
+    return {"training_subjects": len(y), "training_events": int(y.event.sum())}
 
 
 def _tail_shares(scores: list[Score]) -> dict[str, float]:

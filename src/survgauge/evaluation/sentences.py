@@ -64,7 +64,8 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
             if row["p_holm"] is None or row["p_holm"] >= 1 - (data["confidence"] or 0.95):
                 unclear.setdefault(groups, []).append(row)
                 continue
-            whose, p = f"{words.metric.title} of {row['model']}", f"p {relation(row['p_holm'])}"
+            whose = f"{words.metric.title} of {row['model']}"
+            p = f"p {relation(row['p_holm'])}{_adjusted(differences, row)}"
             ends = [
                 f"{amount(values[group, metric, time, row['model']], words.unit)} ({group})"
                 for group in (row["least"], row["largest"])
@@ -75,8 +76,16 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
             known = [row["p_holm"] for row in rows if row["p_holm"] is not None]
             least = min(known, default=None)
             p = f"p {relation(least)}{' or more' * (len(rows) > 1)}"
+            p += _adjusted(differences, rows[0])
             sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
     return sentences
+
+
+def _adjusted(differences: list[dict[str, Any]], row: dict[str, Any]) -> str:
+    """Say over how many models the p-value of a difference between groups was adjusted."""
+    cell = [row[name] for name in ("by", "metric", "time")]
+    family = sum([r[name] for name in ("by", "metric", "time")] == cell for r in differences)
+    return f", adjusted for {family} models" if family > 1 else ""
 
 
 def model_sentence(data: dict[str, Any], row: dict[str, Any]) -> str:

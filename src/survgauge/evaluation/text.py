@@ -225,8 +225,8 @@ def _support(result: Evaluation) -> str:
     tails = ", ".join(f"{model} {percent(share)}" for model, share in s["tail_share"].items())
     lines = [
         f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
-        f"horizon of the 1/G metrics: {number(s['horizon'])} "
-        f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events past it); "
+        f"supported until: {number(s['horizon'])} "
+        f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events after it); "
         f"time of interest: {', '.join(clock(time) for time in s['times'])}",
     ]
     if s["tau"] is not None:

@@ -179,7 +179,7 @@ class PastReads:
         text = _sentence(name, share, read, self.last)
         if share > MOST_PAST:
             raise PastCurveError(f"{text}, so there is no value; {_WHAT_TO_DO[name]}")
-        return f"{text}; {_WHAT_TO_DO[name]}"
+        return text  # the explanation of the warning says what to do
 
 
 def _sentence(kind: str, share: float, read: float, last: float) -> str:

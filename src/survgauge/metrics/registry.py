@@ -188,7 +188,7 @@ register_metric(
         name="mae_within",
         title="MAE within the horizon",
         other_names=("mae", "l1", "mean_absolute_error"),
-        about="Mean absolute error up to the last time that the data support, doubly robust.",
+        about="Doubly robust mean absolute error up to tau or the last time the data support.",
         terms=_within,
         loss="absolute",
         unit="time",

@@ -23,7 +23,7 @@ from .group_words import group_words
 from .markup import Markup, join, tag
 from .paper import print_edition
 from .remarks import remarks
-from .reporting import provenance, reporting, time_text, times_of_interest
+from .reporting import provenance, reference_text, reporting, time_text, times_of_interest
 from .shell import Section, figure, page
 from .words import summary
 
@@ -54,7 +54,7 @@ def evaluation_page(
     about = f"{support['subjects']:,} test subjects, {support['events']:,} events"
     return page(
         title=title,
-        subtitle=f"{about}; reference: {support['reference']}{_made(data)}",
+        subtitle=f"{about}; reference: {reference_text(data)}{_made(data)}",
         sections=_sections(data, figures, tau),
         picker=_picker(data),
         data={
@@ -281,7 +281,7 @@ def _support(data: dict[str, Any]) -> Markup:
     support = data["support"]
     tails = support.get("tail_share") or {}
     facts: list[tuple[str, object, str | None]] = [
-        ("Subjects past the horizon", f"{support['subjects_past_horizon']:,}",
+        ("Subjects observed longer", f"{support['subjects_past_horizon']:,}",
          f"{support['events_past_horizon']:,} of them with an event"),
         ("Largest weight", number(_float(support["largest_weight"])),
          "number of subjects that one subject stands for"),

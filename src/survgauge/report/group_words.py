@@ -38,7 +38,8 @@ def group_words(data: dict[str, Any]) -> list[str]:
         named = [f"{model} in {count}" for model, count in wins[:_MOST_NAMES]]
         if len(wins) > _MOST_NAMES:
             named.append(f"another model in {sum(count for _, count in wins[_MOST_NAMES:])}")
-        found = [f"{start}: the best value is that of {listed(named)} of them."]
+        where = f"{listed(named)} of them" if len(wins) > 1 else f"{wins[0][0]} in all of them"
+        found = [f"{start}: the best value is that of {where}."]
     ends = sorted(best.items(), key=lambda item: item[1]["value"])
     (low, least), (high, most) = ends[0], ends[-1]
     found.append(
@@ -58,7 +59,8 @@ def _clear(data: dict[str, Any], metric: str, groups: list[Any]) -> list[str]:
         differ = _groups_with(data["comparisons"], metric, level)
         where = f"in {len(differ)} of {len(groups)} groups" if differ else "in no group"
         named = f" ({listed(differ[:_MOST_NAMES])})" if 0 < len(differ) <= _MOST_NAMES else ""
-        found.append(f"Two models differ clearly {where}{named}.")
+        which = "The two models" if len(data["models"]) == 2 else "Two models"
+        found.append(f"{which} differ clearly {where}{named}.")
     better = [
         row
         for row in data["baseline_comparisons"]
@@ -66,9 +68,10 @@ def _clear(data: dict[str, Any], metric: str, groups: list[Any]) -> list[str]:
     ]
     if any(row["metric"] == metric for row in data["baseline_comparisons"]):
         ahead = len(_groups_with(better, metric, level))
+        where = f"In {ahead} of {len(groups)} groups" if ahead else "In no group"
         found.append(
-            f"In {ahead} of {len(groups)} groups a model is clearly better than Kaplan-Meier for "
-            "everybody. p-values are adjusted within a group, not for the number of groups."
+            f"{where} is a model clearly better than Kaplan-Meier for everybody. p-values are "
+            "adjusted within a group, not for the number of groups."
         )
     return found
 

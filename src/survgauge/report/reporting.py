@@ -34,6 +34,15 @@ def time_text(data: dict[str, Any], *values: Any) -> str:
     return f"{' / '.join(known)} {data.get('unit') or ''}".rstrip() if known else "-"
 
 
+def reference_text(data: dict[str, Any]) -> str:
+    """Say what the reference set is, and how large where it is of its own."""
+    support = data["support"]
+    if "training_subjects" not in support:
+        return str(support["reference"])
+    counts = f"{support['training_subjects']:,} subjects, {support['training_events']:,} events"
+    return f"{support['reference']} ({counts})"
+
+
 def times_of_interest(data: dict[str, Any]) -> str:
     """Write at which times Brier score, AUC and calibration are read."""
     support = data["support"]
@@ -47,7 +56,7 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
     metrics = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
     main = headline(data)
     stop = stops_at(data, main)
-    until = f" within the first {time_text(data, stop)}" if stop is not None else ""
+    until = f" up to {time_text(data, stop)}" if stop is not None else ""
     others = "; ".join(REGISTRY[name].title for name in glance(metrics) if name != main)
     return [
         (
@@ -60,7 +69,11 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
             f"The data support statements up to {time_text(data, support['horizon'])}; "
             f"{support['subjects_past_horizon']:,} subjects were observed longer.",
         ),
-        ("Main metric", f"{REGISTRY[main].title}{until}, chosen before the models were compared."),
+        (
+            "Main metric",
+            f"{REGISTRY[main].title}{until}. Say whether it and its horizon were chosen before the "
+            "models were compared.",
+        ),
         (
             "Further metrics",
             f"{others}. Report one of ranking, of probabilities and of calibration, and the time "
@@ -69,7 +82,7 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "Censored subjects",
             "How they count in the main metric and whose censoring the weights 1/G describe: see "
-            f"the conventions under All numbers. Reference set: {support['reference']}.",
+            f"the conventions under All numbers. Reference set: {reference_text(data)}.",
         ),
         ("Intervals and comparisons", _inference(data)),
         (
@@ -104,13 +117,14 @@ def origin(data: dict[str, Any]) -> str:
 
 
 def provenance(data: dict[str, Any]) -> Markup | None:
-    """Return date, version, call, and the files with their checksums."""
+    """Return date, versions, call, and the files with their checksums."""
     made = data.get("provenance")
     if not made:
         return None
     facts = [
         ("Date", made["date"].replace("T", " ").replace("Z", " UTC")),
         ("survgauge", made["version"]),
+        *([("Computed with", made["computed_with"])] if "computed_with" in made else []),
         ("Call", tag("code", made["call"])),
         ("Seed", str(data["random_state"])),
     ]

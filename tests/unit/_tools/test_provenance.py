@@ -33,6 +33,7 @@ def test_a_result_knows_its_call_and_version() -> None:
     ev = sg.evaluate([3, 5, 6, 9], Y, metrics=["mae_po"], tau=6.0, unit="days", n_boot=100)
     made = ev.to_dict()["provenance"]
     assert made["version"] == sg.__version__
+    assert f"NumPy {np.__version__}" in made["computed_with"]
     assert made["inputs"] == []
     assert made["call"] == (
         "survgauge.evaluate(predictions, y_test, metrics=['mae_po'], unit='days', tau=6.0)"

@@ -217,6 +217,14 @@ def test_metrics_are_those_of_the_table(ev):
     assert [r["metric"] for r in d.values if r["test"]] == ["d_calibration"] * 2
 
 
+def test_a_panel_says_its_time_and_its_unit_once():
+    ev = sg.evaluate({"good": GOOD}, Y, y_train=Y_TRAIN, tau=5.0, unit="days", metrics="mae_within")
+    panel = displays.MetricsDisplay.from_evaluation(ev).describe().panels[0]
+    assert panel.x.text == "MAE within the horizon (days)\nup to 5 days"
+    assert panel.title == "lower is better"
+    assert "up to 5" not in panel.note
+
+
 def test_metrics_can_be_chosen(ev):
     d = displays.MetricsDisplay.from_evaluation(ev, metrics="ibs", models=["flat"])
     assert [(r["model"], r["metric"]) for r in d.rows()] == [("flat", "ibs")]

@@ -37,7 +37,7 @@ def test_a_file_with_one_early_time_gets_no_scores_at_a_late_one():
     said = {w.metric: w.message for w in ev.warnings if w.code == "past-curve"}
     assert set(said) == set(READS)
     for name in AT_TIME:
-        assert "the last predicted time is 2, and the curves are read at 8" in said[name]
+        assert "the last predicted time is 2, but the curves are read at 8" in said[name]
         assert "predict up to that time, or give an earlier `time`" in said[name]
     assert {w.model for w in ev.warnings if w.code == "past-curve"} == {"one"}
     assert not np.isnan(values["mae_po"])  # errors in time have warnings of their own

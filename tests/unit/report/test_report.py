@@ -23,6 +23,7 @@ from survgauge.metrics.registry import default_metrics
 from survgauge.report import charts, evaluation_html, experiment_html, saved_evaluation_html
 from survgauge.report.group_words import group_words
 from survgauge.report.markup import Markup, join, tag
+from survgauge.report.reporting import reporting
 from survgauge.report.shell import packed
 from survgauge.report.specs import figure
 from survgauge.report.words import glance, judged_by, summary
@@ -276,6 +277,7 @@ def test_a_saved_page_knows_its_horizon(evaluation: Any) -> None:
     saved = json.loads(json.dumps(evaluation.to_dict()))
     text = Outline(saved_evaluation_html(saved)).text
     assert "within the first 400 days" in text
+    assert "reference: training outcomes (150 subjects, " in text
     assert "Horizon tau" in text
     saved["support"]["tau"] = None
     assert "Horizon tau" not in Outline(saved_evaluation_html(saved)).text
@@ -408,6 +410,19 @@ def test_many_groups_are_a_forest_and_few_paragraphs(grouped: Any) -> None:
     [panel] = forest["specs"][0]["panels"]
     assert len(panel["rows"]) == 30
     assert forest["choices"]["options"] == ["MAE, pseudo-observations", "Harrell's C"]
+
+
+def test_sentences_about_two_groups_say_no_more_than_the_data():
+    rng = np.random.default_rng(0)
+    y = sg.Outcomes(rng.exponential(9, 80), rng.random(80) < 0.7)
+    models = {"a": np.full(80, 6.0), "b": np.full(80, 6.1)}
+    record = sg.evaluate(models, y, by=np.repeat(["f", "m"], 40), metrics=["mae_po"]).to_dict()
+    told = " ".join([*summary(record), *group_words(record)]).replace("\u00a0", " ")
+    assert "between groups (p = " in told
+    assert ", adjusted for 2 models)" in told
+    assert "The two models differ clearly in" in told
+    assert "In 0 of" not in told
+    assert "Say whether it and its horizon were chosen before" in str(reporting(record))
 
 
 def test_all_subjects_come_first_where_they_were_evaluated(grouped: Any) -> None:
