@@ -21,7 +21,7 @@ from ..reference.reference import Reference
 from .condensed import CONTRIBUTIONS_LIMIT, condensed, contributions
 from .fold import HELD, Fold
 from .intervals import few_replicates, interval_of, told
-from .means import BASELINE, Means, ModelName, SumMeasured
+from .means import BASELINE, Means, ModelName, SumMeasured, SummedMeans
 from .result import NAN, Paired, Score
 from .verdict import BASELINE as BASELINE_NAME
 from .warnings import (
@@ -365,13 +365,14 @@ def tail_remarks(
 
 
 def _together(folds: list[Fold], key: Key) -> Means | None:
-    """Return terms or sums over the subjects of all groups."""
-    parts = [fold.means[key] for fold in folds if key in fold.means]
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    total = deepcopy(parts[0])
-    for part in parts[1:]:
-        total.merge(part)  # type: ignore[arg-type]
+    """Return terms of all subjects, or sums over the subjects of all groups."""
+    total: Means | None = None
+    for fold in folds:
+        means = fold.means.get(key)
+        if isinstance(total, SummedMeans) and isinstance(means, SummedMeans):
+            total.merge(means)
+        elif means is not None:
+            total = deepcopy(means) if len(folds) > 1 else means
     return total
 
 

@@ -177,28 +177,25 @@ class Fold:
 
     def _add_terms(self, key: Key, metric: Metric, found: TermsByModel, chunk: Chunk) -> None:
         plan = self.plan
-        if key not in self.means:
-            if plan.keep_terms:
-                self.means[key] = KeptMeans()
-            else:
-                bins = plan.bins if metric.weights_by_g else None
-                rules = {} if metric.method is not None else g_rules(chunk.problem.convention)
-                n_boot = 0 if key == HELD else plan.n_boot
-                spread = plan.compares(metric)
-                self.means[key] = SummedMeans(found, n_boot, bins, rules, spread)
-        means = self.means[key]
-        if isinstance(means, KeptMeans):
-            means.add(found)
-        else:
-            means.add(found, chunk.y, None if key == HELD else chunk.counts)
+        if plan.keep_terms:
+            self.means[key] = KeptMeans(found)
+            return
+        means = self.means.get(key)
+        if not isinstance(means, SummedMeans):
+            bins = plan.bins if metric.weights_by_g else None
+            rules = {} if metric.method is not None else g_rules(chunk.problem.convention)
+            n_boot = 0 if key == HELD else plan.n_boot
+            means = self.means[key] = SummedMeans(found, n_boot, bins, rules, plan.compares(metric))
+        means.add(found, chunk.y, None if key == HELD else chunk.counts)
 
     # -- together ------------------------------------------------------------------------------
 
     def merge(self, other: Fold) -> None:
         """Add the subjects of another part, which stays as it is."""
         for key, means in other.means.items():
-            if key in self.means:
-                self.means[key].merge(means)  # type: ignore[arg-type]
+            known = self.means.get(key)
+            if isinstance(known, SummedMeans) and isinstance(means, SummedMeans):
+                known.merge(means)
             else:
                 self.means[key] = deepcopy(means)
         for name, table in other.tables.items():

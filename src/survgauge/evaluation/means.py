@@ -34,43 +34,22 @@ TermsByModel = dict[ModelName, Terms | UndefinedMetricError]
 
 
 class KeptMeans:
-    """Terms of all models under one metric, subject by subject."""
+    """Terms of all models under one metric, subject by subject; all subjects come in one chunk."""
 
-    def __init__(self) -> None:
-        self._terms: dict[ModelName, list[Terms | UndefinedMetricError]] = {}
+    def __init__(self, terms: TermsByModel) -> None:
+        self._terms = terms
 
     @property
     def models(self) -> tuple[ModelName, ...]:
         """Models that were scored."""
         return tuple(self._terms)
 
-    def add(self, found: TermsByModel) -> None:
-        """Add a chunk of subjects."""
-        for model, terms in found.items():
-            self._terms.setdefault(model, []).append(terms)
-
-    def merge(self, other: KeptMeans) -> None:
-        """Add the subjects of another part."""
-        for model, parts in other._terms.items():
-            self._terms.setdefault(model, []).extend(parts)
-
     def measured(self, model: ModelName, metric: Metric, problem: Problem) -> Details:
         """Return the metric of one model on all subjects; raise where it is undefined."""
-        parts: list[Terms] = []
-        for part in self._terms[model]:
-            if isinstance(part, UndefinedMetricError):
-                raise part
-            parts.append(part)
-        return metric.mean_of(parts[0] if len(parts) == 1 else _joined(parts), problem)
-
-
-def _joined(parts: list[Terms]) -> Terms:
-    """Terms of chunks one after the other; weights by G of all subjects come in one chunk."""
-    support = Support()
-    for part in parts:
-        support.merge(part.support)
-    a, s = (np.concatenate([getattr(part, name) for part in parts]) for name in ("a", "s"))
-    return Terms(a, s, parts[0].convention, support)
+        terms = self._terms[model]
+        if isinstance(terms, UndefinedMetricError):
+            raise terms
+        return metric.mean_of(terms, problem)
 
 
 class SummedMeans:

@@ -121,7 +121,7 @@ class Walk:
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f past each of the times."""
-        places = None if self.merged is None else self.merged.atoms_until
+        places = None if self.merged is None else self.merged.atoms_until.astype(np.intp)
         return self.law.table(name, self.times, places)
 
     def _shares(self) -> tuple[Floats, Bools]:
