@@ -120,9 +120,10 @@ def test_fractional_frequencies_get_a_warning():
     options = {"y_train": train, "metrics": ["mae_po"]}
     codes = [w.code for w in sg.evaluate(models, whole, **options).warnings]
     assert "fractional-frequencies" not in codes
-    found = sg.evaluate(models, parts, **options).warnings
-    [remark] = [w for w in found if w.code == "fractional-frequencies"]
-    assert "sample_weight" in remark.message
+    ev = sg.evaluate(models, parts, **options)
+    [remark] = [w for w in ev.warnings if w.code == "fractional-frequencies"]
+    assert "frequencies" in remark.message
+    assert "What to do: pass sampling weights as sample_weight." in ev.to_text()
 
 
 @pytest.mark.parametrize("by", [None, "group"])
@@ -296,7 +297,7 @@ def test_the_command_line_takes_both(tmp_path, capsys):
         {"m": predicted}, y, metrics=["mae_uncensored"], sample_weight=weight, cluster=site
     )
     assert str(ev).splitlines()[:4] == printed.splitlines()[:4]
-    assert "12 clusters" in printed or "clusters:" in printed
+    assert " clusters" in printed
 
 
 def test_the_default_metrics_work_with_both():
