@@ -67,11 +67,14 @@ def compact_text(result: Evaluation) -> str:
 
 def _rest(result: Evaluation, metrics: int, told: int) -> str:
     """Say where the rest is."""
+    s = result.support
+    found = f"{s['subjects']} subjects, {s['events']} events"
+    found += f", {s['clusters']} clusters" if "clusters" in s else ""
     parts = [f"All {metrics} metrics: .table"] if metrics else []
     more = len({(w.code, w.message) for w in result.warnings}) - told
     if more > 0:
         parts.append(f"{more} more warning{'s' * (more > 1)}: .warnings")
-    return "; ".join([*parts, "everything: .to_text()"])
+    return f"{found}\n{'; '.join([*parts, 'everything: .to_text()'])}"
 
 
 def _metrics(data: dict[str, Any]) -> list[str]:

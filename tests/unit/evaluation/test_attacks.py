@@ -86,8 +86,8 @@ def test_kaplan_meier_has_no_value_at_nan():
         ({"time": [3, -4]}, "time must be finite and positive; got -4"),
         ({"time": []}, "time must be one or several times"),
         ({"time": [[3, 4]]}, "time must have 1 dimension"),
-        ({"by": np.r_[np.nan, np.ones(N - 1)]}, "missing for 0"),
-        ({"by": np.array([None] + ["a"] * (N - 1), dtype=object)}, "missing for 0"),
+        ({"by": np.r_[np.nan, np.ones(N - 1)]}, "missing in row 1 "),
+        ({"by": np.array([None] + ["a"] * (N - 1), dtype=object)}, "missing in row 1 "),
         ({"by": np.array([1, "a"] * (N // 2), dtype=object)}, "labels of one kind"),
     ],
 )

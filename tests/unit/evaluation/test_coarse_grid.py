@@ -35,10 +35,10 @@ def test_the_same_model_at_three_times_is_named_with_what_it_costs():
     result = sg.evaluate({"full": FULL, "three": COARSE}, Y, y_train=TRAIN, metrics=metrics)
     (remark,) = coarse(result)
     assert remark.model == "three"
-    assert "3 times" in remark.message
+    assert "3 predicted times" in remark.message
     values = {(r["model"], r["metric"]): r["value"] for r in result.rows()}
     assert values["three", "crps"] != pytest.approx(values["full", "crps"], rel=1e-3)
-    assert "times of three are read between few predicted times" in str(result)
+    assert "The curves of three have few predicted times" in result.verdict
 
 
 def test_streams_say_the_same():

@@ -42,7 +42,12 @@ def test_every_default_metric_has_a_value_and_an_interval(result):
         else:
             assert row["low"] < row["value"] < row["high"], name
     assert {"value", "low", "high", "stderr", "direction"} <= set(table.columns)
-    assert any(c.startswith("convention_") for c in table.columns)
+    assert len(table.columns) <= 12
+    rules = result.conventions
+    assert rules.columns.tolist() == ["model", "metric", "time", "rule", "value"]
+    assert rules.query("model == 'good' and metric == 'mae_po' and rule == 'method'")[
+        "value"
+    ].tolist() == ["po"]
     assert set(table.loc[table["model"] == "times", "metric"]) == {
         name for name in DEFAULT_METRICS if REGISTRY[name].needs != "curves"
     }
@@ -196,7 +201,8 @@ def test_what_the_reference_leaves_open_is_flagged():
 def test_text_leads_with_the_verdict(result):
     text = str(result)
     assert " ".join(text.split()).startswith(result.verdict)
-    assert "Differences of the best model" in text
+    assert "Differences of the best model" in result.to_text()
+    assert "Differences" not in text
     assert repr(result).startswith("Evaluation(3 models")
 
 
@@ -279,7 +285,7 @@ def test_groups_share_their_tails_and_are_named_in_warnings():
         metrics=["mse_po", "mae_po"],
     )
     np.testing.assert_allclose(ev.support["tail_share"]["model"], late.mean())
-    assert "[tail-times] group late model mae_po:" in str(ev)
+    assert "[tail-times] group late mae_po (model):" in ev.to_text()
 
 
 def test_a_group_of_weight_zero_is_refused():

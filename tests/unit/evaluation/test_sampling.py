@@ -120,9 +120,10 @@ def test_fractional_frequencies_get_a_warning():
     options = {"y_train": train, "metrics": ["mae_po"]}
     codes = [w.code for w in sg.evaluate(models, whole, **options).warnings]
     assert "fractional-frequencies" not in codes
-    found = sg.evaluate(models, parts, **options).warnings
-    [remark] = [w for w in found if w.code == "fractional-frequencies"]
-    assert "sample_weight" in remark.message
+    ev = sg.evaluate(models, parts, **options)
+    [remark] = [w for w in ev.warnings if w.code == "fractional-frequencies"]
+    assert "frequencies" in remark.message
+    assert "What to do: pass sampling weights as sample_weight." in ev.to_text()
 
 
 @pytest.mark.parametrize("by", [None, "group"])
