@@ -16,7 +16,6 @@ from .evaluation_tables import (
     first_columns,
     glance,
     group_table,
-    has_everybody,
     is_grouped,
 )
 from .group_words import group_words
@@ -28,6 +27,8 @@ from .shell import Section, figure, page
 from .words import summary
 
 _MOST_MODELS = 12
+#: Tests of differences between groups that are told one by one.
+_MOST_SENTENCES = 3
 #: Remarks of a kind that are shown before the others are asked for, by their weight.
 _TOLD = {"problem": 3, "caution": 1}
 
@@ -86,11 +87,7 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
         ("audit", "Audit of the metrics", _audit(data, figures)),
     ]
     if is_grouped(data):
-        groups = group_table(data)
-        # The table at a glance comes before the groups where it is that of all subjects.
-        first.insert(
-            1 if groups is None else 2, ("groups", "Groups", join(charts.get("groups"), groups))
-        )
+        first.insert(2, ("groups", "Groups", _groups(data, charts["groups"])))
     more: list[tuple[str, str, Markup | None, str]] = [
         ("differences", "Differences between models",
          join(_differences_text(data), charts.get("differences")) if several else None,
@@ -187,20 +184,32 @@ def _picker(data: dict[str, Any]) -> Markup | None:
 
 def _summary(data: dict[str, Any], tau: float | None) -> Markup:
     """The verdict; what else is known in words is folded away."""
-    sentences, groups = summary(data), group_words(data)
+    sentences = summary(data)
     told = len(verdict_sentences(data))
+    first, *others = sentences[: len(_of_everybody(data))] or ["All subjects have no value."]
+    rest = [tag("p", text) for text in sentences[told:]]
     head = "Ranking, probabilities and calibration in words, and what the error is"
-    if groups and not has_everybody(data):  # each group has sentences of its own
-        shown, rest, head = groups, sentences, "The groups one by one, and what the error is"
-    else:
-        shown, rest = sentences[:told] + groups, sentences[told:]
-    more = tag("details", tag("summary", head), *(tag("p", text) for text in rest))
     return join(
-        tag("p", shown[0], class_="lead"),
-        *(tag("p", text) for text in shown[1:]),
-        more if rest else None,
+        tag("p", first, class_="lead"),
+        *(tag("p", text) for text in others),
+        tag("details", tag("summary", head), *rest) if rest else None,
         _facts(data, tau),
     )
+
+
+def _of_everybody(data: dict[str, Any]) -> list[str]:
+    """Return the verdict without what it says of groups."""
+    return verdict_sentences({**data, "group_differences": []})
+
+
+def _groups(data: dict[str, Any], forest: Markup) -> Markup:
+    """The groups in a few sentences, as a forest plot, and on demand as a table."""
+    between = verdict_sentences(data)[len(_of_everybody(data)) :]
+    if len(between) > _MOST_SENTENCES:
+        more = f"{len(between) - _MOST_SENTENCES} more tests are in Everything (JSON)."
+        between = [*between[:_MOST_SENTENCES], more]
+    words = [tag("p", text) for text in (*between, *group_words(data))]
+    return join(*words, forest, group_table(data))
 
 
 def _facts(data: dict[str, Any], tau: float | None) -> Markup:

@@ -28,22 +28,15 @@ def is_grouped(data: dict[str, Any]) -> bool:
     return any(row.get("group") is not None for row in data["metrics"])
 
 
-def has_everybody(data: dict[str, Any]) -> bool:
-    """Whether there are rows of all subjects together."""
-    return any(row.get("group") is None for row in data["metrics"])
-
-
 def glance(data: dict[str, Any]) -> Markup:
-    """Models by metrics: one row a model, sortable by every metric."""
-    rows = [row for row in data["metrics"] if row.get("group") is None] or data["metrics"]
+    """Models by metrics among all subjects: one row per model, sortable by every metric."""
+    rows = [row for row in data["metrics"] if row.get("group") is None]
     return _by_model(data, rows, "glance", "Models at a glance")
 
 
-def group_table(data: dict[str, Any]) -> Markup | None:
-    """Groups and models by metrics, where the models at a glance are those of all subjects."""
+def group_table(data: dict[str, Any]) -> Markup:
+    """Groups and models by metrics, on demand."""
     rows = [row for row in data["metrics"] if row.get("group") is not None]
-    if not rows or not has_everybody(data):
-        return None
     body = _by_model(data, rows, "glance-groups", "Models by group")
     return tag("details", tag("summary", "Table of the groups"), body)
 
