@@ -134,9 +134,12 @@ class Evaluation:
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as plain dictionaries, without pandas.
 
-        Rows of a group have the key group; rows of everybody do not.
+        Where there are groups, rows have the key group; it is None for everybody together.
         """
-        return [score.row() for score in self.scores]
+        return [self._grouped(score.row()) for score in self.scores]
+
+    def _grouped(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {"group": None, **row} if "groups" in self.support else row
 
     @property
     def table(self) -> Any:
@@ -148,11 +151,12 @@ class Evaluation:
         Kaplan-Meier), direction, unit.
         """
         elsewhere = ("interval", "convention")
-        grouped = "groups" in self.support
         rows = []
         for row in self.rows():
             shown = {k: v for k, v in row.items() if k not in elsewhere}
-            rows.append({"group": ALL_SUBJECTS, **shown} if grouped else shown)
+            if shown.get("group", "") is None:
+                shown["group"] = ALL_SUBJECTS
+            rows.append(shown)
         return as_frame(rows)
 
     @property
@@ -189,7 +193,7 @@ class Evaluation:
                 first, second = by_cell.get((*cell, a)), by_cell.get((*cell, b))
                 if first is None or second is None or not first.metric.ranks_models:
                     continue
-                labels = _labels(first, model_a=a, model_b=b)
+                labels = self._grouped(_labels(first, model_a=a, model_b=b))
                 family.append((labels, self._compare(first, second)))
             rows += _adjusted(family, self.confidence)
         return rows
@@ -206,7 +210,8 @@ class Evaluation:
         for score in self.scores:
             if score.against_baseline is not None:
                 family = families.setdefault((score.group, score.metric.name, score.time), [])
-                family.append((_labels(score, model=score.model), score.against_baseline))
+                labels = self._grouped(_labels(score, model=score.model))
+                family.append((labels, score.against_baseline))
         found = [row for family in families.values() for row in _adjusted(family, self.confidence)]
         order = {(s.group, s.model, s.metric.name, s.time): k for k, s in enumerate(self.scores)}
 

@@ -128,7 +128,7 @@ def test_a_group_of_one_has_no_standard_error_and_warnings_name_groups():
     alone = [row for row in result.rows() if row["group"] == "x"]
     assert all(np.isnan(row["stderr"]) for row in alone)
     assert ("x", "harrell") in {(w.group, w.metric) for w in result.warnings}
-    assert set(result.support["metrics"]["model"]) == {"x", "y"}
+    assert set(result.support["metrics"]["model"]["groups"]) == {"x", "y"}
 
 
 @pytest.mark.parametrize("unit", [1e-60, 1e50])
@@ -204,7 +204,7 @@ def test_censoring_that_depends_on_the_subject_is_cut_to_groups():
         min_at_risk=1,
         censoring=lambda t, side: np.exp(-rate[: N // 2] * t),
     )
-    assert {row["group"] for row in result.rows()} == {"a", "b"}
+    assert {row["group"] for row in result.rows()} == {None, "a", "b"}
     assert np.isfinite(first.rows()[0]["value"])
 
 
