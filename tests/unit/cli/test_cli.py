@@ -93,7 +93,7 @@ def test_groups_and_true_false_flags(files, capsys):
     arguments = ["evaluate", "--test", str(path), "--pred", f"lr={files['times']}", "--by", "site"]
     assert main([*arguments, "--json", "-", "--metrics", "mae_hinge"]) == 0
     found = json.loads(capsys.readouterr().out)["metrics"]
-    assert [m["group"] for m in found] == ["a", "b"]
+    assert [m["group"] for m in found] == [None, "a", "b"]
     assert main([*arguments, "--metrics", "mae_hinge"]) == 0
     assert "group" in capsys.readouterr().out
 
@@ -191,9 +191,18 @@ def test_module_and_version_and_metrics():
     assert wrong.returncode == 2
 
 
-def test_groups_by_two_columns_are_refused(files, capsys):
-    assert evaluate(files, "--by", "hospital", "--by", "sex") == 2
-    assert "--by is given twice" in capsys.readouterr().err
+def test_groups_by_two_columns(files, capsys):
+    path = files["folder"] / "two.csv"
+    rows = files["rows"][40:]
+    lines = [f"{t},{int(e)},{'ab'[i % 2]},{'fm'[i % 3 > 0]}" for i, (t, e) in enumerate(rows)]
+    path.write_text("time,event,site,sex\n" + "\n".join(lines) + "\n")
+    words = ["evaluate", "--test", str(path), "--pred", f"lr={files['times']}", "--json", "-"]
+    assert main([*words, "--metrics", "mae_hinge", "--by", "site", "--by", "sex"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    groups = [m["group"] for m in found["metrics"]]
+    assert groups == [None, "site=a", "site=b", "sex=f", "sex=m"]
+    assert main([*words, "--by", "site", "--by", "site"]) == 2
+    assert "--by must name each column once" in capsys.readouterr().err
 
 
 def test_frequencies_of_plain_files(files, capsys):

@@ -213,6 +213,7 @@ def test_the_paper_reads_its_first_figure_so(published):
 
 def test_the_advice_is_checked_with_its_evidence(published):
     advice = published.advice().set_index("situation")
-    assert advice.loc["other censoring", "verdict"] == "holds"
+    # The paper's sets come from five data bases, too few for a sign test to be significant.
+    assert advice.loc["other censoring", "verdict"] == "too few data sets to tell"
     assert advice.loc["exponential censoring", "data_sets"] == 5
     assert advice.loc["other censoring", ["recommended_wins", "other_wins"]].tolist() == [17, 4]

@@ -73,7 +73,8 @@ def test_a_g_that_does_not_fit_is_a_warning_once_a_metric():
     ev = sg.evaluate(models, y, censoring="train", **options)
     found = [w for w in ev.warnings if w.code == "mean-weight"]
     assert [w.metric for w in found] == ["brier", "ibs", "uno", "auc"]
-    assert all("censoring='test'" in w.message and w.model is None for w in found)
+    assert all("weights 1/G" in w.message and w.model is None for w in found)
+    assert "(`censoring=" in advice_for("mean-weight", "brier", ev.support)
 
 
 def test_errors_past_the_follow_up_are_told():
@@ -82,7 +83,8 @@ def test_errors_past_the_follow_up_are_told():
     y = (np.minimum(t, 8.0), t <= 8.0)  # administrative: nobody is seen past 8
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"])
     (found,) = (w for w in ev.warnings if w.code == "mean-weight")
-    assert "give tau" in found.message
+    assert "past the follow-up, are missing" in found.message
+    assert "give `tau`" in advice_for("mean-weight", "mae_ipcw_d", ev.support)
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"], tau=7.0)
     assert "mean-weight" not in {w.code for w in ev.warnings}
 
