@@ -148,7 +148,7 @@ def test_the_bias_is_small_where_the_law_or_g_is_right():
 @pytest.mark.parametrize("n", [300, 1000])
 @pytest.mark.parametrize("size", [200, 1000])
 def test_intervals_cover_and_differences_keep_their_level(n, size):
-    replications = 300
+    replications = 1200  # a run of 400 once had 91.5 % by chance, as the true law and G had, too
     covered, differ, power, bias = coverage(replications, n, size, dependent=False)
     spread = 2.6 * 100 * (0.05 * 0.95 / replications) ** 0.5
     assert 95 - spread - 1 < covered < 95 + spread + 1
