@@ -9,6 +9,7 @@ from streaming_data import cut, differences
 import survgauge as sg
 from survgauge.cli.main import main
 from survgauge.errors import InputError
+from survgauge.evaluation.explanations import advice_for
 from survgauge.metrics.censoring_tests import differing_follow_ups
 
 
@@ -74,7 +75,7 @@ def test_a_g_that_does_not_fit_is_a_warning_once_a_metric():
     found = [w for w in ev.warnings if w.code == "mean-weight"]
     assert [w.metric for w in found] == ["brier", "ibs", "uno", "auc"]
     assert all("weights 1/G" in w.message and w.model is None for w in found)
-    assert "(`censoring=" in advice_for("mean-weight", "brier", ev.support)
+    assert "(censoring=)" in advice_for("mean-weight", "brier", ev.support)
 
 
 def test_errors_past_the_follow_up_are_told():
@@ -84,7 +85,7 @@ def test_errors_past_the_follow_up_are_told():
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"])
     (found,) = (w for w in ev.warnings if w.code == "mean-weight")
     assert "past the follow-up, are missing" in found.message
-    assert "give `tau`" in advice_for("mean-weight", "mae_ipcw_d", ev.support)
+    assert "give tau" in advice_for("mean-weight", "mae_ipcw_d", ev.support)
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"], tau=7.0)
     assert "mean-weight" not in {w.code for w in ev.warnings}
 
@@ -231,7 +232,7 @@ def test_evaluate_warns_of_censoring_that_depends_on_features(tmp_path, capsys):
     command = ["evaluate", "--test", files["y"], "--pred", f"p={files['p']}"]
     command += ["--metrics", "mae_hinge,mae_ipcw_d", "--features", files["x"]]
     assert main([*command, "--censoring", "test"]) == 0
-    assert "most of all on age" in capsys.readouterr().out
+    assert "most of all on age" in " ".join(capsys.readouterr().out.split())
     assert main([*command, "--censoring", "train"]) != 0
     assert "y_train is missing" in capsys.readouterr().err
 
