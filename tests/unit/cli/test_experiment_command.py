@@ -55,7 +55,7 @@ def test_bench_runs_prints_and_writes(plan, tmp_path, capsys):
 def test_part_of_a_plan(plan, tmp_path, capsys):
     words = ["--store", tmp_path / "store", "--jobs", 1, "--quiet"]
     assert bench(plan, *words, "--models", "km,lr", "--censoring", "uniform") == 0
-    assert "1 data sets" in capsys.readouterr().out
+    assert "Wins over 1 data set; truth: mae" in capsys.readouterr().out
     with pytest.raises(InputError, match="the plan has no 'cox'"):
         bench(plan, *words, "--models", "cox")
 
