@@ -339,7 +339,9 @@ def test_what_a_killed_run_left_blocks_nothing(tmp_path, left):
 def test_a_run_in_which_everything_fails_says_why(tmp_path):
     bad = {"name": "b", "class": "experiment_parts:Constant", "trouble": "raise"}
     plan = toy_plan(tmp_path, models=[bad], metrics=["mae_po"], censoring=["uniform"])
-    with pytest.raises(InputError, match="3 failed; the first error: ArithmeticError: on purpose"):
+    with pytest.raises(
+        InputError, match=r"3 failed. The first error .* is ArithmeticError: on purpose"
+    ):
         go(plan, tmp_path / "store")
 
 
@@ -368,7 +370,7 @@ def test_tables_hold_no_formula(tmp_path):
     models = [{"name": "km", "label": label}, {"name": "lr", "label": "@lr"}, "coxph"]
     plan = toy_plan(tmp_path, models=models, metrics=["mae_po", "mae_margin"])
     results = go(plan, tmp_path / "store")
-    write_all(results, tmp_path / "out", figures=False)
+    write_all(results, tmp_path / "out", figures=())
     scores = pd.read_csv(tmp_path / "out" / "tables" / "by_model.csv")
     assert {f"'{label}", "'@lr", "coxph"} == set(scores["model"])
     for file in (tmp_path / "out" / "tables").glob("*.csv"):

@@ -231,7 +231,7 @@ def test_evaluate_warns_of_censoring_that_depends_on_features(tmp_path, capsys):
     files = {name: str(tmp_path / f"{name}.csv") for name in "yxp"}
     command = ["evaluate", "--test", files["y"], "--pred", f"p={files['p']}"]
     command += ["--metrics", "mae_hinge,mae_ipcw_d", "--features", files["x"]]
-    assert main([*command, "--censoring", "test"]) == 0
+    assert main([*command, "--censoring", "test", "--all"]) == 0
     assert "most of all on age" in " ".join(capsys.readouterr().out.split())
     assert main([*command, "--censoring", "train"]) != 0
     assert "y_train is missing" in capsys.readouterr().err
