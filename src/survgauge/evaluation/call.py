@@ -357,7 +357,11 @@ def _training(problem: Problem) -> dict[str, int]:
     if problem.reference is None:
         return {}
     y = problem.reference.whole.y
-    return {"training_subjects": len(y), "training_events": int(y.event.sum())}
+    died = y.weight[y.event].sum()
+    return {
+        "training_subjects": round(float(y.weight.sum())),
+        "training_events": round(float(died)),
+    }
 
 
 def _tail_shares(scores: list[Score]) -> dict[str, float]:
