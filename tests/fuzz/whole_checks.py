@@ -235,7 +235,8 @@ def groups(case, rng, call):
     for row in ev.rows():
         name = row["metric"]
         if name in ("harrell", "mae_uncensored", "mae_hinge", "crps"):
-            rows = columns["site"] == row["group"]
+            group = row["group"]
+            rows = columns["site"] == group if group is not None else np.ones(n, dtype=bool)
             part = {k: v[rows] for k, v in columns.items()}
             predicted = predictions_of(part, grid)[row["model"]]
             alone = call(sg.evaluate, predicted, outcomes_of(part), y_train=y_train, metrics=[name])

@@ -15,6 +15,8 @@ from .warnings import EvaluationWarning
 
 #: Times this many times as long as others are suspicious: months are 12 to the year.
 FAR = 5.0
+#: Fewer subjects do not tell what is typical.
+_FEWEST = 10
 #: As many subjects tell what is typical.
 _LOOKED_AT = 1000
 
@@ -22,6 +24,8 @@ _LOOKED_AT = 1000
 def check_units(problem: Problem, predictions: Mapping[str, Prediction]) -> list[EvaluationWarning]:
     """Remark on predicted times and training times far from all that was observed."""
     y = problem.y.present()
+    if len(y) < _FEWEST:
+        return []
     shortest, longest = float(np.median(y.time)), _longest(y)
     found = []
     for name, prediction in predictions.items():
