@@ -136,7 +136,7 @@ def test_groups_share_reference_and_horizon():
     y, good, _, x = data(160)
     sites = np.where(x > 0, "north", "south")
     ev = sg.evaluate({"m": good}, y, metrics=["mae_po", "ibs"], by=sites)
-    assert [r["group"] for r in ev.rows()] == ["north", "north", "south", "south"]
+    assert [r["group"] for r in ev.rows()] == [None, None, "north", "north", "south", "south"]
     rows = sites == "north"
     want = sg.integrated_brier_score(
         y[rows], good[rows], np.linspace(0, ev.problem.horizon, 101), y_train=None
