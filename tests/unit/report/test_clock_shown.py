@@ -47,7 +47,7 @@ def test_print_shows_every_time_that_was_asked_for(evaluation):
     for time in TIMES:
         assert any(line.startswith("Brier score") and f"at {time:g}" in line for line in lines)
         assert any(line.startswith("AUC") and f"at {time:g}" in line for line in lines)
-    assert any("mae_within" in line and "up to 350" in line for line in lines)
+    assert any(line.startswith("MAE within") and "up to 350" in line for line in lines)
 
 
 def test_print_without_a_clock_does_not_go_into_times():
