@@ -302,8 +302,9 @@ def test_every_warning_is_explained_in_code_and_docs() -> None:
     assert len(made) >= 12
     assert made <= set(EXPLANATIONS)
     docs = (ROOT / "docs/warnings.md").read_text()
-    for code, told in EXPLANATIONS.items():
-        assert f"| `{code}` | {told.meaning} | {told.advice} |" in docs
+    for code, told in EXPLANATIONS.items():  # whole sentences in the table
+        meaning, advice = (text[0].upper() + text[1:] for text in (told.meaning, told.advice))
+        assert f"| `{code}` | {meaning}. | {advice}. |" in docs
 
 
 def test_the_page_draws_what_the_displays_describe(evaluation: Any) -> None:
