@@ -41,8 +41,8 @@ class GroupsDisplay(Display):
     >>> y = ([2, 5, 7, 8, 3, 6], [1, 0, 1, 1, 1, 1])
     >>> ev = evaluate([3, 5, 6, 9, 4, 5], y, metrics=["mae_po"], by=list("aabbab"))
     >>> d = GroupsDisplay.from_evaluation(ev)
-    >>> [(row["group"], round(row["value"], 2)) for row in d.values], d.sizes["a"]
-    ([('a', 0.93), ('b', 1.0)], (3, 2))
+    >>> [(row.get("group"), round(row["value"], 2)) for row in d.values], d.sizes["a"]
+    ([(None, 1.06), ('a', 1.06), ('b', 1.0)], (3, 2))
     """
 
     values: list[dict[str, Any]]
