@@ -178,7 +178,7 @@ def _order(panel: TruthPanel) -> Panel:
         Note("undefined", k + 1, len(true) / 2, "center", on_data=True)
         for k in np.flatnonzero(~known).tolist()
     ]
-    for rank, model in enumerate(np.argsort(true)):
+    for rank, model in enumerate(np.argsort(true, kind="stable")):
         best = rank < meta.TOP
         marks.append(
             Points(
@@ -191,7 +191,7 @@ def _order(panel: TruthPanel) -> Panel:
     ticks = [(0.0, f"true\n{panel.truth}")]
     for k, metric in enumerate(panel.metrics):
         ticks.append((k + 1.0, f"{short(metric)}\nτ {panel.answers.tau[k]:.2f}"))
-    names = [panel.models[i] for i in np.argsort(true)]
+    names = [panel.models[i] for i in np.argsort(true, kind="stable")]
     return Panel(
         Axis(low=-0.6, high=len(panel.metrics) + 0.6, ticks=tuple(ticks)), Axis(), tuple(marks),
         f"{panel.dataset}, {panel.censoring}", tuple(Row(name) for name in names),
