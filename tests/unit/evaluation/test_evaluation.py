@@ -120,7 +120,8 @@ def test_same_seed_same_intervals_and_none_without_confidence():
     assert a1 != c1
     bare = sg.evaluate({"m": good}, y, metrics=names, confidence=None).rows()
     assert all(np.isnan(r["low"]) for r in bare)
-    assert [r["value"] for r in bare] == [r["value"] for r in a]
+    # Without intervals nothing is kept of single subjects, and NumPy 1.24 adds in another order.
+    assert [r["value"] for r in bare] == pytest.approx([r["value"] for r in a], rel=1e-14)
 
 
 def test_redrawing_the_reference_widens_what_depends_on_it():

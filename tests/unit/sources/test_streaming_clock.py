@@ -47,7 +47,7 @@ def test_groups_have_a_score_at_every_time():
     found = sg.evaluate_stream(
         cut(columns, (70, 190)), y_train=Y_TRAIN, predictions=SPECS, by="site", **options
     ).to_dict()
-    assert {row["group"] for row in found["metrics"]} == {"x", "y", "z"}
+    assert {row["group"] for row in found["metrics"]} == {None, "x", "y", "z"}
     for part in ("metrics", "comparisons", "baseline_comparisons"):
         assert differences(whole[part], found[part]) == [], part
 
