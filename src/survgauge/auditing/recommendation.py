@@ -198,7 +198,8 @@ def recommend(
     if usual is None or np.isnan(results.average("tau")[ranked]).all():  # one model: no order
         # What agrees to nine digits agrees; then the metric that others take first is taken too.
         chosen = min(
-            tied, key=lambda k: (round(float(rmse[k]), 9), not questions[k].metric.headline, k)
+            tied,
+            key=lambda k: (round(float(rmse[k]), 9), not questions[k].metric.usual_error, k),
         )
     else:
         chosen = next((k for k in ranked if _is_clearly_less(results, k, usual)), usual)

@@ -82,7 +82,7 @@ def folded(
     n, spread = len(problem.y), confidence is not None
     sampled = problem.clusters is not None or problem.sample_weight is not None
     kept = spread and (n <= CONTRIBUTIONS_LIMIT or sampled)
-    headline = next((metric for metric in metrics if metric.headline), None)
+    usual = next((metric for metric in metrics if metric.usual_error), None)
     curves = [p.curves for p in predictions.values() if p.curves is not None]
     # Tables as large as the outcomes end with the fold.
     whole = (problem.anew() if n > CONTRIBUTIONS_LIMIT else problem).with_g()
@@ -94,7 +94,7 @@ def folded(
         resident=True,
         keep_terms=kept,
         spread=spread,
-        tails=headline if tails and curves and not closed(problem) else None,
+        tails=usual if tails and curves and not closed(problem) else None,
         bins=GBins(RiskTable.of(problem.y), problem.tau) if by_g else None,
     )
     # A convention may divide scores at each time by weights that only all subjects tell, and the

@@ -22,7 +22,7 @@ from .columns import Columns
 from .g_sums import GBins
 from .means import BASELINE, KeptMeans, Means, ModelName, SummedMeans, TermsByModel
 
-#: Key of the headline error with all curves held at their last time.
+#: Key of the usual time error with all curves held at their last time.
 HELD: Key = "curves held", None
 
 

@@ -151,7 +151,7 @@ def _place(metric: Metric) -> int:
         if method.reads_g:
             return 1
         # One that neither looks censored subjects up nor weights events misses part of the error.
-        if method.headline:
+        if method.usual:
             return 2
         return 3 if method.looks_up or method.weights_by_g else 6
     if metric.family == "probability" and metric.reads != "time":

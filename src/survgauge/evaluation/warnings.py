@@ -193,7 +193,7 @@ def check_measured(
             remark("excluded", f"left out: {who} ({note.removeprefix('excluded: ')})")
         else:
             remark("changed", f"{note} ({who})")
-    if metric.headline:
+    if metric.usual_error:
         _check_predicted_times(support, remark)
     if metric.loss == "absolute":
         _check_reference(metric, measured, remark)

@@ -294,9 +294,9 @@ class Metric:
         return reading(self.reads, self.stops, problem)
 
     @property
-    def headline(self) -> bool:
-        """Whether remarks on predicted times are given with this metric."""
-        return self.method is not None and self.method.headline and self.loss == "absolute"
+    def usual_error(self) -> bool:
+        """Whether it is the usual time error, beside which remarks on predicted times stand."""
+        return self.method is not None and self.method.usual and self.loss == "absolute"
 
     def key(self, problem: Problem) -> Key:
         """Name and time under which its sums are kept; a root shares those of its square."""

@@ -138,7 +138,7 @@ def register_method(method: Method) -> Method:
         Metric(
             name=f"mae_{method.name}",
             title=f"MAE, {method.title}",
-            other_names=("mae", "l1", "mean_absolute_error") if method.headline else (),
+            other_names=("mae", "l1", "mean_absolute_error") if method.usual else (),
             about=f"Mean absolute error; each censored subject {method.counts_as}.",
             terms=absolute,
             loss="absolute",
@@ -152,7 +152,7 @@ def register_method(method: Method) -> Method:
         Metric(
             name=f"mse_{method.name}",
             title=f"MSE, {method.title}",
-            other_names=("mse", "mean_squared_error") if method.headline else (),
+            other_names=("mse", "mean_squared_error") if method.usual else (),
             about=f"Mean squared error; each censored subject {method.counts_as}.",
             unit="time^2",
             **shared,
@@ -162,7 +162,7 @@ def register_method(method: Method) -> Method:
         Metric(
             name=f"rmse_{method.name}",
             title=f"RMSE, {method.title}",
-            other_names=("rmse", "root_mean_squared_error") if method.headline else (),
+            other_names=("rmse", "root_mean_squared_error") if method.usual else (),
             about=f"Root of the mean squared error; each censored subject {method.counts_as}.",
             unit="time",
             root=True,

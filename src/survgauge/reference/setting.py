@@ -362,8 +362,9 @@ class Method:
         Whether what it puts in place of a time hangs on the tail of Kaplan-Meier.
     misses_late : bool
         Whether it cannot see errors past the last reference time.
-    headline : bool
-        Whether remarks on predicted times are given with its mean absolute error.
+    usual : bool
+        Whether it is the one that `mae` takes unless another is named; remarks on predicted times
+        stand beside its mean absolute error.
     """
 
     name: str
@@ -381,7 +382,7 @@ class Method:
     needs_truth: bool = False
     extrapolates: bool = False
     misses_late: bool = False
-    headline: bool = False
+    usual: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -171,7 +171,7 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             extrapolates=True,
-            headline=True,
+            usual=True,
         ),
         Method(
             "pop_po",

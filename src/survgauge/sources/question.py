@@ -225,12 +225,12 @@ def scoring_of(
     min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
     problem = Problem.open(reference.y, reference, **settings)
     curves = any(isinstance(spec, CurveColumns) for spec in layout.predictions.values())
-    headline = next((metric for metric in request.metrics if metric.headline), None)
+    usual = next((metric for metric in request.metrics if metric.usual_error), None)
     plan = Plan(
         request.metrics,
         spread=request.asked.confidence is not None,
         baseline="beside" if request.baseline else "none",
-        tails=headline if curves and not closed(problem) else None,
+        tails=usual if curves and not closed(problem) else None,
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
     )
