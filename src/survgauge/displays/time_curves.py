@@ -13,9 +13,9 @@ from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError, one_of
 from ..metrics.checks import check_times
 from ..metrics.details import CurveResult
-from ..metrics.probability.probability import brier_score
+from ..metrics.probability.probability import brier_curve
 from ..metrics.problem import Problem
-from ..metrics.ranking.dynamic_auc import cumulative_dynamic_auc
+from ..metrics.ranking.dynamic_auc import auc_curve
 from ..reference.baseline import reference_curves
 from ._base import (
     FromPredictions,
@@ -207,18 +207,12 @@ def _on_grid(result: CurveResult, grid: Floats) -> tuple[Floats, Floats]:
 
 
 def _brier(problem: Problem, prediction: Prediction, grid: Floats) -> tuple[Floats, Floats]:
-    result = brier_score(
-        problem.y, prediction.curves, grid, on_unsupported="truncate", **problem.ipcw
-    )
-    return _on_grid(result, grid)
+    return _on_grid(brier_curve(problem.y, prediction.curves, grid, **problem.ipcw), grid)
 
 
 def _auc(problem: Problem, prediction: Prediction, grid: Floats) -> tuple[Floats, Floats]:
     predicted = prediction.risk if prediction.curves is None else prediction.curves
-    result = cumulative_dynamic_auc(
-        problem.y, predicted, grid, on_unsupported="truncate", stderr="fixed", **problem.ipcw
-    )
-    return _on_grid(result, grid)
+    return _on_grid(auc_curve(problem.y, predicted, grid, "fixed", **problem.ipcw), grid)
 
 
 def _baseline(problem: Problem, kind: str, grid: Floats) -> Floats | None:

@@ -97,22 +97,6 @@ class CensoringWeights:
         self._follow_up = follow_up
         self.contributions = contributions
 
-    @classmethod
-    def of(
-        cls,
-        y: Outcomes,
-        y_train: Any,
-        censoring: Any,
-        convention: Convention,
-        follow_up: float | None = None,
-        mass: Floats | None = None,
-        dependence: Any = None,
-    ) -> CensoringWeights:
-        """Build them, or take ready ones of the same subjects that came as `y_train`."""
-        if isinstance(y_train, CensoringWeights) and y_train.y is y:
-            return y_train
-        return cls(y, y_train, censoring, convention, follow_up, mass=mass, dependence=dependence)
-
     @cached_property
     def km(self) -> KaplanMeier | None:
         """G as a step function, or None where the caller gave a function."""

@@ -358,11 +358,10 @@ class Problem:
 
     @property
     def ipcw(self) -> dict[str, Any]:
-        """Arguments of the metrics that weight by 1/G."""
+        """What the metrics that weight by 1/G share."""
         return {
-            "y_train": self.weights,
+            "weights": self.weights,
             "convention": self.convention,
-            "censoring": self.assumed_g,
             "sample_weight": self.sample_weight,
         }
 

@@ -22,10 +22,14 @@ from .details import Details
 from .grids import equal_steps
 from .probability.densities import crps_details, log_likelihood_details
 from .probability.doubly_robust import brier_terms, integrated_terms
-from .probability.probability import brier_at, integrated_scores
+from .probability.probability import brier_curve, integrated_scores
 from .problem import Problem
-from .ranking.discrimination import concordance_index_details, concordance_td_details
-from .ranking.dynamic_auc import cumulative_dynamic_auc_details
+from .ranking.discrimination import (
+    concordance_index_details,
+    concordance_of,
+    concordance_td_details,
+)
+from .ranking.dynamic_auc import auc_curve
 from .record import ANY, POSITIVE, UNIT, Measured, Metric
 from .terms import Terms
 from .time.terms import Point, convention, time_terms
@@ -236,9 +240,7 @@ def _uno(problem: Problem, prediction: Prediction) -> Measured:
     if tau != problem.tau:
         # Anchors lie strictly before tau; the last time that the data support still counts.
         tau = float(np.nextafter(tau, np.inf))
-    return concordance_index_details(
-        problem.y, prediction.risk, method="uno", tau=tau, **problem.ipcw
-    )
+    return concordance_of(problem.y, prediction.risk, "uno", True, tau=tau, **problem.ipcw)
 
 
 def _antolini(problem: Problem, prediction: Prediction) -> Measured:
@@ -256,26 +258,27 @@ def supported_time(problem: Problem) -> float:
 
 def _auc(problem: Problem, prediction: Prediction) -> Measured:
     predicted = prediction.risk if prediction.curves is None else prediction.curves
-    return cumulative_dynamic_auc_details(
+    # Where nobody sees the standard error, what G adds to it takes memory for nothing.
+    stderr = "auto" if problem.contributions else "fixed"
+    return auc_curve(
         problem.y,
         predicted,
         [supported_time(problem)],
+        stderr,
         on_unsupported=problem.on_unsupported,
-        # Where nobody sees the standard error, what G adds to it takes memory for nothing.
-        stderr="auto" if problem.contributions else "fixed",
         **problem.ipcw,
-    )
+    ).details
 
 
 def _brier(problem: Problem, prediction: Prediction) -> Details:
-    return brier_at(
+    return brier_curve(
         problem.y,
         prediction.curves,
-        supported_time(problem),
+        [supported_time(problem)],
         on_unsupported=problem.on_unsupported,
         follow_up=problem.follow_up,
         **problem.ipcw,
-    )
+    ).details
 
 
 def _brier_dr(problem: Problem, prediction: Prediction) -> Terms:

@@ -189,7 +189,7 @@ def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:
 
 def _ipcw_rule(y: Outcomes, time: float, y_train: Any, censoring: Any) -> Rule:
     """Subjects whose status is known stand for those who were censored before."""
-    weights = CensoringWeights.of(y, y_train, censoring, convention_of(None))
+    weights = CensoringWeights(y, y_train, censoring, convention_of(None))
     had = np.where(y.event & (y.time <= time), weights.event_weight, 0.0)
     g = weights.survivors(time)
     free = np.divide((y.time > time) * 1.0, g, out=np.zeros(len(y)), where=g > 0)

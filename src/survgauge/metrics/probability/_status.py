@@ -186,10 +186,12 @@ def make_status(
     dependence: Any = None,
     follow_up: float | None = None,
     snap: bool = False,
+    weights: CensoringWeights | None = None,
 ) -> tuple[Status, SurvivalCurves]:
     """Check all arguments and resolve the times that can be scored.
 
-    `snap` says that `times` are equal steps, which follow observed times as those of None do.
+    `snap` says that `times` are equal steps, which follow observed times as those of None do;
+    `weights` are 1/G of the subjects, where it is known.
     """
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
@@ -203,7 +205,9 @@ def make_status(
         raise InputError(
             f"dependence goes with method='ipcw', which weights by 1/G; got {method!r}"
         )
-    weights = CensoringWeights.of(y, y_train, censoring, preset, follow_up, sampling, dependence)
+    if weights is None:
+        given = y, y_train, censoring, preset, follow_up
+        weights = CensoringWeights(*given, mass=sampling, dependence=dependence)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
     horizon = _identified_until(y, mass, method, weights, limit, follow_up)
     horizon = min(horizon, _curves_until(checked))

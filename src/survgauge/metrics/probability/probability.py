@@ -95,7 +95,7 @@ def brier_score(
     >>> result.values.round(4)
     array([0.1   , 0.0183])
     """
-    status, checked = make_status(
+    return brier_curve(
         y_true,
         curves,
         times,
@@ -108,7 +108,6 @@ def brier_score(
         sample_weight=sample_weight,
         dependence=dependence,
     )
-    return _curve(status, checked, Squared(), "squared")
 
 
 def binomial_log_likelihood(
@@ -434,15 +433,15 @@ def _all_integrals(
     return details
 
 
-def brier_at(y_true: Any, curves: Any, time: float, **options: Any) -> Details:
-    """Return the Brier score at one time, for a chunk of the subjects too.
+def brier_curve(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveResult:
+    """`brier_score`, for a chunk of the subjects too, whose weights may be known.
 
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
-    >>> round(brier_at(([2, 5, 8], [1, 0, 1]), curves, 4.0).value, 4)
+    >>> round(brier_curve(([2, 5, 8], [1, 0, 1]), curves, [4.0]).mean, 4)
     0.1
     """
-    status, checked = make_status(y_true, curves, [time], **options)
-    return _curve(status, checked, Squared(), "squared").details
+    status, checked = make_status(y_true, curves, times, **options)
+    return _curve(status, checked, Squared(), "squared")
 
 
 def integrated_scores(

@@ -208,14 +208,19 @@ def make_auc_setting(
     on_unsupported: str = "truncate",
     stderr: str | None = None,
     sample_weight: Any = None,
+    weights: CensoringWeights | None = None,
 ) -> AucSetting:
-    """Check everything but the values of the prediction."""
+    """Check everything but the values of the prediction.
+
+    `weights`: 1/G of the subjects, where it is known.
+    """
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
     y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
     mass = y.weight if sampling is None and y.weighted else sampling
-    weights = CensoringWeights.of(y, y_train, censoring, preset, mass=sampling)
+    if weights is None:
+        weights = CensoringWeights(y, y_train, censoring, preset, mass=sampling)
     if stderr is not None:
         one_of("stderr", stderr, STDERR)
     own = weights.own and preset.g_ties == "events_first"

@@ -204,8 +204,9 @@ def make_question(
     censoring: Any = None,
     sample_weight: Any = None,
     dependence: Any = None,
+    weights: CensoringWeights | None = None,
 ) -> Question:
-    """Check all arguments but the prediction."""
+    """Check all arguments but the prediction; `weights`: 1/G of the subjects, where it is known."""
     preset = convention_of(convention)
     rule = ties
     if rule is None:
@@ -221,9 +222,9 @@ def make_question(
             "dependence goes with method='uno' and ties='risk', which weight pairs by 1/G; got "
             f"method {method!r} and ties {rule!r}"
         )
-    weights = CensoringWeights.of(
-        y, y_train, censoring, preset, mass=sampling, dependence=dependence
-    )
+    if weights is None:
+        given = y, y_train, censoring, preset
+        weights = CensoringWeights(*given, mass=sampling, dependence=dependence)
     question = Question(y, mass, method, rule, tau, preset, weights)
     if rule == "adjusted" and question.subject_g:
         raise InputError(

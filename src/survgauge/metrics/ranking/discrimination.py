@@ -41,7 +41,11 @@ def checked_risk(risk: Any, n: int) -> Floats:
     return values
 
 
-def _index(y_true: Any, risk: Any, method: str, partners: bool, options: Any) -> Details:
+def concordance_of(y_true: Any, risk: Any, method: str, partners: bool, **options: Any) -> Details:
+    """`concordance_index_details`, where the weights of the subjects may be known.
+
+    Without `partners` there are no contributions.
+    """
     one_of("method", method, METHODS)
     question = make_question(y_true, method=method, **options)
     values = as_close_as(question.convention.risk_tolerance, checked_risk(risk, len(question.y)))
@@ -150,7 +154,7 @@ def concordance_index_details(
         "y_train": y_train, "tau": tau, "ties": ties, "convention": convention,
         "censoring": censoring, "sample_weight": sample_weight, "dependence": dependence,
     }  # fmt: skip
-    return _index(y_true, risk, method, True, options)
+    return concordance_of(y_true, risk, method, True, **options)
 
 
 def concordance_index(
@@ -247,4 +251,4 @@ def concordance_index(
         "sample_weight": sample_weight,
         "dependence": dependence,
     }
-    return _index(y_true, risk, method, False, options).value
+    return concordance_of(y_true, risk, method, False, **options).value

@@ -171,19 +171,26 @@ def cumulative_dynamic_auc(
     >>> round(result.mean, 4), result.support["notes"]
     (0.9167, {'times left out: no cases': 1, 'times left out: no controls': 1})
     """
-    risk_or_curves = read_curves(risk_or_curves)
-    setting = make_auc_setting(
+    return auc_curve(
         y_true,
         risk_or_curves,
         times,
+        stderr,
         y_train=y_train,
         method=method,
         convention=convention,
         censoring=censoring,
         on_unsupported=on_unsupported,
-        stderr=stderr,
         sample_weight=sample_weight,
     )
+
+
+def auc_curve(
+    y_true: Any, risk_or_curves: Any, times: Any, stderr: str | None, **options: Any
+) -> CurveResult:
+    """`cumulative_dynamic_auc`, where the weights of the subjects may be known."""
+    risk_or_curves = read_curves(risk_or_curves)
+    setting = make_auc_setting(y_true, risk_or_curves, times, stderr=stderr, **options)
     risk = _risks(risk_or_curves, setting, times)
     spread: Floats | None = None
     psi: Floats | None = None
@@ -202,7 +209,7 @@ def cumulative_dynamic_auc(
     if psi is not None:
         support["sign_may_be_wrong"] = below_half(mean, psi, frequency, support["events"])
     details = Details(mean, setting.describe(risk_or_curves), support, psi, frequency)
-    if on_unsupported == "nan":
+    if setting.on_unsupported == "nan":
         values, spread = (_with_gaps(part, setting.supported) for part in (values, spread))
         return CurveResult(setting.asked, np.asarray(values), mean, spread, details)
     return CurveResult(setting.asked[setting.supported], values, mean, spread, details)
