@@ -63,8 +63,3 @@ def mixture_weights(likelihood: Floats, frequency: Floats, prior: float = PRIOR)
         if moved < _CLOSE:
             break
     return weights / weights.sum()
-
-
-def mean_log_likelihood(likelihood: Floats, weights: Floats, frequency: Floats) -> float:
-    """Mean logarithm of the mixture's likelihood, which the weights are chosen by."""
-    return float(np.average(np.log(likelihood @ weights), weights=frequency))

@@ -31,7 +31,7 @@ class OutcomeCounts:
     >>> one.update(([1, 2], [1, 0]))
     >>> two.update(([3, 4], [1, 1]))
     >>> one.merge(two)
-    >>> one.kaplan_meier().survival
+    >>> one.reference().km.survival
     array([0.75 , 0.75 , 0.375, 0.   ])
     """
 
@@ -99,15 +99,9 @@ class OutcomeCounts:
             raise InputError("there are no outcomes: at least one subject is needed")
         return RiskTable(self.times, self.events, self.total)
 
-    def kaplan_meier(self) -> KaplanMeier:
-        """Kaplan-Meier of the event time."""
-        table = self.table()
-        return KaplanMeier.from_table(table)
-
     def censoring(self) -> KaplanMeier:
         """G, the distribution of the censoring time."""
-        table = self.table()
-        return KaplanMeier.from_table(table, censoring=True)
+        return KaplanMeier.from_table(self.table(), censoring=True)
 
     def outcomes(self) -> Outcomes:
         """Return outcomes with frequencies that have these counts, events first at equal times."""
