@@ -179,7 +179,10 @@ class ResidualLaw:
         total = read(self._ahead(name), j)
         late = x >= self._last
         if late.any():
-            np.copyto(total, self._tail_above(name, x), where=late)
+            if self.shared:
+                total[late] = self._tail_above(name, x[late])
+            else:
+                np.copyto(total, self._tail_above(name, x), where=late)
         return total
 
     def table(self, name: str, x: Floats, places: NDArray[Any] | None = None) -> Floats:
