@@ -90,9 +90,9 @@ def as_names(given: Any, argument: str) -> tuple[str, ...]:
         raise InputError(
             f"{argument} must be a list of names; got {type(given).__name__} {given!r}"
         ) from None
-    odd = next((name for name in names if not isinstance(name, str)), None)
-    if odd is not None:
-        raise InputError(f"{argument} must be a list of names; got {type(odd).__name__} in it")
+    odd = [name for name in names if not isinstance(name, str)]  # None may be among them
+    if odd:
+        raise InputError(f"{argument} must be a list of names; got {type(odd[0]).__name__} in it")
     return names
 
 

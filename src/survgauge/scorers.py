@@ -306,13 +306,14 @@ class SurvivalKFold:
 
     def folds(self, y: Any) -> Ints:
         """Return the fold of each subject."""
-        outcomes = Outcomes.of(y)
+        outcomes = Outcomes.of(y, causes=True)
         n, k = len(outcomes), self.n_splits
         if n < k:
             raise InputError(f"y must have at least n_splits = {k} subjects; got {n}")
         rng = stream(check_seed(self.random_state), "folds")
         shuffled = rng.permutation(n)  # ties in time fall in random order
-        keys = (outcomes.time[shuffled], outcomes.event[shuffled])
+        kinds = outcomes.event if outcomes.cause is None else outcomes.cause
+        keys = (outcomes.time[shuffled], kinds[shuffled])
         order = shuffled[np.lexsort(keys)]
         rounds = -(-n // k)
         deal = np.concatenate([rng.permutation(k) for _ in range(rounds)])[:n]

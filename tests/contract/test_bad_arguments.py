@@ -133,7 +133,7 @@ CALLS = {
     "Dependence": {"kendall_tau": 0.3, "copula": "frank"},
     "CurveColumns": {"columns": ["a", "b"], "times": (1.0, 2.0), "interpolation": "linear",
                      "tail": "linear"},
-    "Outcomes": {"time": TIME, "event": Y[1], "weight": ONES},
+    "Outcomes": {"time": TIME, "event": Y[1], "weight": ONES, "causes": None},
     "Reference": {"y": Y, "in_sample": False},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
@@ -285,3 +285,27 @@ def test_a_bad_argument_gives_a_value_or_an_error_that_names_it(name, argument):
             if not any(word in str(error) for word in named):
                 unnamed.append((bad, str(error)))
     assert not unnamed
+
+
+#: Arguments that are outcomes; a scorer reads its own when it scores.
+OUTCOMES = {"y_true", "y_test", "y_train", "y", "y_a", "y_b", "external"}
+SEVERAL = np.arange(N) % 3
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [(n, a) for n in sorted(CALLS) for a in CALLS[n] if a in OUTCOMES and n != "scorer"],
+)
+@pytest.mark.parametrize("given", [sg.Outcomes(TIME, SEVERAL), (TIME, SEVERAL)])
+def test_several_causes_are_refused_where_one_kind_of_event_is_expected(name, argument, given):
+    call = {**CALLS[name], argument: given}
+    if argument == "external":
+        call["censoring"] = "external"
+    with pytest.raises(sg.InputError, match=r"one kind of event .* y\.only\(cause\)"):
+        getattr(sg, name)(**call)
+
+
+def test_several_causes_are_refused_in_streams():
+    batches = [{**BATCHES[0], "event": SEVERAL}]
+    with pytest.raises(sg.InputError, match="batch 0: y must have one kind of event"):
+        sg.evaluate_stream(**{**CALLS["evaluate_stream"], "batches": batches})

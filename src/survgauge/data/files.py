@@ -26,11 +26,13 @@ def read_outcomes(
     *,
     weight_required: bool = True,
     event_value: str | None = None,
+    causes: Sequence[str] | bool | None = None,
 ) -> Outcomes:
     """Return the outcomes in columns `time` and `event` of a CSV or Parquet file.
 
     Column `weight` has their frequencies; without `weight_required` it may be missing. Events are
-    1 or true, or the cells that equal `event_value`.
+    1 or true, or the cells that equal `event_value`. With several causes, `causes` are their names,
+    or True for codes without names.
     """
     table = Table(path)
     if not weight_required and weight not in table.names:
@@ -39,7 +41,9 @@ def read_outcomes(
         raise InputError(f"{table.path}: no rows; at least one subject is needed")
     try:
         frequency = None if weight is None else table.numbers(weight)
-        return Outcomes(table.numbers(time), table.flags(event, event_value), frequency)
+        events = table.values(event) if causes else table.flags(event, event_value)
+        names = None if causes is True else causes
+        return Outcomes(table.numbers(time), events, frequency, names)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error

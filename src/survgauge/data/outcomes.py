@@ -1,8 +1,8 @@
-"""What was observed: times, event flags and frequencies, validated once."""
+"""What was observed: times, events, their causes and frequencies, validated once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,15 @@ from .._tools.arrays import (
     Bools,
     Floats,
     Ints,
-    flags,
     frozen,
     read_only,
     subject_index,
-    to_numpy,
     vector,
 )
 from .._tools.sorting import sorting_order
 from ..errors import InputError
+from .causes import Codes, cause_code, read_events
+from .outcome_columns import outcome_columns
 
 
 class Outcomes:
@@ -32,11 +32,24 @@ class Outcomes:
         Observed times, finite and not negative.
     event : array-like of shape (n,)
         True (or 1) where the event was observed at `time`, False (or 0) where the subject was
-        censored there. A subject censored at t is still at risk at t.
+        censored there. A subject censored at t is still at risk at t. With competing risks 0 is
+        censored and 1, 2, ... are the causes; or the names in `causes` and "censored".
     weight : array-like of shape (n,), optional
         Frequencies: a weight of 2 equals two identical rows; zero means absent.
+    causes : sequence of str, optional
+        Names of the causes in the order of their codes. Needed where `event` has names, or where
+        a code does not occur in it.
     copy : bool
         False looks at the arrays where they are; they must not change then.
+
+    Attributes
+    ----------
+    time, event, weight : ndarray of shape (n,)
+        `event` is True where there was an event of any cause.
+    cause : ndarray of shape (n,) or None
+        With several causes the code of each subject's, 0 where censored; None with one.
+    causes : tuple of str or None
+        Their names; the codes as text where no names were given.
 
     Examples
     --------
@@ -45,20 +58,32 @@ class Outcomes:
     (3, 2)
     >>> y[y.event].time
     array([5., 3.])
+
+    Two causes, of which a metric or estimator asks for one:
+
+    >>> y = Outcomes([5, 8, 3], [1, 0, 2], causes=["relapse", "death"])
+    >>> y
+    Outcomes(n=3, relapse=1, death=1, last time=8)
+    >>> y.cause, y.event
+    (array([1, 0, 2], dtype=int32), array([ True, False,  True]))
     """
 
-    __slots__ = ("_order", "_weight", "event", "time")
+    __slots__ = ("_order", "_weight", "cause", "causes", "event", "time")
 
     time: Floats
     event: Bools
+    cause: Codes | None
+    causes: tuple[str, ...] | None
     _weight: Floats | None
     _order: Ints | None
 
-    def __init__(self, time: Any, event: Any, weight: Any = None, *, copy: bool = True) -> None:
+    def __init__(
+        self, time: Any, event: Any, weight: Any = None, causes: Any = None, *, copy: bool = True
+    ) -> None:
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
-        events = flags(event, "event")
+        events, codes, names = read_events(event, causes)
         if events.size != times.size:
             raise InputError(
                 f"time and event must have the same length; got {times.size} and {events.size}"
@@ -69,11 +94,26 @@ class Outcomes:
             if not weights.sum() > 0:
                 raise InputError("weight must have a positive sum; got all zeros")
         keep = frozen if copy else read_only
-        self._set(keep(times), keep(events), None if weights is None else keep(weights))
+        self._set(
+            keep(times),
+            keep(events),
+            None if weights is None else keep(weights),
+            None if codes is None else read_only(codes),
+            names,
+        )
 
-    def _set(self, time: Floats, event: Bools, weight: Floats | None) -> None:
+    def _set(
+        self,
+        time: Floats,
+        event: Bools,
+        weight: Floats | None,
+        cause: Codes | None,
+        causes: tuple[str, ...] | None,
+    ) -> None:
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "event", event)
+        object.__setattr__(self, "cause", cause)
+        object.__setattr__(self, "causes", causes)
         object.__setattr__(self, "_weight", weight)
         object.__setattr__(self, "_order", None)
 
@@ -81,60 +121,120 @@ class Outcomes:
         raise AttributeError(f"Outcomes are frozen; make new ones instead of setting {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Outcomes, (self.time, self.event, self._weight))
+        return (Outcomes, (self.time, self._codes, self._weight, self.causes))
+
+    @property
+    def _codes(self) -> Bools | Codes:
+        """What `event` was: flags, or the codes of several causes."""
+        return self.event if self.cause is None else self.cause
 
     @classmethod
-    def _trusted(cls, time: Floats, event: Bools, weight: Floats | None) -> Outcomes:
+    def _trusted(
+        cls,
+        time: Floats,
+        event: Bools,
+        weight: Floats | None,
+        cause: Codes | None = None,
+        causes: tuple[str, ...] | None = None,
+    ) -> Outcomes:
         """Build from arrays that come out of other, already validated outcomes."""
         outcomes = cls.__new__(cls)
-        for array in (time, event, weight):
+        for array in (time, event, weight, cause):
             if array is not None:
                 array.setflags(write=False)
-        outcomes._set(time, event, weight)
+        outcomes._set(time, event, weight, cause, causes)
         return outcomes
 
     @classmethod
-    def of(cls, obj: Any, argument: str = "y", *, copy: bool = True) -> Outcomes:
+    def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
+        """Return outcomes one after the other; all have the same causes.
+
+        >>> Outcomes.joined([Outcomes([1], [1]), Outcomes([2, 3], [0, 1])])
+        Outcomes(n=3, events=2, last time=3)
+        """
+        causes = parts[0].causes
+        other = next((y for y in parts if y.causes != causes), None)
+        if other is not None:
+            raise InputError(f"causes must be the same in all parts; got {causes}, {other.causes}")
+        weighted = any(y.weighted for y in parts)
+        codes = [y.cause for y in parts if y.cause is not None]
+        return cls._trusted(
+            np.concatenate([y.time for y in parts]),
+            np.concatenate([y.event for y in parts]),
+            np.concatenate([y.weight for y in parts]) if weighted else None,
+            np.concatenate(codes) if codes else None,
+            causes,
+        )
+
+    @classmethod
+    def of(
+        cls, obj: Any, argument: str = "y", *, copy: bool = True, causes: Any = None
+    ) -> Outcomes:
         """Read outcomes from whatever holds them.
 
         Accepts an `Outcomes`, a ``(time, event)`` pair, a structured array with one boolean and
         one numeric field (scikit-survival's), or a frame or mapping with columns ``time`` and
         ``event``.
 
+        Several causes are refused unless `causes` asks for them: the names, or True for codes
+        without names. Every function that knows one kind of event reads its outcomes here, so none
+        takes a competing event for the event, or for censoring.
+
         >>> Outcomes.of({"time": [2.0, 3.0], "event": [True, False]})
         Outcomes(n=2, events=1, last time=3)
+        >>> Outcomes.of(([2, 3, 4], [1, 0, 2]), causes=True)
+        Outcomes(n=3, 1=1, 2=1, last time=4)
         """
         if isinstance(obj, Outcomes):
-            return obj
-        time, event = cls._columns(obj, argument)
+            return obj if causes else obj.of_one_cause(argument)
+        time, event = outcome_columns(obj, argument, bool(causes))
         try:
-            return cls(time, event, copy=copy)
+            found = cls(time, event, causes=None if causes is True else causes, copy=copy)
         except InputError as error:
             raise InputError(f"{argument}: {error}") from error
+        return found if causes else found.of_one_cause(argument)
 
-    @staticmethod
-    def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
-        """Find the times and the flags in whatever holds them."""
-        if isinstance(obj, tuple) or (isinstance(obj, list) and len(obj) == 2):
-            if len(obj) != 2:
-                raise InputError(f"{argument} must be a (time, event) pair; got {len(obj)} items")
-            return obj[0], obj[1]
-        if isinstance(obj, np.ndarray) and obj.dtype.names:
-            return _structured_fields(obj, argument)
-        if isinstance(obj, Mapping) or hasattr(obj, "columns"):
-            columns = list(obj if isinstance(obj, Mapping) else obj.columns)
-            missing = [name for name in ("time", "event") if name not in columns]
-            if missing:
-                raise InputError(
-                    f"{argument} must have columns 'time' and 'event'; "
-                    f"{' and '.join(map(repr, missing))} missing, columns are "
-                    f"{[str(c) for c in columns[:8]]}"
-                )
-            return obj["time"], obj["event"]
+    def of_one_cause(self, argument: str = "y") -> Outcomes:
+        """Refuse several causes: the one door of everything that knows one kind of event."""
+        if self.causes is None:
+            return self
+        listed = ", ".join(f"{k} ({name!r})" for k, name in enumerate(self.causes, 1))
         raise InputError(
-            f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
-            f"with columns time and event; got {type(obj).__name__}"
+            f"{argument} must have one kind of event here; it has events of {len(self.causes)} "
+            f"causes: {listed}. Where a function takes cause=, name the one that matters; or pass "
+            "y.any_cause() for the first event of whatever cause, or y.only(cause), which counts "
+            "the other causes as censored and overstates the probability of the event"
         )
+
+    def any_cause(self) -> Outcomes:
+        """Return the same subjects with one kind of event: the first of whatever cause.
+
+        >>> Outcomes([5, 8, 3], [1, 0, 2]).any_cause()
+        Outcomes(n=3, events=2, last time=8)
+        """
+        return self if self.cause is None else self._with_event(self.event)
+
+    def only(self, cause: int | str) -> Outcomes:
+        """Return the same subjects with events of one cause, and all others as censored.
+
+        This is mostly wrong. Who died of something else can never have the event, while a censored
+        subject still can: Kaplan-Meier of these outcomes, and every metric that weights by the
+        probability of censoring, describe a world in which the other causes do not exist, and 1 -
+        survival lies above the share that ever has the event (`AalenJohansen` estimates that one).
+        It is right for hazards of one cause, such as a Cox model of the cause-specific hazard.
+
+        >>> y = Outcomes([5, 8, 3], [1, 0, 2], causes=["relapse", "death"])
+        >>> y.only("relapse").event
+        array([ True, False, False])
+        """
+        if self.cause is None or self.causes is None:
+            raise InputError("y.only needs outcomes of several causes; these have one")
+        return self._with_event(self.cause == cause_code(cause, self.causes))
+
+    def _with_event(self, event: Bools) -> Outcomes:
+        found = Outcomes._trusted(self.time, event, self._weight)
+        object.__setattr__(found, "_order", self._order)
+        return found
 
     @property
     def fractional(self) -> bool:
@@ -171,11 +271,14 @@ class Outcomes:
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.
 
+        With several causes ``event`` has their codes.
+
         >>> Outcomes([5, 8], [1, 0]).to_structured().dtype.names
         ('event', 'time')
         """
-        array = np.empty(len(self), dtype=[("event", "?"), ("time", "f8")])
-        array["event"], array["time"] = self.event, self.time
+        codes = self._codes
+        array = np.empty(len(self), dtype=[("event", codes.dtype), ("time", "f8")])
+        array["event"], array["time"] = codes, self.time
         return array
 
     def __len__(self) -> int:
@@ -190,31 +293,37 @@ class Outcomes:
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]  # as scikit-learn asks for rows of an array
         index = subject_index(rows)
-        time, event = self.time[index], self.event[index]
-        if time.size == 0:
+        found = self._selected(index, copy=True)
+        if not len(found):
             raise InputError("this selection of outcomes is empty; at least one subject is needed")
-        weight = None if self._weight is None else self._weight[index]
-        return Outcomes._trusted(
-            time.copy(), event.copy(), None if weight is None else weight.copy()
-        )
+        return found
 
     def part(self, rows: slice) -> Outcomes:
         """Return neighbouring subjects, as views of the same arrays."""
-        weight = None if self._weight is None else self._weight[rows]
-        return Outcomes._trusted(self.time[rows], self.event[rows], weight)
+        return self._selected(rows, copy=False)
+
+    def _selected(self, index: Any, copy: bool) -> Outcomes:
+        def select(array: Any) -> Any:
+            return None if array is None else array[index].copy() if copy else array[index]
+
+        flags = select(self.time), select(self.event), select(self._weight)
+        return Outcomes._trusted(*flags, select(self.cause), self.causes)
 
     def __repr__(self) -> str:
-        return (
-            f"Outcomes(n={len(self)}, events={int(self.event.sum())}, "
-            f"last time={float(self.time.max()):g})"
-        )
+        if self.cause is None or self.causes is None:
+            events = f"events={int(self.event.sum())}"
+        else:
+            counts = np.bincount(self.cause, minlength=len(self.causes) + 1)[1:]
+            pairs = zip(self.causes, counts, strict=True)
+            events = ", ".join(f"{name}={count}" for name, count in pairs)
+        return f"Outcomes(n={len(self)}, {events}, last time={float(self.time.max()):g})"
 
     def own(self) -> Outcomes:
         """Return the same with arrays that nobody else can change."""
-        arrays = self.time, self.event, self._weight
+        arrays = self.time, self.event, self._weight, self.cause
         if all(array is None or array.base is None for array in arrays):
             return self
-        return Outcomes(*arrays)
+        return Outcomes(self.time, self._codes, self._weight, self.causes)
 
     def reweighted(self, weight: Floats) -> Outcomes:
         """Return the same subjects with other weights, and their order where it is known.
@@ -222,7 +331,8 @@ class Outcomes:
         >>> Outcomes([5, 8, 3], [1, 0, 1]).reweighted(np.array([1.0, 0.0, 2.0])).weight
         array([1., 0., 2.])
         """
-        found = Outcomes._trusted(self.time, self.event, np.array(weight, dtype=np.float64))
+        weights = np.array(weight, dtype=np.float64)
+        found = Outcomes._trusted(self.time, self.event, weights, self.cause, self.causes)
         object.__setattr__(found, "_order", self._order)
         return found
 
@@ -254,19 +364,7 @@ class Outcomes:
         """
         if tau is None:
             return self
+        self.of_one_cause()  # getting to tau is an event of no cause
         return Outcomes._trusted(
             np.minimum(self.time, tau), self.event | (self.time >= tau), self._weight
         )
-
-
-def _structured_fields(array: np.ndarray[Any, Any], argument: str) -> tuple[Any, Any]:
-    """Find the boolean and the numeric field of a structured array."""
-    names = array.dtype.names or ()
-    booleans = [name for name in names if array.dtype[name].kind == "b"]
-    numeric = [name for name in names if array.dtype[name].kind in "fiu"]
-    if len(booleans) != 1 or len(numeric) != 1:
-        raise InputError(
-            f"{argument} must have exactly one boolean and one numeric field; got fields "
-            f"{ {name: str(array.dtype[name]) for name in names} }"
-        )
-    return to_numpy(array[numeric[0]], "time"), array[booleans[0]]

@@ -95,12 +95,7 @@ def joined(parts: Iterable[Outcomes]) -> Outcomes:
     listed = list(parts)
     if not listed:
         raise InputError("the test set has no rows; at least one subject is needed")
-    weighted = any(y.weighted for y in listed)
-    return Outcomes._trusted(
-        np.concatenate([y.time for y in listed]),
-        np.concatenate([y.event for y in listed]),
-        np.concatenate([y.weight for y in listed]) if weighted else None,
-    )
+    return Outcomes.joined(listed)
 
 
 def joined_chunks(chunks: list[Chunk]) -> Chunk:

@@ -174,7 +174,8 @@ class KaplanMeier:
         Events come before censorings at equal times, so events leave the risk set first: the
         factor is 1 - c/(n - d). This is not Kaplan-Meier on flipped flags where times are tied.
         """
-        return cls.from_table(RiskTable.of(Outcomes.of(y)), censoring=True)
+        # An event of any cause ends the follow-up alike.
+        return cls.from_table(RiskTable.of(Outcomes.of(y, causes=True)), censoring=True)
 
     @classmethod
     def from_table(cls, table: RiskTable, censoring: bool = False) -> KaplanMeier:

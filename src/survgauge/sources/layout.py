@@ -271,7 +271,7 @@ class Layout:
     def outcomes(self, batch: Batch) -> Outcomes:
         """Read the outcomes of a batch."""
         try:
-            y = Outcomes(batch.vector(self.time), batch.vector(self.event))
+            y = Outcomes(batch.vector(self.time), batch.vector(self.event)).of_one_cause()
             if self.weight is None:
                 return y
             # Not by Outcomes: the frequencies of a batch may all be zero.

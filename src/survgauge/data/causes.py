@@ -1,0 +1,136 @@
+"""Kinds of events: reading their codes or names, and finding the one that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._tools.arrays import Bools, flags, numbers, shown, to_numpy
+from ..errors import InputError, as_names, did_you_mean, numbered
+
+#: Code of the cause of each subject; 0: censored.
+Codes = NDArray[np.int32]
+
+#: Words that mean a censored subject in a column of names of causes.
+_CENSORED = ("censored", "censor", "none", "0", "")
+
+
+def read_events(event: Any, causes: Any) -> tuple[Bools, Codes | None, tuple[str, ...] | None]:
+    """Read the column `event`: flags, and with several causes the code of each and their names.
+
+    >>> read_events([1, 0, 1], None)
+    (array([ True, False,  True]), None, None)
+    >>> read_events(["death", "censored", "relapse"], ["relapse", "death"])[1]
+    array([2, 0, 1], dtype=int32)
+    """
+    if causes is None:
+        try:
+            return flags(event, "event"), None, None
+        except InputError as error:  # neither flags nor booleans: perhaps codes
+            codes, count = _unnamed_codes(event, error)
+            return codes > 0, codes, tuple(map(str, range(1, count + 1)))
+    names = cause_names(causes)
+    codes = _named_codes(event, names)
+    if len(names) == 1:
+        return codes > 0, None, None
+    return codes > 0, codes, names
+
+
+def cause_names(causes: Any, count: int | None = None) -> tuple[str, ...]:
+    """Check the names of causes, of which there must be `count` where that is known.
+
+    >>> cause_names(["relapse", "death"], 2)
+    ('relapse', 'death')
+    """
+    if isinstance(causes, str):
+        raise InputError(f"causes must be a list of names; got the text {causes!r}")
+    names = tuple(name.strip() for name in as_names(causes, "causes"))
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise InputError(f"causes must be names, distinct and not empty; got {shown(causes)}")
+    if count is not None and len(names) != count:
+        raise InputError(f"causes must have {count} names, one per cause; got {shown(causes)}")
+    return names
+
+
+def cause_code(cause: Any, names: Sequence[str], argument: str = "cause") -> int:
+    """Return the code of a cause, counted from 1, that is given by its code or its name.
+
+    >>> cause_code("death", ["relapse", "death"]), cause_code(1, ["relapse", "death"])
+    (2, 1)
+    """
+    if isinstance(cause, str) and cause in names:
+        return list(names).index(cause) + 1
+    whole = isinstance(cause, int | np.integer) and not isinstance(cause, bool)
+    if whole and 1 <= cause <= len(names):
+        return int(cause)
+    known = ", ".join(f"{k} ({name!r})" for k, name in enumerate(names, 1))
+    raise InputError(
+        f"{argument} must be the code or the name of a cause: {known}; got {shown(cause)}"
+        f"{did_you_mean(cause, names)}"
+    )
+
+
+def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
+    """Read codes 0, 1, 2, ...; where others are meant, the names of all causes have to say so."""
+    array = to_numpy(event, "event")
+    if array.dtype == object or array.dtype.kind not in "fiu" or not array.size:
+        raise InputError(f"{refusal}; with several causes give their names as causes=") from refusal
+    codes = _whole(array, array.size)
+    if codes is None:
+        raise refusal
+    found = np.unique(codes)
+    if found[0] != 0 or found.size != found[-1] + 1:
+        listed = ", ".join(map(str, found[:8].tolist()))
+        raise InputError(
+            f"{refusal}. Its codes are {listed}: with several causes, 0 is censored and 1, 2, ... "
+            "are the causes; give their names as causes= if one of these codes does not occur"
+        ) from refusal
+    return codes, int(found[-1])
+
+
+def _named_codes(event: Any, names: tuple[str, ...]) -> Codes:
+    """Read codes or names of the causes `names`."""
+    array = to_numpy(event, "event")
+    if array.ndim != 1:
+        raise InputError(f"event must have 1 dimension; got shape {array.shape}")
+    if array.dtype.kind in "OU" and any(isinstance(item, str) for item in array.tolist()):
+        return _words(array.tolist(), names)
+    array = numbers(array, "event")
+    codes = _whole(array, len(names))
+    if codes is None:
+        bad = np.flatnonzero(~np.isin(array, np.arange(len(names) + 1)))
+        raise InputError(
+            f"event must be 0 (censored) or a code from 1 to {len(names)}, one per name in "
+            f"causes; got {array[bad[0]]} for {numbered(bad)}"
+        )
+    return codes
+
+
+def _whole(array: NDArray[Any], largest: int) -> Codes | None:
+    """Return codes from 0 to `largest`; None where there are other numbers."""
+    with np.errstate(invalid="ignore"):
+        whole = (array >= 0) & (array <= largest) & (array == np.floor(array))
+    return array.astype(np.int32) if whole.all() else None
+
+
+def _words(items: list[Any], names: tuple[str, ...]) -> Codes:
+    """Read names of causes; everybody else has to be marked as censored."""
+    known = {name: k for k, name in enumerate(names, 1)}
+
+    def code(item: Any) -> int:
+        if not isinstance(item, str):  # a gap is not censoring
+            return -1
+        word = item.strip()
+        return known.get(word, 0 if word.lower() in _CENSORED else -1)
+
+    codes = np.array([code(item) for item in items], dtype=np.int32)
+    bad = np.flatnonzero(codes < 0)
+    if bad.size:
+        raise InputError(
+            f"event must be one of {', '.join(map(repr, names))} or 'censored'; got "
+            f"{items[bad[0]]!r} for {numbered(bad)}{did_you_mean(items[bad[0]], names)}"
+        )
+    return codes

@@ -1,0 +1,55 @@
+"""Where the times and the events stand in what holds outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import to_numpy
+from ..errors import InputError
+
+
+def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any]:
+    """Find the times and the flags in whatever holds them."""
+    if isinstance(obj, tuple) or (isinstance(obj, list) and len(obj) == 2):
+        if len(obj) != 2:
+            raise InputError(f"{argument} must be a (time, event) pair; got {len(obj)} items")
+        return obj[0], obj[1]
+    if isinstance(obj, np.ndarray) and obj.dtype.names:
+        return _structured_fields(obj, argument, several)
+    if isinstance(obj, Mapping) or hasattr(obj, "columns"):
+        columns = list(obj if isinstance(obj, Mapping) else obj.columns)
+        missing = [name for name in ("time", "event") if name not in columns]
+        if missing:
+            raise InputError(
+                f"{argument} must have columns 'time' and 'event'; "
+                f"{' and '.join(map(repr, missing))} missing, columns are "
+                f"{[str(c) for c in columns[:8]]}"
+            )
+        return obj["time"], obj["event"]
+    raise InputError(
+        f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
+        f"with columns time and event; got {type(obj).__name__}"
+    )
+
+
+def _structured_fields(
+    array: np.ndarray[Any, Any], argument: str, several: bool
+) -> tuple[Any, Any]:
+    """Find the boolean and the numeric field of a structured array.
+
+    With `several` causes they are called ``time`` and ``event``: two numbers look alike.
+    """
+    names = array.dtype.names or ()
+    if several and {"time", "event"} <= set(names):
+        return array["time"], array["event"]
+    booleans = [name for name in names if array.dtype[name].kind == "b"]
+    numeric = [name for name in names if array.dtype[name].kind in "fiu"]
+    if len(booleans) != 1 or len(numeric) != 1:
+        raise InputError(
+            f"{argument} must have exactly one boolean and one numeric field; got fields "
+            f"{ {name: str(array.dtype[name]) for name in names} }"
+        )
+    return to_numpy(array[numeric[0]], "time"), array[booleans[0]]
