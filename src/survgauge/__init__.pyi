@@ -16,6 +16,8 @@ from .data.adapters import as_curves as as_curves
 from .data.adapters import curves_from_aft as curves_from_aft
 from .data.adapters import curves_from_quantiles as curves_from_quantiles
 from .data.curves import SurvivalCurves as SurvivalCurves
+from .data.incidence import IncidenceCurves as IncidenceCurves
+from .data.incidence_readers import as_incidence as as_incidence
 from .data.outcomes import Outcomes as Outcomes
 from .data.predictions import RiskScores as RiskScores
 from .errors import InputError as InputError

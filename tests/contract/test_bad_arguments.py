@@ -94,6 +94,7 @@ Y = (TIME, np.arange(N) % 3 > 0)
 TRAIN = (RNG.weibull(1.4, 30) * 10 + 0.5, np.arange(30) % 3 > 0)
 GRID = np.linspace(1, 40, 12)
 CURVES = sg.SurvivalCurves(GRID, np.exp(-GRID / (8 + np.arange(N)[:, None])))
+INCIDENCE = np.stack([0.7 * (1 - CURVES.survival), 0.3 * (1 - CURVES.survival)], axis=1)
 TIMES = 8.0 + np.arange(N)
 ONES = np.ones(N)
 BATCHES = [{"time": TIME, "event": Y[1], "t": TIMES, "weight": ONES, "g": np.arange(N) % 2}]
@@ -135,6 +136,8 @@ CALLS = {
                      "tail": "linear"},
     "Outcomes": {"time": TIME, "event": Y[1], "weight": ONES, "causes": None},
     "Reference": {"y": Y, "in_sample": False},
+    "IncidenceCurves": {"times": GRID, "values": INCIDENCE, "causes": ["a", "b"],
+                        "interpolation": "step", "repair": None},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
     "Conditional": {"law": CURVES, "censoring": CURVES, "how": {}, "members": {}},
@@ -144,6 +147,8 @@ CALLS = {
     "TimeColumn": {"column": "a"},
     "a_calibration": {**ON_CURVES, "bins": 3},
     "as_curves": {"obj": CURVES, "tail": None, "repair": None},
+    "as_incidence": {"obj": INCIDENCE, "times": GRID, "layout": "incidence", "causes": ["a", "b"],
+                     "interpolation": "step", "repair": None},
     "audit": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "conditional": None,
               "draws": 2, "random_state": 0, "metrics": ["mae_po"], "tau": 9.0, "time": 4.0,
               "dependence": (0.2,), "copula": "clayton", "max_bias": 0.15, "sample_weight": ONES,
@@ -243,7 +248,7 @@ REGISTERS = {"register_method", "register_metric"}
 FUNCTIONS = {"batches", "censoring", "metric", "progress", "client", "y_train"}
 #: What messages call an argument whose own name says little.
 CALLED = {
-    "obj": "curves",
+    "obj": "curves|incidence|times",
     "values": "risk",
     "batches": "batch|stream|folder",
     "X_test": "X",

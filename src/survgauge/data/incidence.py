@@ -1,0 +1,221 @@
+"""Predicted cumulative incidence: one curve per subject and cause, validated once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import (
+    Floats,
+    Ints,
+    numbers,
+    positive,
+    probability,
+    subject_index,
+    to_numpy,
+    vector,
+)
+from ..errors import InputError, one_of
+from .causes import cause_code, cause_names
+from .curve_checks import grid_of
+from .curves import SurvivalCurves
+from .incidence_checks import Incidence, check_shapes, checked_incidence
+from .interpolation import area_weights
+
+INTERPOLATIONS = ("linear", "step")
+REPAIRS = ("running_maximum",)
+
+
+class IncidenceCurves:
+    """Predicted probabilities of an event of each cause by each time, for n subjects.
+
+    Past the last time of the grid nothing is known: what is asked there is NaN, unless the causes
+    add up to 1 at the end, after which nothing changes any more.
+
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Times shared by all subjects. A grid that does not start at 0 is preceded by the point
+        (0, 0). Unsorted times are sorted together with the values.
+    values : array-like of shape (n, causes, m)
+        Probability of having had an event of each cause by `times`: rising along the times, and
+        adding up to at most 1 over the causes. A float32 or float64 array is neither copied nor
+        widened, unless it has to be sorted or mended: do not change it afterwards.
+    causes : sequence of str, optional
+        Names of the causes; "1", "2", ... unless given.
+    interpolation : {"linear", "step"}
+        Between grid points: lines, or right-continuous steps.
+    repair : {None, "running_maximum"}
+        What to do with curves that fall, leave [0, 1] or add up to more than 1: by default, refuse
+        them. Otherwise they take their running maximum, and are scaled where they end above 1.
+
+    Attributes
+    ----------
+    times, values, causes, interpolation
+        As given, checked.
+
+    Examples
+    --------
+    >>> curves = IncidenceCurves([1, 2], [[[0.2, 0.5], [0.1, 0.3]]], causes=["relapse", "death"])
+    >>> curves.at(1.5, "relapse")
+    array([0.35])
+    >>> curves.survival().at(2)
+    array([0.2])
+    >>> curves.rmtl(2, "relapse")
+    array([0.45])
+    """
+
+    def __init__(
+        self,
+        times: Any,
+        values: Any,
+        causes: Any = None,
+        interpolation: str = "linear",
+        repair: str | None = None,
+    ) -> None:
+        one_of("interpolation", interpolation, INTERPOLATIONS)
+        if repair is not None:
+            one_of("repair", repair, REPAIRS)
+        array = numbers(values, "values", ndim=3)
+        if array.dtype not in (np.float32, np.float64):
+            array = array.astype(np.float64)
+        given = to_numpy(times, "times")
+        check_shapes(given.shape if given.ndim == 1 else (given.size,), array.shape)
+        grid = grid_of(given, (array.shape[0], array.shape[2]))
+        names = None if causes is None else cause_names(causes, array.shape[1])
+        self.times: Floats
+        self.times, array = _sorted(grid, array)
+        self.causes = names or tuple(map(str, range(1, array.shape[1] + 1)))
+        self.values: Incidence = checked_incidence(array, self.causes, repair).view()
+        self.values.setflags(write=False)  # it may be the caller's memory
+        self.interpolation = interpolation
+
+    @classmethod
+    def _trusted(
+        cls, times: Floats, values: Incidence, causes: tuple[str, ...], interpolation: str
+    ) -> IncidenceCurves:
+        curves = cls.__new__(cls)
+        curves.times, curves.values = times, values
+        curves.causes, curves.interpolation = causes, interpolation
+        return curves
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("IncidenceCurves are not numbers; read them, as with curves.at(t, cause)")
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def __getitem__(self, rows: Any) -> IncidenceCurves:
+        kept = self.values[subject_index(rows)]
+        return self._trusted(self.times, kept, self.causes, self.interpolation)
+
+    def __repr__(self) -> str:
+        n, _, m = self.values.shape
+        names = ", ".join(self.causes)
+        return f"IncidenceCurves({n} subjects x {m} times, causes {names}, {self.interpolation})"
+
+    def at(self, t: Any, cause: int | str) -> Floats:
+        """Incidence of a cause at `t`: (n,) for a scalar, (n, k) for k times."""
+        points = to_numpy(t, "t")
+        if points.ndim == 0:
+            return self.at(points.reshape(1), cause).ravel()
+        points = vector(numbers(points, "t"), "t", minimum=0.0)
+        values = self._of(cause)
+        left, right, share = self._places(points)
+        out = _node(values, slice(None), left)
+        if self.interpolation == "linear":
+            out += share * (_node(values, slice(None), right) - out)
+        past = points > self.times[-1]
+        out[:, past] = np.where(self._closed[:, None], values[:, -1:], np.nan)
+        return out
+
+    def at_own(self, t: Any, cause: int | str) -> Floats:
+        """Incidence of a cause for subject i at its own time t[i]: (n,)."""
+        points = vector(t, "t", length=len(self), like="the curves", minimum=0.0)
+        values, rows = self._of(cause), np.arange(len(self))
+        left, right, share = self._places(points)
+        out = _node(values, rows, left)
+        if self.interpolation == "linear":
+            out += share * (_node(values, rows, right) - out)
+        past = points > self.times[-1]
+        out[past] = np.where(self._closed[past], values[past, -1], np.nan)
+        return out
+
+    def rmtl(self, tau: float, cause: int | str) -> Floats:
+        """Restricted mean time lost to a cause up to `tau`, the area under its curve: (n,)."""
+        stop = positive(tau, "tau")
+        values = self._of(cause)
+        # The rule of survival curves: their constant belongs to the point (0, 1), here (0, 0).
+        _, weights = area_weights(self.times, stop, self.interpolation)
+        area: Floats = values @ weights
+        late = stop - self.times[-1]
+        if late > 0:
+            area = area + np.where(self._closed, values[:, -1] * late, np.nan)
+        return np.asarray(area, dtype=np.float64)
+
+    def quantile(self, q: float, cause: int | str) -> Floats:
+        """First time at which the incidence of a cause is `q` or more: (n,).
+
+        Infinite where it can no longer get there, because the other causes leave less than `q`;
+        NaN where the grid ends before that is known.
+        """
+        level = probability(q, "q")
+        values = self._of(cause)
+        found: Floats = self.cause(cause).quantile(level)
+        left = 1.0 - self.values[:, :, -1].sum(axis=1, dtype=np.float64)
+        never = values[:, -1] + np.maximum(left, 0.0) < level * (1.0 - 1e-9)
+        return np.where(never, np.inf, found)
+
+    def median(self, cause: int | str) -> Floats:
+        """Time by which half of subjects like this have had an event of the cause; see `quantile`.
+
+        It exists only where the incidence of the cause gets to one half.
+        """
+        return self.quantile(0.5, cause)
+
+    def survival(self, tail: str = "linear") -> SurvivalCurves:
+        """Probability of no event of any cause; `tail` past the grid as for `SurvivalCurves`."""
+        free = 1.0 - self.values.sum(axis=1)
+        return SurvivalCurves(self.times, np.maximum(free, 0.0), self.interpolation, tail)
+
+    def cause(self, cause: int | str) -> SurvivalCurves:
+        """Probability of no event of this cause yet, 1 - incidence: falling, but not to 0.
+
+        Who has an event of another cause stays free of this one for ever.
+        """
+        return SurvivalCurves._trusted(self.times, 1.0 - self._of(cause), self.interpolation, "nan")
+
+    def _of(self, cause: int | str) -> Any:
+        return self.values[:, cause_code(cause, self.causes) - 1]
+
+    @property
+    def _closed(self) -> Any:
+        """Whether everybody like this subject has had an event by the last time."""
+        return self.values[:, :, -1].sum(axis=1, dtype=np.float64) >= 1.0 - 1e-9
+
+    def _places(self, points: Floats) -> tuple[Ints, Ints, Floats]:
+        """Grid points before and after `points` (-1: the origin), and the share of the way."""
+        left = self.times.searchsorted(points, "right") - 1
+        right = np.minimum(left + 1, self.times.size - 1)
+        start = np.where(left < 0, 0.0, self.times[left])
+        gap = self.times[right] - start
+        share = np.divide(points - start, gap, out=np.zeros(points.size), where=gap > 0)
+        return left, right, np.minimum(share, 1.0)
+
+
+def _node(values: Any, rows: Any, places: Ints) -> Floats:
+    """Values at places of the grid, 0 at the origin (-1)."""
+    found = values[rows, places].astype(np.float64)
+    return np.where(places < 0, 0.0, found)
+
+
+def _sorted(grid: Floats, values: Incidence) -> tuple[Floats, Incidence]:
+    """Sort times and their columns together; a time may appear only once."""
+    if (np.diff(grid) < 0).any():
+        order = np.argsort(grid, kind="stable")
+        grid, values = grid[order], values[:, :, order]
+    twice = np.flatnonzero(np.diff(grid) == 0)
+    if twice.size:
+        raise InputError(f"times must be distinct; {grid[twice[0]]:g} appears twice")
+    return grid, values
