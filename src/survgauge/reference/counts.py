@@ -31,7 +31,7 @@ class OutcomeCounts:
     >>> one.update(([1, 2], [1, 0]))
     >>> two.update(([3, 4], [1, 1]))
     >>> one.merge(two)
-    >>> one.reference().km.survival
+    >>> one.kaplan_meier().survival
     array([0.75 , 0.75 , 0.375, 0.   ])
     """
 
@@ -98,6 +98,10 @@ class OutcomeCounts:
         if not self.times.size:
             raise InputError("there are no outcomes: at least one subject is needed")
         return RiskTable(self.times, self.events, self.total)
+
+    def kaplan_meier(self) -> KaplanMeier:
+        """Kaplan-Meier of the event time."""
+        return KaplanMeier.from_table(self.table())
 
     def censoring(self) -> KaplanMeier:
         """G, the distribution of the censoring time."""
