@@ -43,6 +43,8 @@ from .metrics.calibration.calibration_measures import (
 from .metrics.calibration.observed_expected import ObservedExpected as ObservedExpected
 from .metrics.calibration.observed_expected import observed_expected as observed_expected
 from .metrics.calibration.one_calibration import one_calibration as one_calibration
+from .metrics.calibration.recalibration import Recalibration as Recalibration
+from .metrics.calibration.recalibration import recalibrate as recalibrate
 from .metrics.calibration.residuals import cox_snell_residuals as cox_snell_residuals
 from .metrics.calibration.residuals import deviance_residuals as deviance_residuals
 from .metrics.calibration.residuals import martingale_residuals as martingale_residuals
@@ -129,6 +131,8 @@ from .sources import RiskColumn as RiskColumn
 from .sources import TimeColumn as TimeColumn
 from .sources import evaluate_dask as evaluate_dask
 from .sources import evaluate_stream as evaluate_stream
+from .study.validated import Validation as Validation
+from .study.validation import validate as validate
 
 __version__: str
 __all__: list[str]

@@ -72,6 +72,7 @@ RECORDS = {
     "Metric",
     "NetBenefit",
     "ObservedExpected",
+    "Recalibration",
     "RiskGroups",
     "RoystonD",
     "SemiSynthetic",
@@ -79,6 +80,7 @@ RECORDS = {
     "Terms",
     "TimeErrorDetails",
     "TippingPoint",
+    "Validation",
     "InputError",
     "MissingExtraError",
     "SurvgaugeError",
@@ -203,6 +205,7 @@ CALLS = {
     "one_calibration": {**ON_CURVES, "time": 9.0, "groups": 2, "method": None,
                         "probability": "survival", "convention": "survgauge"},
     "pseudo_observations": {"y_true": Y, "y_train": TRAIN, "tail": "linear", "tau": 9.0},
+    "recalibrate": {"curves": CURVES, "y": Y, "method": "conformal"},
     "reference_curves": {"y_train": TRAIN, "n": 3, "tail": "linear"},
     "residual_details": {**ON_CURVES, "kind": "deviance"},
     "risk_groups": {"y_true": Y, "prediction": CURVES, "groups": 2, "cuts": None, "time": 5.0,
@@ -221,6 +224,10 @@ CALLS = {
                       "censoring": "test"},
     "time_error": {**ERRORS, "method": "po", "loss": "absolute"},
     "time_errors": {**ERRORS, "methods": ["po", "hinge"], "loss": "absolute"},
+    "validate": {"model": lambda X, y: lambda X: X[:, 0], "X": np.ones((N, 2)), "y": Y,
+                 "metrics": ["mae_po"], "method": "bootstrap", "resamples": 2, "folds": 2,
+                 "time": 5.0, "tau": 9.0, "predicts": None, "confidence": 0.9, "random_state": 0,
+                 "n_jobs": 1, "progress": False},
 }
 # fmt: on
 _SAME = {
