@@ -33,6 +33,8 @@ def escaped(text: str) -> str:
 def tabular(header: list[str], rows: list[list[str]], left: int, comment: str = "") -> str:
     r"""Return a table, with the rules of booktabs if the document loads it; `left` columns lead.
 
+    A row of a single cell is a heading over all columns.
+
     >>> print(tabular(["metric", "wins"], [["mae_po", Best("7")]], 1, "Wins"))
     % Wins
     \providecommand{\toprule}{\hline}\providecommand{\midrule}{\hline}\providecommand{\bottomrule}{\hline}
@@ -45,7 +47,11 @@ def tabular(header: list[str], rows: list[list[str]], left: int, comment: str = 
     \end{tabular}
     <BLANKLINE>
     """
-    lines = [_line(row) for row in rows]
+    across = rf"\multicolumn{{{len(header)}}}{{l}}"
+    lines = [
+        rf"{across}{{\textit{{{escaped(row[0])}}}}} \\" if len(row) == 1 < len(header) else _line(row)
+        for row in rows
+    ]
     body = [r"\toprule", _line(header), r"\midrule", *lines, r"\bottomrule"]
     shape = "l" * left + "r" * (len(header) - left)
     told = [f"% {' '.join(comment.split())}"] if comment else []

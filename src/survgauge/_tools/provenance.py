@@ -29,7 +29,7 @@ def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, An
     same input gives the same bytes.
     """
     return {
-        "date": _now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "date": now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": __version__,
         "computed_with": (
             f"Python {platform.python_version()}, NumPy {version('numpy')}, "
@@ -40,7 +40,8 @@ def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, An
     }
 
 
-def _now() -> datetime:
+def now() -> datetime:
+    """Return the time, or what `SOURCE_DATE_EPOCH` says."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is None:
         return datetime.now(timezone.utc)

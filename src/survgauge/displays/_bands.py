@@ -8,33 +8,10 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
-from ..inference import critical
+from ..inference import log_log_band
 from ..metrics.calibration.inputs import log_log
 from ..metrics.calibration.smooth_calibration import ICIResult
 from ..reference.kaplan_meier import RiskTable
-
-
-def log_log_band(
-    survival: Floats, relative: Floats, confidence: float | None
-) -> tuple[Floats, Floats]:
-    """Bounds S^exp(+-z s) with s the standard error of log(-log S).
-
-    `relative` is the standard error of -log S (Greenwood's sum, rooted). NaN where S is 0 or 1:
-    the data do not say how surely.
-
-    >>> low, high = log_log_band(np.array([0.5]), np.array([0.1]), 0.95)
-    >>> low.round(3), high.round(3)
-    (array([0.399]), array([0.593]))
-    """
-    if confidence is None:
-        unknown = np.full(survival.shape, np.nan)
-        return unknown, unknown.copy()
-    inside = (survival > 0) & (survival < 1)
-    s = np.where(inside, survival, 0.5)
-    with np.errstate(over="ignore"):
-        factor = np.exp(critical(confidence) * relative / -np.log(s))
-    low, high = s**factor, s ** (1.0 / factor)
-    return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
 
 
 def kaplan_meier_band(

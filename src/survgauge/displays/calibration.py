@@ -11,11 +11,11 @@ import numpy as np
 from .._tools.arrays import Floats, positive
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
+from ..inference import log_log_band
 from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
 from ..metrics.calibration.kernels import group_rates
 from ..metrics.problem import Problem
 from ..metrics.registry import supported_time
-from ._bands import log_log_band
 from ._base import FromPredictions, Source, measure_each, members, records
 from .description import (
     Axis,

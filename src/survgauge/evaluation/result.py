@@ -12,6 +12,7 @@ import numpy as np
 from .._tools.arrays import Floats
 from .._tools.plain import as_frame, plain
 from ..data.predictions import Prediction
+from ..errors import one_of
 from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simultaneous
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
@@ -182,14 +183,16 @@ class Evaluation:
         """
         return " ".join(verdict_sentences(self.to_dict()))
 
-    def comparisons(self) -> list[dict[str, Any]]:
+    def comparisons(self, reference: str | None = None) -> list[dict[str, Any]]:
         """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
+        if reference is not None:
+            one_of("reference", reference, self.models)
         rows = []
         by_cell = {(s.group, s.metric.name, s.time, s.model): s for s in self.scores}
         cells = dict.fromkeys((s.group, s.metric.name, s.time) for s in self.scores)
         for cell in cells:
             family = []
-            for a, b in combinations(self.models, 2):
+            for a, b in self._pairs(reference):
                 first, second = by_cell.get((*cell, a)), by_cell.get((*cell, b))
                 if first is None or second is None or not first.metric.ranks_models:
                     continue
@@ -197,6 +200,11 @@ class Evaluation:
                 family.append((labels, self._compare(first, second)))
             rows += _adjusted(family, self.confidence)
         return rows
+
+    def _pairs(self, reference: str | None) -> list[tuple[str, str]]:
+        if reference is None:
+            return list(combinations(self.models, 2))
+        return [(model, reference) for model in self.models if model != reference]
 
     def baseline_comparisons(self) -> list[dict[str, Any]]:
         """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
@@ -231,8 +239,13 @@ class Evaluation:
         """
         return group_differences(self.scores, self.support)
 
-    def compare(self) -> Any:
+    def compare(self, reference: str | None = None) -> Any:
         """Compare all pairs of models on the same subjects.
+
+        Parameters
+        ----------
+        reference : str, optional
+            Name of a model: only the differences of the others from it, which are a smaller family.
 
         Returns
         -------
@@ -242,7 +255,7 @@ class Evaluation:
             (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which
             hold for all pairs together and agree with each other.
         """
-        return as_frame(self.comparisons())
+        return as_frame(self.comparisons(reference))
 
     def _compare(self, a: Score, b: Score) -> Comparison:
         # Without a level there are no intervals, and no p-values either.

@@ -1,0 +1,222 @@
+"""Table 2: how good the models are, with intervals, and how they differ from one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from .._tools.text_tables import number, p_text
+from ..evaluation import Evaluation
+from ..evaluation.when import Column, column_of, when
+from ..metrics.record import Metric
+from ..metrics.registry import REGISTRY
+from .printed import PrintedTable
+
+#: Parts of the table, and the families of metrics in them; others come last.
+_PARTS = {
+    "Discrimination": ("ranking",),
+    "Calibration": ("calibration",),
+    "Overall performance": ("probability", "time"),
+    "Clinical utility": ("decision",),
+}
+_OTHERS = "Other metrics"
+_NONE = "-"
+
+Row = dict[str, Any]
+
+
+def is_reported(metric: Metric) -> bool:
+    """Whether a validation study reports a metric unless others are named.
+
+    Of ranking those of a risk, of calibration sizes at a time instead of tests, of probabilities
+    those at a time or up to the horizon, of errors those within it.
+    """
+    if metric.inference == "test":
+        return False
+    wanted = {
+        "time": metric.within_horizon,
+        "ranking": metric.needs == "risk",
+        "calibration": metric.reads == "time",
+        "probability": metric.reads in ("time", "horizon"),
+    }
+    return wanted.get(metric.family, True)
+
+
+def reported(ev: Evaluation, every: bool = False) -> dict[str, dict[Column, dict[str, Row]]]:
+    """Rows of the evaluation by part of the table, metric with its time, and model.
+
+    With `every` all metrics are there, otherwise those of `is_reported` that some model has and
+    that are infinite for none.
+    """
+    parts: dict[str, dict[Column, dict[str, Row]]] = {part: {} for part in (*_PARTS, _OTHERS)}
+    for row in ev.rows():
+        metric = REGISTRY[row["metric"]]
+        if row.get("group") is None and (every or is_reported(metric)):
+            part = next((p for p, some in _PARTS.items() if metric.family in some), _OTHERS)
+            parts[part].setdefault(column_of(row), {})[row["model"]] = row
+    for part, cells in parts.items():
+        known = {
+            column: rows
+            for column, rows in cells.items()
+            if every or _is_known([row["value"] for row in rows.values()])
+        }
+        # In the order of the registry, then of the times.
+        order = list(REGISTRY)
+        keys = sorted(known, key=lambda c: (order.index(c[0]), c[1] or 0.0))
+        parts[part] = {column: known[column] for column in keys}
+    return {part: cells for part, cells in parts.items() if cells}
+
+
+def _is_known(values: list[float]) -> bool:
+    return not all(map(math.isnan, values)) and not any(map(math.isinf, values))
+
+
+def table_two(
+    ev: Evaluation, reference: str | None = None, *, every: bool = False
+) -> PrintedTable:
+    """Return the table of an evaluation: one row per metric, time and model.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        Where the numbers come from.
+    reference : str, optional
+        A model from which the differences of the others are told, with intervals and p-values that
+        are adjusted over them alike.
+    every : bool
+        Whether all metrics of the evaluation are told, not only what a study usually reports.
+
+    Examples
+    --------
+    >>> from survgauge import evaluate
+    >>> y = ([2, 5, 7, 8], [1, 0, 1, 1])
+    >>> ev = evaluate({"a": [3, 5, 6, 9], "b": [5, 4, 5, 5]}, y, metrics="harrell", confidence=None)
+    >>> print(table_two(ev).text())
+    Metric          Model  Estimate
+    --------------  -----  --------
+    Discrimination
+    Harrell's C     a          1.00
+                    b         0.625
+    """
+    several = len(ev.models) > 1
+    sure = ev.confidence is not None
+    level = f" ({100 * (ev.confidence or 0):g} % CI)" if sure else ""
+    header = ["Metric", *(["Model"] if several else []), f"Estimate{level}"]
+    differences = {} if reference is None else _differences(ev, reference)
+    if reference is not None:
+        header += [f"Difference from {reference}{level}", *(["p"] if sure else [])]
+    rows: list[tuple[str, ...]] = []
+    for part, cells in reported(ev, every).items():
+        rows.append((part,))
+        for column, by_model in cells.items():
+            rows += _block(ev, column, by_model, differences, len(header))
+    notes = tuple(_notes(ev, reference, rows))
+    return PrintedTable(
+        "Performance of the models" if several else "Performance of the model",
+        tuple(header), tuple(rows), notes, left=1 + several, name="Table 2",
+    )  # fmt: skip
+
+
+def _block(
+    ev: Evaluation,
+    column: Column,
+    by_model: dict[str, Row],
+    differences: dict[tuple[Column, str], Row],
+    size: int,
+) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of one metric at one time: one per model."""
+    name = metric_name(next(iter(by_model.values())), ev.unit)
+    digits = _digits([(row["low"], row["high"]) for row in by_model.values()])
+    own = [found for (other, _), found in differences.items() if other == column]
+    finer = _digits([(found["low_simultaneous"], found["high_simultaneous"]) for found in own])
+    several = len(ev.models) > 1
+    for k, model in enumerate(ev.models):
+        row = by_model.get(model)
+        cells = [name if k == 0 else "", *([model] if several else []), _estimate(row, digits)]
+        found = differences.get((column, model))
+        if found is not None:
+            limits = _limits(found["low_simultaneous"], found["high_simultaneous"], finer)
+            cells += [f"{_shown(found['difference'], finer)}{limits}"]
+            cells += [p_text(found["p_simultaneous"])]
+        elif own and model == own[0]["model_b"]:
+            cells.append("reference")
+        yield tuple([*cells, *[_NONE] * size][:size])
+
+
+def metric_name(row: Row, unit: str) -> str:
+    """Name a metric with its unit and its time.
+
+    >>> metric_name({"metric": "mae_within", "until": 1825.0}, "days")
+    'MAE within the horizon (days), up to 1825 days'
+    """
+    metric = REGISTRY[row["metric"]]
+    counted = {"time": unit, "time^2": f"squared {unit}" if unit else ""}.get(metric.unit, "")
+    told = f"{metric.title} ({counted})" if counted else metric.title
+    at = when(row, unit)
+    return f"{told}, {at}" if at else told
+
+
+def _differences(ev: Evaluation, reference: str) -> dict[tuple[Column, str], Row]:
+    return {
+        (column_of(row), row["model_a"]): row
+        for row in ev.comparisons(reference)
+        if row.get("group") is None
+    }
+
+
+# -- cells -------------------------------------------------------------------------------------
+
+
+def _digits(limits: list[tuple[float, float]]) -> int | None:
+    """Digits behind the point that show two digits of the shortest half of an interval.
+
+    >>> _digits([(0.58, 0.69)]), _digits([(515.0, 662.0)])
+    (3, 0)
+    """
+    halves = [(high - low) / 2 for low, high in limits]
+    known = [half for half in halves if math.isfinite(half) and half > 0]
+    return min(4, max(0, 1 - math.floor(math.log10(min(known))))) if known else None
+
+
+def _shown(value: float, digits: int | None) -> str:
+    if math.isnan(value):
+        return "n/a"
+    if digits is None or math.isinf(value):
+        return number(value, 3)
+    told = f"{value:.{digits}f}"
+    return told.lstrip("-") if float(told) == 0 else told
+
+
+def _limits(low: float, high: float, digits: int | None) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f" ({_shown(low, digits)} to {_shown(high, digits)})"
+
+
+def _estimate(row: Row | None, digits: int | None) -> str:
+    if row is None:
+        return "n/a"
+    if REGISTRY[row["metric"]].inference == "test":
+        return f"p {p_text(row['value'])}"
+    return f"{_shown(row['value'], digits)}{_limits(row['low'], row['high'], digits)}"
+
+
+def _notes(ev: Evaluation, reference: str | None, rows: list[tuple[str, ...]]) -> Iterator[str]:
+    support = ev.support
+    yield f"{support['subjects']:,} test subjects with {support['events']:,} events."
+    shown = {column[0] for cells in reported(ev).values() for column in cells}
+    targets = [
+        f"{metric.title}: {metric.target:g} is best"
+        for metric in REGISTRY.values()
+        if metric.name in shown and metric.target is not None
+    ]
+    if targets:
+        yield f"{'; '.join(targets)}."
+    if reference is not None:
+        told = f"Differences are the model minus {reference}, on the same subjects"
+        if ev.confidence is not None and len(ev.models) > 2:
+            told += "; intervals and p-values are adjusted for the number of models (Bonferroni)"
+        yield f"{told}."
+    if any("n/a" in cell for row in rows for cell in row):
+        yield "n/a: the metric has no value for the predictions of this model."

@@ -1,0 +1,30 @@
+"""Word documents, where python-docx is installed."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+from typing import Any
+
+from ..errors import MissingExtraError
+from .._tools.provenance import now
+
+
+def new_document(what: str) -> Any:
+    """Return an empty document; `what` needs it, where python-docx is missing."""
+    try:
+        from docx import Document
+    except ImportError as error:
+        raise MissingExtraError(what, "word") from error
+    document = Document()
+    made: datetime = now().replace(tzinfo=None)
+    document.core_properties.created = document.core_properties.modified = made
+    document.core_properties.author = "survgauge"
+    return document
+
+
+def saved(document: Any) -> bytes:
+    """Return the bytes of a document."""
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
