@@ -49,7 +49,9 @@ def tabular(header: list[str], rows: list[list[str]], left: int, comment: str = 
     """
     across = rf"\multicolumn{{{len(header)}}}{{l}}"
     lines = [
-        rf"{across}{{\textit{{{escaped(row[0])}}}}} \\" if len(row) == 1 < len(header) else _line(row)
+        rf"{across}{{\textit{{{escaped(row[0])}}}}} \\"
+        if len(row) == 1 < len(header)
+        else _line(row)
         for row in rows
     ]
     body = [r"\toprule", _line(header), r"\midrule", *lines, r"\bottomrule"]
@@ -57,6 +59,10 @@ def tabular(header: list[str], rows: list[list[str]], left: int, comment: str = 
     told = [f"% {' '.join(comment.split())}"] if comment else []
     made = [*told, _RULES, rf"\begin{{tabular}}{{{shape}}}", *body, r"\end{tabular}"]
     return "\n".join(made) + "\n"
+
+
+def _across(text: str, size: int) -> str:
+    return rf"\multicolumn{{{size}}}{{l}}{{\textit{{{escaped(text)}}}}} \\"
 
 
 def _line(cells: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from .._tools.provenance import input_record, provenance
 from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
 from ..errors import InputError
+from ..evaluation import Evaluation, evaluate
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
 from .named import is_column, times_of_interest
@@ -43,14 +45,14 @@ def add_commands(commands: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_files(command, " (or a folder of Parquet files)")
-    _add_questions(command)
-    _add_conventions(command)
+    add_questions(command)
+    add_conventions(command)
     add_outputs(command, title=True)
     _add_stream_arguments(command)
     command.set_defaults(run=run)
 
 
-def _add_questions(command: Any) -> None:
+def add_questions(command: Any) -> None:
     """Register what is asked of the predictions, and of whom."""
     group = command.add_argument_group("what to measure")
     group.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
@@ -84,7 +86,7 @@ def _add_questions(command: Any) -> None:
     )
 
 
-def _add_conventions(command: Any) -> None:
+def add_conventions(command: Any) -> None:
     """Register how metrics are defined."""
     group = command.add_argument_group("conventions")
     group.add_argument("--convention", metavar="NAME", help="another package's conventions")
@@ -134,11 +136,16 @@ def run(args: argparse.Namespace) -> int:
 
         result = run_stream(args, _settings(args))
     else:
-        result = _evaluate_files(args)
-    inputs = [input_record(name, found) for name, found in files.items() if found]
-    result = replace(result, provenance=provenance(args.call, inputs))
+        result = evaluate_files(args)
+    result = traced(result, args, files)
     options = {} if args.title is None else {"title": args.title}
     return present(result, args, first_screen, everything, **options)
+
+
+def traced(result: Evaluation, args: argparse.Namespace, files: Mapping[str, list[Path]]) -> Any:
+    """Note in an evaluation by which command and from which files it was made."""
+    inputs = [input_record(name, found) for name, found in files.items() if found]
+    return replace(result, provenance=provenance(args.call, inputs))
 
 
 def _wants_stream(args: argparse.Namespace) -> bool:
@@ -152,10 +159,19 @@ def _wants_stream(args: argparse.Namespace) -> bool:
     return any(Path(t).is_dir() or (parquet and is_column(t)) for t in targets)
 
 
+def metric_names(text: str | None) -> list[str] | None:
+    """Read --metrics: names between commas.
+
+    >>> metric_names("ibs, uno"), metric_names(None)
+    (['ibs', 'uno'], None)
+    """
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Read what `evaluate` and its streams take alike."""
     return {
-        "metrics": None if args.metrics is None else [m.strip() for m in args.metrics.split(",")],
+        "metrics": metric_names(args.metrics),
         "confidence": None if args.no_intervals else args.confidence,
         "random_state": args.seed,
         "unit": args.unit,
@@ -179,10 +195,8 @@ def _labels(args: argparse.Namespace) -> Any:
     return next(iter(columns.values()), None) if len(columns) < 2 else columns
 
 
-def _evaluate_files(args: argparse.Namespace) -> Any:
+def evaluate_files(args: argparse.Namespace) -> Any:
     """Read all files whole."""
-    from ..evaluation import evaluate
-
     given = read_inputs(args)
     weights = args.sample_weight
     X_train, X_test = features_of(args, given.ids)

@@ -35,7 +35,7 @@ def features_of(args: argparse.Namespace, ids: Ids | None) -> tuple[Any, Any]:
     if len(given) == 2:
         train = None if ids is None else Ids(Table(args.train), ids.column)
         return read_columns(given[0], ids=train), read_columns(given[1], ids=ids)
-    names = _columns(args)
+    names = columns_named(args, given[0], "--features")
     return read_columns(args.train, names), read_columns(args.test, names)
 
 
@@ -44,24 +44,23 @@ def feature_files(given: Sequence[str] | None) -> list[str]:
     return [word for word in given or () if len(given or ()) == 2 or Path(word).is_file()]
 
 
-def _columns(args: argparse.Namespace) -> list[str]:
-    """Names of the columns of `--test` that are features."""
-    word = args.features[0]
+def columns_named(args: argparse.Namespace, word: str, option: str) -> list[str]:
+    """Names of columns of `--test` that an option lists; 'all' are those besides the outcomes."""
     if word != _ALL:
         names = [name.strip() for name in word.split(",") if name.strip()]
         known = Table(args.test).names
         unknown = [name for name in names if name not in known]
         if unknown:
             raise InputError(
-                f"--features: {unknown[0]!r} is neither a file nor a column of {args.test}; its "
+                f"{option}: {unknown[0]!r} is neither a file nor a column of {args.test}; its "
                 f"columns are {', '.join(known[:20])}"
             )
         if not names:
-            raise InputError(f"--features must name a column or a file; got {word!r}")
+            raise InputError(f"{option} must name a column or a file; got {word!r}")
         return names
     other = ("time_column", "event_column", "weight_column", "sample_weight", "cluster", "id")
     taken = {getattr(args, name, None) for name in other}
     names = [name for name in Table(args.test).names if name not in taken]
     if not names:
-        raise InputError(f"--features all: {args.test} has no columns besides the outcomes")
+        raise InputError(f"{option} all: {args.test} has no columns besides the outcomes")
     return names

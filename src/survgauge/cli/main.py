@@ -20,13 +20,16 @@ from ..errors import InputError, SurvgaugeError, did_you_mean, one_of
 
 #: Modules with an `add_commands(subparsers)` function, in the order of the help.
 _COMMANDS = (
-    "evaluate", "audit", "report", "metrics", "models", "datasets", "censor", "experiment",
+    "evaluate", "study", "audit", "report", "metrics", "models", "datasets", "censor", "experiment",
 )  # fmt: skip
 _EXAMPLES = """
 examples:
   how good are two models, and a report to send:
     survgauge evaluate --test test.csv --train train.csv \\
         --pred cox=cox.csv --pred lr=lr.csv --unit days --html report.html
+  the tables and figures of a validation paper, into a folder:
+    survgauge study --test test.csv --train train.csv \\
+        --pred cox=cox.csv --time 1825 --unit days --out study
   which metrics are there for calibration, which data sets on cancer:
     survgauge metrics calibration
     survgauge datasets --search cancer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
@@ -301,6 +302,33 @@ class Evaluation:
             The file.
         """
         return import_module("survgauge.report").write_evaluation(self, path, title, audit)
+
+    def study(
+        self,
+        *,
+        reference: str | None = None,
+        metrics: Sequence[str] | None = None,
+        X_test: Any = None,
+        X_train: Any = None,
+    ) -> Any:
+        """Make the tables, figures and methods paragraph of a validation study.
+
+        Parameters
+        ----------
+        reference : str, optional
+            Name of a model from which Table 2 tells the differences of the others.
+        metrics : sequence of str, optional
+            What Table 2 reports, of the metrics evaluated; by default what a study usually reports.
+        X_test, X_train : frame or mapping of columns, optional
+            Features that Table 1 describes.
+
+        Returns
+        -------
+        Study
+            `table_one`, `table_two`, `methods`, and ``write(folder)``, which writes all files.
+        """
+        made = import_module("survgauge.study.result").Study
+        return made.of(self, reference=reference, metrics=metrics, X_test=X_test, X_train=X_train)
 
     def to_text(self) -> str:
         """Return everything as text: all metrics, differences, support and warnings."""

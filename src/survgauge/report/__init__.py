@@ -6,6 +6,7 @@ One function turns results into plain data, another turns the data into a page.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from .card import evaluation_card
 from .evaluation_page import evaluation_page
 from .experiment_content import experiment_content
 from .experiment_page import experiment_page
+from .shell import Section
 
 if TYPE_CHECKING:
     from ..auditing import Audit
@@ -37,15 +39,22 @@ __all__ = [
 
 
 def evaluation_html(
-    ev: Evaluation, title: str = "Evaluation of survival models", audit: Audit | None = None
+    ev: Evaluation,
+    title: str = "Evaluation of survival models",
+    audit: Audit | None = None,
+    sections: Sequence[Section] = (),
 ) -> str:
-    """Make the page of an evaluation, with a section on an audit of its metrics if one is given."""
+    """Make the page of an evaluation, with a section on an audit of its metrics if one is given.
+
+    Further `sections` come before what to report in a paper.
+    """
     data = ev.to_dict()
     figures = charts.from_table(data) | charts.from_evaluation(ev)
     if audit is not None:
         data["audit"] = audit.to_dict()
         figures["audit"] = audit_charts(data["audit"])
-    return evaluation_page(data, figures, title=title, tau=data["support"]["tau"])
+    tau = data["support"]["tau"]
+    return evaluation_page(data, figures, title=title, tau=tau, sections=sections)
 
 
 def saved_evaluation_html(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._tools.text_tables import number
@@ -36,7 +37,12 @@ Figures = dict[str, list[dict[str, Any]]]
 
 
 def evaluation_page(
-    data: dict[str, Any], figures: Figures, *, title: str, tau: float | None
+    data: dict[str, Any],
+    figures: Figures,
+    *,
+    title: str,
+    tau: float | None,
+    sections: Sequence[Section] = (),
 ) -> str:
     """Make the page.
 
@@ -50,13 +56,15 @@ def evaluation_page(
         Of the page.
     tau : float or None
         Horizon of the time errors.
+    sections : sequence of Section
+        Further ones, before what to report in a paper.
     """
     support = data["support"]
     about = f"{support['subjects']:,} test subjects, {support['events']:,} events"
     return page(
         title=title,
         subtitle=f"{about}; reference: {reference_text(data)}{_made(data)}",
-        sections=_sections(data, figures, tau),
+        sections=_with(sections, _sections(data, figures, tau)),
         picker=_picker(data),
         data={
             "file": "evaluation",
@@ -118,6 +126,13 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
         *(Section(name, head, body) for name, head, body in first if body is not None),
         *(Section(name, head, body, asks) for name, head, body, asks in more if body is not None),
     ]
+
+
+def _with(further: Sequence[Section], sections: list[Section]) -> list[Section]:
+    """Put further sections before what to report in a paper."""
+    names = [section.name for section in sections]
+    place = names.index("reporting") if "reporting" in names else len(sections)
+    return [*sections[:place], *further, *sections[place:]]
 
 
 def _audit(data: dict[str, Any], figures: Figures) -> Markup | None:

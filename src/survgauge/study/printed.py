@@ -76,7 +76,9 @@ class PrintedTable:
         return columns(list(self.header), self._cells(), left=self.left, width=width)
 
     def __str__(self) -> str:
-        return "\n".join([self.heading, "", self.text(), *(["", *self.notes] if self.notes else [])])
+        return "\n".join(
+            [self.heading, "", self.text(), *(["", *self.notes] if self.notes else [])]
+        )
 
     def markdown(self) -> str:
         """Return the table in Markdown (pipe tables)."""
@@ -98,9 +100,11 @@ class PrintedTable:
             caption = rf"\caption{{{escaped(self.title)}}}"
             if k:
                 caption = rf"\textbf{{{escaped(self.title)} (continued)}}\par\smallskip"
-            made += [r"\begin{table}[htbp]", r"\centering\small", caption]
+            made += [r"\begin{table}[htbp]", r"\centering\footnotesize\setlength{\tabcolsep}{4pt}", caption]
             made += [rf"\label{{tab:{label}}}"] if label and not k else []
-            made += [tabular(list(self.header), [list(row) for row in rows], self.left).rstrip("\n")]
+            made += [
+                tabular(list(self.header), [list(row) for row in rows], self.left).rstrip("\n")
+            ]
             made += notes if k == len(parts) - 1 else []
             made += [r"\end{table}"]
         return "\n".join(made) + "\n"

@@ -118,7 +118,7 @@ def follow_up(y: Outcomes, confidence: float) -> FollowUp:
     gone = table.censored
     falls = gone > 0
     times, gone, left = table.times[falls], gone[falls], left[falls]
-    g = np.cumprod(1.0 - gone / left)
+    g: Floats = np.cumprod(1.0 - gone / left, dtype=np.float64)
     with np.errstate(divide="ignore"):
         spread = np.sqrt(np.cumsum(np.where(left > gone, gone / (left * (left - gone)), 0.0)))
     low, high = log_log_band(g, spread, confidence)

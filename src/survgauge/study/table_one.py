@@ -142,8 +142,9 @@ def _feature_rows(samples: list[Sample], name: str) -> Iterator[tuple[str, ...]]
     else:
         yield from _category_rows(found, name)
     if any(entry.missing for entry in known):
-        yield f"{name}: missing, n (%)", *(
-            _NONE if entry is None else _share(entry.missing, total) for total, entry in found
+        yield (
+            f"{name}: missing, n (%)",
+            *(_NONE if entry is None else _share(entry.missing, total) for total, entry in found),
         )
 
 
@@ -168,9 +169,14 @@ def _category_rows(
     parts = [(label, [label]) for label in shown]
     parts += [(f"{len(rest)} other values", rest)] if rest else []
     for label, members in parts:
-        yield f"{name}: {label}, n (%)", *(
-            _NONE if count is None else _share(sum(count.get(m, 0.0) for m in members), subjects)
-            for count, (subjects, _) in zip(counts, found, strict=True)
+        yield (
+            f"{name}: {label}, n (%)",
+            *(
+                _NONE
+                if count is None
+                else _share(sum(count.get(m, 0.0) for m in members), subjects)
+                for count, (subjects, _) in zip(counts, found, strict=True)
+            ),
         )
 
 

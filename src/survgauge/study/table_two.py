@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from .._tools.text_tables import number, p_text
+from .._tools.text_tables import number, p_text, relation
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of, when
 from ..metrics.record import Metric
@@ -43,38 +44,42 @@ def is_reported(metric: Metric) -> bool:
     return wanted.get(metric.family, True)
 
 
-def reported(ev: Evaluation, every: bool = False) -> dict[str, dict[Column, dict[str, Row]]]:
-    """Rows of the evaluation by part of the table, metric with its time, and model.
+def narrowed(ev: Evaluation, metrics: Sequence[str] | None = None) -> Evaluation:
+    """Return the evaluation of what a study reports, with the remarks on that alone.
 
-    With `every` all metrics are there, otherwise those of `is_reported` that some model has and
-    that are infinite for none.
+    That are the `metrics` named, otherwise those of `is_reported` that some model has and that are
+    infinite for none.
     """
-    parts: dict[str, dict[Column, dict[str, Row]]] = {part: {} for part in (*_PARTS, _OTHERS)}
-    for row in ev.rows():
-        metric = REGISTRY[row["metric"]]
-        if row.get("group") is None and (every or is_reported(metric)):
-            part = next((p for p, some in _PARTS.items() if metric.family in some), _OTHERS)
-            parts[part].setdefault(column_of(row), {})[row["model"]] = row
-    for part, cells in parts.items():
-        known = {
-            column: rows
-            for column, rows in cells.items()
-            if every or _is_known([row["value"] for row in rows.values()])
-        }
-        # In the order of the registry, then of the times.
-        order = list(REGISTRY)
-        keys = sorted(known, key=lambda c: (order.index(c[0]), c[1] or 0.0))
-        parts[part] = {column: known[column] for column in keys}
-    return {part: cells for part, cells in parts.items() if cells}
+    values: dict[str, list[float]] = {}
+    for score in ev.scores:
+        if score.group is None:
+            values.setdefault(score.metric.name, []).append(score.value)
+    usual = [name for name in values if is_reported(REGISTRY[name]) and _is_known(values[name])]
+    kept = set(usual if metrics is None else metrics)
+    return replace(
+        ev,
+        scores=[score for score in ev.scores if score.metric.name in kept],
+        warnings=[remark for remark in ev.warnings if remark.metric in {None, *kept}],
+    )
 
 
 def _is_known(values: list[float]) -> bool:
     return not all(map(math.isnan, values)) and not any(map(math.isinf, values))
 
 
-def table_two(
-    ev: Evaluation, reference: str | None = None, *, every: bool = False
-) -> PrintedTable:
+def parts_of(ev: Evaluation) -> dict[str, dict[Column, dict[str, Row]]]:
+    """Rows of all subjects by part of the table, metric with its time, and model."""
+    parts: dict[str, dict[Column, dict[str, Row]]] = {part: {} for part in (*_PARTS, _OTHERS)}
+    order = list(REGISTRY)
+    rows = [row for row in ev.rows() if row.get("group") is None]
+    for row in sorted(rows, key=lambda row: (order.index(row["metric"]), row["time"] or 0.0)):
+        family = REGISTRY[row["metric"]].family
+        part = next((part for part, some in _PARTS.items() if family in some), _OTHERS)
+        parts[part].setdefault(column_of(row), {})[row["model"]] = row
+    return {part: cells for part, cells in parts.items() if cells}
+
+
+def table_two(ev: Evaluation, reference: str | None = None) -> PrintedTable:
     """Return the table of an evaluation: one row per metric, time and model.
 
     Parameters
@@ -84,8 +89,6 @@ def table_two(
     reference : str, optional
         A model from which the differences of the others are told, with intervals and p-values that
         are adjusted over them alike.
-    every : bool
-        Whether all metrics of the evaluation are told, not only what a study usually reports.
 
     Examples
     --------
@@ -97,7 +100,7 @@ def table_two(
     --------------  -----  --------
     Discrimination
     Harrell's C     a          1.00
-                    b         0.625
+                    b         0.375
     """
     several = len(ev.models) > 1
     sure = ev.confidence is not None
@@ -107,7 +110,7 @@ def table_two(
     if reference is not None:
         header += [f"Difference from {reference}{level}", *(["p"] if sure else [])]
     rows: list[tuple[str, ...]] = []
-    for part, cells in reported(ev, every).items():
+    for part, cells in parts_of(ev).items():
         rows.append((part,))
         for column, by_model in cells.items():
             rows += _block(ev, column, by_model, differences, len(header))
@@ -116,6 +119,18 @@ def table_two(
         "Performance of the models" if several else "Performance of the model",
         tuple(header), tuple(rows), notes, left=1 + several, name="Table 2",
     )  # fmt: skip
+
+
+def slim(ev: Evaluation) -> PrintedTable:
+    """Return the values alone: one row per metric and time, one column per model."""
+    rows: list[tuple[str, ...]] = []
+    for cells in parts_of(ev).values():
+        for by_model in cells.values():
+            digits = _digits([(row["low"], row["high"]) for row in by_model.values()])
+            name = metric_name(next(iter(by_model.values())), ev.unit)
+            values = (by_model.get(model) for model in ev.models)
+            rows.append((name, *(_value(row, digits) for row in values)))
+    return PrintedTable("Performance", ("", *ev.models), tuple(rows))
 
 
 def _block(
@@ -195,17 +210,26 @@ def _limits(low: float, high: float, digits: int | None) -> str:
 
 
 def _estimate(row: Row | None, digits: int | None) -> str:
+    limits = "" if row is None else _limits(row["low"], row["high"], digits)
+    return f"{_value(row, digits)}{limits}"
+
+
+def _value(row: Row | None, digits: int | None) -> str:
     if row is None:
         return "n/a"
     if REGISTRY[row["metric"]].inference == "test":
-        return f"p {p_text(row['value'])}"
-    return f"{_shown(row['value'], digits)}{_limits(row['low'], row['high'], digits)}"
+        return f"p {relation(row['value'])}"
+    return _shown(row["value"], digits)
 
 
-def _notes(ev: Evaluation, reference: str | None, rows: list[tuple[str, ...]]) -> Iterator[str]:
+def _notes(
+    ev: Evaluation,
+    reference: str | None,
+    rows: list[tuple[str, ...]],
+) -> Iterator[str]:
     support = ev.support
     yield f"{support['subjects']:,} test subjects with {support['events']:,} events."
-    shown = {column[0] for cells in reported(ev).values() for column in cells}
+    shown = {score.metric.name for score in ev.scores}
     targets = [
         f"{metric.title}: {metric.target:g} is best"
         for metric in REGISTRY.values()

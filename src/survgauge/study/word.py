@@ -6,8 +6,8 @@ import io
 from datetime import datetime
 from typing import Any
 
-from ..errors import MissingExtraError
 from .._tools.provenance import now
+from ..errors import MissingExtraError
 
 
 def new_document(what: str) -> Any:

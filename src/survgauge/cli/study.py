@@ -1,0 +1,139 @@
+"""`survgauge study`: from files to the tables, figures and words of a validation paper."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._tools.terminal import width
+from ..data.files import read_columns
+from ..data.tables import Table
+from ..errors import InputError, one_of
+from ..study.folder import check_folder
+from ..study.table_two import slim
+from .evaluate import add_conventions, add_questions, evaluate_files, metric_names, traced
+from .features import columns_named, feature_files
+from .inputs import FILES, add_files, files_of, target
+from .lines import Line, write_lines
+from .named import named
+from .problems import problems
+from .screen import verdict_lines
+
+if TYPE_CHECKING:
+    from ..study.result import Study, Written
+
+_EXAMPLES = """
+examples:
+  a model at five years, with the patients of the training set beside those of the test set:
+    survgauge study --test test.csv --train train.csv --pred cox=cox.csv \\
+        --time 1825 --unit days --describe age,grade --out study
+  two models compared with the first one, decisions from a risk of 20 % on, by hospital:
+    ... --pred cox=cox.csv --pred rsf=rsf.csv --reference cox --threshold 0.2 --by hospital
+
+The folder then has Table 1 and Table 2 (Markdown, LaTeX, HTML, Word), figures (PDF, SVG, PNG), the
+methods paragraph with references, a list of TRIPOD+AI items, the report as a page, and all numbers
+as JSON. 'pdflatex paper' in it makes a document of them."""
+
+
+def add_commands(commands: Any) -> None:
+    """Register the command of this module."""
+    command = commands.add_parser(
+        "study",
+        usage="survgauge study --test FILE [--train FILE] --pred NAME=FILE ... --out DIR [options]",
+        help="write the tables and figures of a validation paper",
+        description="Write the tables, figures and methods paragraph of a validation study.\n\n"
+        + FILES,
+        epilog=_EXAMPLES,
+    )
+    add_files(command)
+    group = command.add_argument_group("study")
+    group.add_argument("--out", required=True, metavar="DIR", help="folder for all files")
+    group.add_argument(
+        "--overwrite", action="store_true", help="replace files of an earlier study in DIR"
+    )
+    group.add_argument(
+        "--reference", metavar="MODEL", help="tell differences of the other models from this one"
+    )
+    group.add_argument(
+        "--describe",
+        metavar="COLUMN,...",
+        help="columns of --test and --train for Table 1, or 'all' (default: those of --features)",
+    )
+    group.add_argument("--title", default="Validation of survival models", help="heading")
+    add_questions(command)
+    add_conventions(command)
+    command.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, write the folder, print the first screen."""
+    names = [args.test, args.train, *feature_files(args.features), *map(target, args.pred)]
+    files = files_of(*names)
+    check_folder(args.out, args.overwrite)
+    if args.reference is not None:
+        one_of("--reference", args.reference, named(args.pred, "--pred", "FILE"))
+    if not Path(args.test).is_file() and files[args.test]:
+        raise InputError(
+            f"--test {args.test}: a study reads its subjects from one file; 'survgauge evaluate' "
+            "streams a folder"
+        )
+    features = _described(args)
+    ev = traced(evaluate_files(args), args, files)
+    study = ev.study(reference=args.reference, metrics=metric_names(args.metrics), **features)
+    written = study.write(args.out, overwrite=args.overwrite, title=args.title)
+    write_lines(_screen(study, written, width()))
+    return 0
+
+
+def _described(args: argparse.Namespace) -> dict[str, Any]:
+    """Read the columns that Table 1 describes; one that --train does not have is left out there."""
+    word, option = args.describe, "--describe"
+    if word is None and args.features is not None and not feature_files(args.features):
+        word, option = args.features[0], "--features"
+    if word is None:
+        return {}
+    names = columns_named(args, word, option)
+    found = {"X_test": read_columns(args.test, names)}
+    if args.train is not None:
+        known = Table(args.train).names
+        found["X_train"] = read_columns(args.train, [name for name in names if name in known])
+    return found
+
+
+def _screen(study: Study, written: Written, columns: int) -> Iterator[Line]:
+    """Yield the verdict, the values of Table 2, what to watch out for, and the files."""
+    data = study.evaluation.to_dict()
+    overall = [row for row in data["metrics"] if row.get("group") is None]
+    yield from verdict_lines({**data, "metrics": overall}, columns)
+    yield []
+    table = slim(study.evaluation)
+    for line in table.text(columns).split("\n"):
+        yield [(line, "")]
+    yield []
+    yield from problems(data, [row["metric"] for row in overall], columns)
+    yield []
+    yield [(f"Files in {written.folder}", "bold")]
+    for line in textwrap.wrap(", ".join(_joined(written.files)), columns - 2):
+        yield [(f"  {line}", "")]
+    for what, why in written.missing.items():
+        for line in textwrap.wrap(f"{what}: not made, because {why}", columns - 2):
+            yield [(f"  {line}", "dim")]
+
+
+def _joined(files: tuple[str, ...]) -> list[str]:
+    """Join the endings of files of one name.
+
+    >>> _joined(("table1.md", "table1.tex", "tripod.md"))
+    ['table1 (md, tex)', 'tripod.md']
+    """
+    found: dict[str, list[str]] = {}
+    for name in files:
+        stem, _, ending = name.rpartition(".")
+        found.setdefault(stem, []).append(ending)
+    return [
+        f"{stem} ({', '.join(endings)})" if len(endings) > 1 else f"{stem}.{endings[0]}"
+        for stem, endings in found.items()
+    ]

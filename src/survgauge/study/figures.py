@@ -1,0 +1,68 @@
+"""Figures of a study: which there are, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..displays import display
+from ..errors import SurvgaugeError
+from ..evaluation import Evaluation
+from ..evaluation.when import rounded
+
+FORMATS = ("pdf", "svg", "png")
+#: Letters as letters in a PDF file, so that they can be searched and edited.
+_RC: dict[Any, Any] = {"pdf.fonttype": 42, "savefig.dpi": 300}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure to be drawn: name of its files, kind of display, its options and its caption."""
+
+    name: str
+    kind: str
+    caption: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
+    """Yield the figures of an evaluation; whether each can be drawn is not known yet."""
+    times = [time for time in ev.support["times"] if time == time]
+    for time in times:
+        mark = f"_{time:g}" if len(times) > 1 else ""
+        at = rounded(time, ev.unit)
+        yield Figure(f"calibration{mark}", "calibration_panel", f"Calibration at {at}",
+                     {"time": time})  # fmt: skip
+        options = {"time": time, "reference": reference}
+        yield Figure(f"decision_curve{mark}", "decision_curve", f"Decision curves at {at}", options)
+    if times:
+        told = f"Kaplan-Meier estimates by group of predicted risk at {rounded(times[-1], ev.unit)}"
+        yield Figure("risk_groups", "risk_groups", told, {"time": times[-1]})
+    if "groups" in ev.support:
+        yield Figure("subgroups", "groups", "Performance in subgroups")
+    if len(ev.models) > 1 and ev.confidence is not None:
+        yield Figure("differences", "differences", "Differences between models")
+
+
+def draw(ev: Evaluation, folder: Path, plan: list[Figure]) -> tuple[list[Figure], dict[str, str]]:
+    """Write the figures into a folder; return those drawn, and why the others are missing."""
+    drawn, missing = [], {}
+    for figure in plan:
+        try:
+            made = display(ev, figure.kind, **figure.options).plot()
+        except SurvgaugeError as error:
+            missing[figure.name] = str(error)
+            continue
+        _save(made, folder / figure.name)
+        drawn.append(figure)
+    return drawn, missing
+
+
+def _save(made: Any, path: Path) -> None:
+    import matplotlib
+
+    with matplotlib.rc_context(_RC):
+        for kind in FORMATS:
+            made.savefig(path.with_name(f"{path.name}.{kind}"))

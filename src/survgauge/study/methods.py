@@ -1,0 +1,336 @@
+"""The methods paragraph of a validation study, from the conventions of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .._tools.provenance import provenance
+from ..evaluation import Evaluation
+from ..evaluation.sentences import listed
+from ..evaluation.when import rounded
+from ..metrics.registry import REGISTRY, Metric
+from .prose import Prose
+from .references import keys_of
+from .sample import FollowUp
+from .table_two import parts_of
+
+#: How the parts of Table 2 are called in a sentence.
+_MEASURED = {
+    "Discrimination": "Discrimination was measured by",
+    "Calibration": "Calibration was measured by",
+    "Overall performance": "Overall performance was measured by",
+    "Clinical utility": "Clinical utility was measured by",
+}
+#: Scales of intervals, as the column `interval` names them.
+_SCALES = {
+    "normal": "on the scale of the metric itself",
+    "log": "on the logarithmic scale",
+    "logit": "on the logit scale",
+}
+
+#: What standard errors take as given, as the conventions name it.
+_SPREAD = {
+    "G estimated in sample": "count that G is estimated",
+    "law and G fixed": "take the law of the event times and G as given",
+}
+
+Row = dict[str, Any]
+
+
+def methods(ev: Evaluation, follow_up: FollowUp, reference: str | None = None) -> Prose:
+    """Say how the numbers of a study were made, in sentences with references.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        Narrowed to what is reported; where the conventions come from.
+    follow_up : FollowUp
+        Of the test subjects.
+    reference : str, optional
+        The model from which differences are told.
+    """
+    parts = parts_of(ev)
+    rows = [row for cells in parts.values() for some in cells.values() for row in some.values()]
+    records = [REGISTRY[name] for name in dict.fromkeys(row["metric"] for row in rows)]
+    paragraphs = [
+        _subjects(ev, follow_up),
+        [*_times(ev, rows), *_measures(ev, parts)],
+        [*_censoring(ev, records), *_errors(ev, rows), *_predictions(ev, rows)],
+        [*_intervals(ev, rows), *_comparisons(ev, records, reference), *_groups(ev)],
+        _software(ev),
+    ]
+    return Prose(
+        "Statistical methods", tuple(" ".join(part) for part in map(list, paragraphs) if part)
+    )
+
+
+def _subjects(ev: Evaluation, follow_up: FollowUp) -> list[str]:
+    support = ev.support
+    n, died = support["subjects"], support["events"]
+    who = listed([f"{name}" for name in ev.models])
+    noun = "model" if len(ev.models) == 1 else "models"
+    share = f"{100 * died / n:.0f} %" if n else "none"
+    told = [
+        f"The {noun} {who} {'was' if len(ev.models) == 1 else 'were'} evaluated on {n:,} test "
+        f"subjects, of whom {died:,} ({share}) had the event; the others were censored."
+    ]
+    middle = follow_up.quartiles[1]
+    if middle == middle:
+        told.append(
+            f"Their median follow-up was {rounded(middle, ev.unit)}, estimated by the reverse "
+            "Kaplan-Meier method [@schemper1996]."
+        )
+    if "training_subjects" in support:
+        told.append(
+            f"The training set had {support['training_subjects']:,} subjects with "
+            f"{support['training_events']:,} events; its Kaplan-Meier estimate [@kaplan1958] was "
+            "the prediction for everybody that the models are compared with."
+        )
+    else:
+        told.append(
+            "No training outcomes were used: where an estimate of the event times was needed, it "
+            "was the Kaplan-Meier estimate [@kaplan1958] of the test subjects themselves."
+        )
+    if "effective_subjects" in support:
+        told.append(
+            "Subjects were weighted by their sampling weights, which gives an effective number of "
+            f"{support['effective_subjects']:,.0f} subjects."
+        )
+    return told
+
+
+def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
+    """Say at which times metrics were read, and where their clock stopped."""
+    at = sorted({row["time"] for row in rows if row["time"] is not None})
+    until = sorted({row["until"] for row in rows if row["until"] is not None})
+    given = ev.support.get("times_given", False)
+    if at:
+        told = f"Performance at a time was assessed at {_clocks(at, ev.unit)}"
+        yield f"{told}." if given else f"{told}, the median event time of the reference set."
+    if until:
+        end = f"Metrics over a period cover the time up to {_clocks(until, ev.unit)}"
+        own = ev.problem.tau is not None and until == [ev.problem.tau]
+        yield (
+            f"{end}, the horizon that was chosen."
+            if own
+            else (f"{end}, the last time that the follow-up of the test subjects supports.")
+        )
+
+
+def _clocks(times: Iterable[float], unit: str) -> str:
+    return f"{listed([rounded(time) for time in times])} {unit}".rstrip()
+
+
+def _measures(ev: Evaluation, parts: dict[str, Any]) -> Iterator[str]:
+    """Name the metrics of each part of Table 2 with what they are and where they come from."""
+    for part, cells in parts.items():
+        told = []
+        for name in dict.fromkeys(column[0] for column in cells):
+            metric = REGISTRY[name]
+            keys = keys_of(metric.reference)
+            source = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
+            if not keys and metric.reference:
+                source = f" ({metric.reference})"
+            about = _inside(metric.about.rstrip(".").replace(" tau ", " the chosen horizon "))
+            told.append(f"{_the(metric)}{source}" + (f", the {about}" if about else ""))
+        start = _MEASURED.get(part, "Further metrics were")
+        yield f"{start} {_series(told)}."
+    threshold = getattr(ev.problem, "threshold", None)
+    if threshold is not None:
+        yield f"Decisions were assessed at a threshold risk of {100 * threshold:g} %."
+
+
+def _series(items: list[str]) -> str:
+    """Join long items by semicolons."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{'; '.join(items[:-1])}; and {items[-1]}"
+
+
+def _inside(text: str) -> str:
+    """Write a clause inside a sentence: its first word in lower case, unless it is a name.
+
+    >>> _inside("Share of pairs"), _inside("Brier score over time"), _inside("Uno's C")
+    ('share of pairs', 'Brier score over time', "Uno's C")
+    """
+    first = text.partition(" ")[0]
+    common = first[1:].islower() and first != "Brier" and "'" not in first
+    return f"{text[:1].lower()}{text[1:]}" if common else text
+
+
+def _the(metric: Metric) -> str:
+    """Name a metric inside a sentence, with its article.
+
+    >>> _the(REGISTRY["harrell"]), _the(REGISTRY["calibration_slope"])
+    ("Harrell's C", 'the calibration slope')
+    """
+    title = _inside(metric.title)
+    return title if "'" in title.partition(" ")[0] else f"the {title}"
+
+
+def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
+    """Say whose G weights subjects, and how ties and limits were taken."""
+    weighted = [_the(metric) for metric in metrics if metric.weights_by_g]
+    problem = ev.problem
+    if problem.dependence is not None:
+        told = f"Event and censoring times were assumed to be dependent ({problem.dependence})"
+        yield f"{told}."
+    else:
+        yield "Censoring was assumed to be independent of the event times."
+    if not weighted:
+        return
+    whose = {"test": "of the test subjects", "train": "of the training subjects"}
+    source = whose.get(problem.censoring) if isinstance(problem.censoring, str) else None
+    rule = problem.convention
+    if source is None:
+        g = "a model given by the authors"
+    else:
+        g = f"the Kaplan-Meier estimate of the censoring times {source}"
+        g += (
+            ", in which events leave the risk set before censorings at the same time"
+            if rule.g_ties == "events_first"
+            else ", fitted with the roles of events and censorings exchanged"
+        )
+    event = "just before the event" if rule.event_limit == "left" else "at the event"
+    yield (
+        f"In {listed(weighted)}, subjects are weighted by the inverse "
+        f"probability of not being censored, G, {event} or, for subjects who are event-free "
+        f"later, {'at' if rule.survivor_limit == 'right' else 'just before'} the time of interest."
+    )
+    yield f"G comes from {g}."
+    if rule.name != "survgauge":
+        yield f"Ties, limits and divisors follow the convention {rule.name}."
+
+
+def _errors(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
+    """Explain each time error: what a censored subject counts as, and under which law."""
+    seen = set()
+    for row in rows:
+        metric = REGISTRY[row["metric"]]
+        if metric.method is None or metric.name in seen or not row["convention"]:
+            continue
+        seen.add(metric.name)
+        rules = row["convention"]
+        point = "predicted times" if rules.get("point") == "given times" else "predicted median"
+        point = (
+            "predicted mean" if metric.loss == "squared" and point != "predicted times" else point
+        )
+        yield (
+            f"In {_the(metric)} the {point} is compared with the event time; each censored "
+            f"subject {metric.method.counts_as}."
+        )
+        if rules.get("law"):
+            law = str(rules["law"]).replace("of the reference", f"of the {rules['reference']}")
+            yield f"The expected error was taken under this law of the event times: {law}."
+
+
+def _predictions(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
+    """Say how predictions were read: risks of curves, lines or steps between times."""
+    kinds = {name: prediction.kind for name, prediction in ev.predictions.items()}
+    ranked = any(REGISTRY[r["metric"]].needs == "risk" and r["time"] is None for r in rows)
+    if ranked and "curves" in kinds.values():
+        yield "Models that predict curves were ranked over all times by their predicted medians."
+    rules: dict[str, list[str]] = {}
+    for model in ev.models:
+        found = (r["convention"].get("interpolation") for r in rows if r["model"] == model)
+        rule = next((text for text in found if text), None)
+        if rule is not None:
+            rules.setdefault(rule, []).append(model)
+    words = {"step": "steps", "linear": "lines", "pchip": "monotone cubic curves"}
+    for rule, models in rules.items():
+        who = listed(models)
+        yield f"Predicted curves of {who} were read as {words[rule]} between their times."
+
+
+def _intervals(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
+    """Say what intervals rest on, and on which scales they are symmetric."""
+    if ev.confidence is None:
+        yield "No confidence intervals were computed."
+        return
+    scales: dict[str, list[str]] = {}
+    for row in rows:
+        title = _the(REGISTRY[row["metric"]])
+        if row["interval"] in _SCALES and title not in scales.setdefault(row["interval"], []):
+            scales[row["interval"]].append(title)
+    yield (
+        f"We report {100 * ev.confidence:g} % confidence intervals, which take the training set "
+        "as given."
+        if "training_subjects" in ev.support
+        else f"We report {100 * ev.confidence:g} % confidence intervals."
+    )
+    told = [f"{_SCALES[scale]} for {listed(titles)}" for scale, titles in scales.items()]
+    if told:
+        yield (
+            "They come from standard errors by first-order contributions of the subjects, and are "
+            f"symmetric {'; '.join(told)}."
+        )
+    for rule, words in _SPREAD.items():
+        named = (r["metric"] for r in rows if r["convention"].get("stderr") == rule)
+        titles = [_the(REGISTRY[name]) for name in dict.fromkeys(named)]
+        if titles:
+            yield f"Standard errors of {listed(titles)} {words}."
+    metrics = {row["metric"]: REGISTRY[row["metric"]] for row in rows}.values()
+    own = [_the(metric) for metric in metrics if metric.interval == "own"]
+    if own:
+        yield (
+            f"Intervals of {listed(own)}, which cannot be negative, hold the true distances under "
+            "which the observed one is likely."
+        )
+    drawn = [_the(metric) for metric in metrics if metric.inference == "bootstrap"]
+    if drawn:
+        yield f"Those of {listed(drawn)} come from a bootstrap of the subjects (seed {ev.seed})."
+    if "clusters" in ev.support:
+        yield (
+            f"Standard errors allow for the dependence within {ev.support['clusters']:,} clusters, "
+            "with t quantiles."
+        )
+
+
+def _comparisons(ev: Evaluation, metrics: list[Metric], reference: str | None) -> Iterator[str]:
+    """Say how models were compared with each other and with Kaplan-Meier."""
+    if ev.confidence is None:
+        return
+    others = len(ev.models) - 1
+    if reference is not None and others:
+        told = (
+            f"Each model was compared with {reference} by paired differences on the same subjects"
+        )
+        if others > 1:
+            told += (
+                f"; their intervals and two-sided p-values were adjusted for {others} comparisons "
+                "per metric (Bonferroni [@dunn1961])"
+            )
+        yield f"{told}."
+    elif others:
+        told = "Models were compared by paired differences on the same subjects"
+        if others > 1:
+            told += ", adjusted for the number of pairs (Bonferroni [@dunn1961])"
+        yield f"{told}."
+    if any(metric.has_baseline for metric in metrics):
+        told = "Losses were also compared with those of the Kaplan-Meier estimate for everybody"
+        yield f"{told}, adjusted for the number of models." if others else f"{told}."
+
+
+def _groups(ev: Evaluation) -> Iterator[str]:
+    if "groups" not in ev.support:
+        return
+    by = ev.support.get("by") or []
+    named = f" by {listed([str(name) for name in by])}" if by else ""
+    yield (
+        f"Subgroups{named} were evaluated by themselves, with the same reference set and horizon. "
+        "Whether a metric differs between subgroups was tested by Cochran's Q, with p-values "
+        "adjusted over the models (Holm [@holm1979])."
+    )
+
+
+def _software(ev: Evaluation) -> list[str]:
+    made = ev.provenance or provenance("")
+    rule = ev.problem.convention.name
+    convention = "its default conventions" if rule == "survgauge" else f"the convention {rule}"
+    computed = f" ({made['computed_with']})" if "computed_with" in made else ""
+    return [
+        f"Analyses were done with survgauge {made['version']} [@survgauge]{computed} with "
+        f"{convention}. The choice of measures follows published guidance [@mclernon2023], and "
+        "the report TRIPOD+AI [@collins2024]."
+    ]
