@@ -9,7 +9,9 @@ import textwrap
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "api" / "command_line.rst"
-COMMANDS = ("evaluate", "audit", "report", "metrics", "models", "datasets", "censor", "bench")
+COMMANDS = (
+    "evaluate", "study", "audit", "report", "metrics", "models", "datasets", "censor", "bench",
+)  # fmt: skip
 HEAD = """.. Made by docs/scripts/command_line.py.
 
 Command line
@@ -23,6 +25,8 @@ the header. :doc:`Your own CSV </guides/csv>` shows which files are read.
 
 - ``evaluate`` says how good predictions in files are:
   ``survgauge evaluate --test test.csv --train train.csv --pred cox=cox.csv --html report.html``
+- ``study`` writes the tables, figures and methods paragraph of a validation paper into a folder:
+  ``survgauge study --test test.csv --train train.csv --pred cox=cox.csv --time 1825 --out study``
 - ``audit`` finds out which metric can be trusted on these data:
   ``survgauge audit --test test.csv --train train.csv --pred cox=cox.csv --pred lr=lr.csv``
 - ``report`` makes a page from results: ``survgauge report runs/paper --html page.html``

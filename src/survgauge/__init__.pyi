@@ -131,6 +131,7 @@ from .sources import RiskColumn as RiskColumn
 from .sources import TimeColumn as TimeColumn
 from .sources import evaluate_dask as evaluate_dask
 from .sources import evaluate_stream as evaluate_stream
+from .study.result import Study as Study
 from .study.validated import Validation as Validation
 from .study.validation import validate as validate
 

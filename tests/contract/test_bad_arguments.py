@@ -76,6 +76,7 @@ RECORDS = {
     "RiskGroups",
     "RoystonD",
     "SemiSynthetic",
+    "Study",
     "Surrogates",
     "Terms",
     "TimeErrorDetails",

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     files = files_of(*names)
     check_folder(args.out, args.overwrite)
     if args.reference is not None:
-        one_of("--reference", args.reference, named(args.pred, "--pred", "FILE"))
+        one_of("--reference", args.reference, list(named(args.pred, "--pred", "FILE")))
     if not Path(args.test).is_file() and files[args.test]:
         raise InputError(
             f"--test {args.test}: a study reads its subjects from one file; 'survgauge evaluate' "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..displays import display
+from ..displays import DISPLAYS, display
 from ..errors import SurvgaugeError
 from ..evaluation import Evaluation
 from ..evaluation.when import rounded
@@ -29,6 +29,12 @@ class Figure:
 
 def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
     """Yield the figures of an evaluation; whether each can be drawn is not known yet."""
+    for figure in _wanted(ev, reference):
+        if figure.kind in DISPLAYS:
+            yield figure
+
+
+def _wanted(ev: Evaluation, reference: str | None) -> Iterator[Figure]:
     times = [time for time in ev.support["times"] if time == time]
     for time in times:
         mark = f"_{time:g}" if len(times) > 1 else ""

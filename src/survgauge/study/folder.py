@@ -19,7 +19,8 @@ def check_folder(folder: str | os.PathLike[str], overwrite: bool) -> Path:
             raise InputError(f"cannot write into {target}: it is a file, not a folder")
         if target.is_dir() and any(target.iterdir()) and not overwrite:
             raise InputError(
-                f"folder {target} has files already; name another folder, or ask to overwrite"
+                f"folder {target} has files already; name another folder, or replace those of the "
+                "same names (overwrite=True, --overwrite)"
             )
         if not target.parent.is_dir():
             raise InputError(f"cannot make {target}: folder {target.parent} does not exist")

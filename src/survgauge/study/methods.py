@@ -293,20 +293,16 @@ def _comparisons(ev: Evaluation, metrics: list[Metric], reference: str | None) -
         return
     others = len(ev.models) - 1
     if reference is not None and others:
-        told = (
-            f"Each model was compared with {reference} by paired differences on the same subjects"
+        told = f"The other {'models were' if others > 1 else 'model was'} compared with {reference}"
+    else:
+        told = "Models were compared with each other"
+    if others:
+        adjusted = (
+            "; intervals and two-sided p-values of the differences were adjusted for the number of "
+            "comparisons per metric (Bonferroni [@dunn1961])"
         )
-        if others > 1:
-            told += (
-                f"; their intervals and two-sided p-values were adjusted for {others} comparisons "
-                "per metric (Bonferroni [@dunn1961])"
-            )
-        yield f"{told}."
-    elif others:
-        told = "Models were compared by paired differences on the same subjects"
-        if others > 1:
-            told += ", adjusted for the number of pairs (Bonferroni [@dunn1961])"
-        yield f"{told}."
+        paired = "by paired differences on the same subjects"
+        yield f"{told} {paired}{adjusted if others > 1 else ''}."
     if any(metric.has_baseline for metric in metrics):
         told = "Losses were also compared with those of the Kaplan-Meier estimate for everybody"
         yield f"{told}, adjusted for the number of models." if others else f"{told}."

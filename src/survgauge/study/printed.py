@@ -17,6 +17,8 @@ from .word import new_document, saved
 
 #: Rows of a table that fits on one page of LaTeX.
 _PAGE = 42
+#: Small letters, so that five columns fit on a page, with a little air between rows.
+_STYLE = r"\centering\footnotesize\setlength{\tabcolsep}{4pt}\renewcommand{\arraystretch}{1.1}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class PrintedTable:
             caption = rf"\caption{{{escaped(self.title)}}}"
             if k:
                 caption = rf"\textbf{{{escaped(self.title)} (continued)}}\par\smallskip"
-            made += [r"\begin{table}[htbp]", r"\centering\footnotesize\setlength{\tabcolsep}{4pt}", caption]
+            made += [r"\begin{table}[htbp]", _STYLE, caption]
             made += [rf"\label{{tab:{label}}}"] if label and not k else []
             made += [
                 tabular(list(self.header), [list(row) for row in rows], self.left).rstrip("\n")
