@@ -15,11 +15,13 @@ from ..errors import one_of
 from ._base import Display, about
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
+from .decision_curve import SCALES, DecisionCurveDisplay
 from .differences import DifferencesDisplay
 from .groups import GroupsDisplay
 from .mae_variants import MAEVariantsDisplay
 from .mean_curves import MeanCurveDisplay, SmoothCalibrationDisplay
 from .predicted_actual import PredictedActualDisplay
+from .risk_groups import RiskGroupsDisplay
 from .scores import MetricsDisplay
 from .semisynthetic import SemiSyntheticDisplay
 from .six_metrics import SixMetricsDisplay
@@ -30,8 +32,10 @@ from .time_errors import ErrorByStatusDisplay, ErrorOverTimeDisplay
 
 __all__ = [
     "DISPLAYS",
+    "SCALES",
     "AuditDisplay",
     "DCalibrationDisplay",
+    "DecisionCurveDisplay",
     "DifferencesDisplay",
     "Display",
     "ErrorByStatusDisplay",
@@ -42,6 +46,7 @@ __all__ = [
     "MetricsDisplay",
     "OneCalibrationDisplay",
     "PredictedActualDisplay",
+    "RiskGroupsDisplay",
     "SemiSyntheticDisplay",
     "SixMetricsDisplay",
     "SmoothCalibrationDisplay",
@@ -67,6 +72,8 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
     "one_calibration": OneCalibrationDisplay.from_evaluation,
     "smooth_calibration": SmoothCalibrationDisplay.from_evaluation,
     "mean_curve": MeanCurveDisplay.from_evaluation,
+    "decision_curve": DecisionCurveDisplay.from_evaluation,
+    "risk_groups": RiskGroupsDisplay.from_evaluation,
     "support": SupportDisplay.from_evaluation,
     "surrogates": SurrogatesDisplay.from_evaluation,
     "six_metrics": SixMetricsDisplay.from_evaluation,

@@ -13,6 +13,7 @@ from .description import (
     MOST_BANDS,
     Bars,
     Chart,
+    Counts,
     Line,
     Mark,
     Note,
@@ -28,6 +29,8 @@ from .description import (
 _BANDS_LEFT_OUT = {"bands": f"not drawn for more than {MOST_BANDS} models"}
 #: Inches below the panels: one line of the legend.
 _FOOT = 0.35
+#: Points between two lines of numbers below an axis, and from the axis to the first of them.
+_COUNT, _COUNTS_AT = 9.5, 34.0
 
 
 def draw(chart: Chart, ax: Any = None, about: str = "") -> Any:
@@ -59,7 +62,7 @@ def _axes(chart: Chart) -> list[Any]:
 
     count, columns = len(chart.panels), chart.columns
     heights = [
-        max(panel.height for panel in chart.panels[k : k + columns])
+        max(_height(panel) for panel in chart.panels[k : k + columns])
         for k in range(0, count, columns)
     ]
     # Not through pyplot: nothing is left open, and no window system is needed.
@@ -72,6 +75,12 @@ def _axes(chart: Chart) -> list[Any]:
     for spare in axes[count:]:
         spare.remove()
     return axes[:count]
+
+
+def _height(panel: Panel) -> float:
+    """Inches of a panel with the numbers below it."""
+    below = _COUNT * (len(panel.counts.rows) + 1) / 72 if panel.counts else 0.0
+    return panel.height + below
 
 
 def _given(ax: Any, panels: int) -> list[Any]:
@@ -148,6 +157,8 @@ class _Drawing:
                 ax.set(**{"xlabel" if axis is panel.x else "ylabel": _text(axis.text)})
         if panel.rows:
             self.draw_rows()
+        if panel.counts:
+            self.draw_counts(panel.counts)
         if panel.title:
             ax.set_title(self.text(panel.title), loc="left")
 
@@ -176,12 +187,37 @@ class _Drawing:
         if all(row.inside for row in rows):
             ax.set_xticks([])
 
+    def draw_counts(self, counts: Counts) -> None:
+        """Write numbers below the ticks, a row each, past the label of the axis."""
+        ticks = [value for value, _ in self.panel.x.ticks or ()]
+
+        def write(text: str, x: float, line: int, **look: Any) -> None:
+            down = -_COUNTS_AT - _COUNT * line
+            self.ax.annotate(
+                text, (x, 0), (0, down), xycoords=("data", "axes fraction"), va="baseline",
+                textcoords="offset points", annotation_clip=False, fontsize=7, **look,
+            )  # fmt: skip
+
+        start = self.ax.get_xlim()[0]
+        write(counts.title, start, 0, ha="left")
+        for line, (role, name, values) in enumerate(counts.rows, 1):
+            look = {"color": style.colour(role)}
+            for x, value in zip(ticks, values, strict=True):
+                write(f"{value:,.0f}", x, line, ha="center", **look)
+            self.ax.annotate(
+                _text(name), (0, 0), (-24, -_COUNTS_AT - _COUNT * line), ha="right",
+                xycoords="axes fraction", textcoords="offset points", va="baseline",
+                annotation_clip=False, fontsize=7, **look,
+            )  # fmt: skip
+
     def draw_line(self, mark: Line) -> None:
         """Draw a line, and its band unless many bands would hide each other."""
         options: dict[str, Any] = {"alpha": mark.alpha}
         kind = _line(mark)
-        if mark.marked or _known(mark.y).sum() == 1:
+        if mark.marked is True or _known(mark.y).sum() == 1:
             options |= {"marker": style.marker(mark.role), "markersize": 3.5}
+        elif mark.marked:
+            self.ax.plot(*mark.dots(), **_dot(mark) | {"markersize": 3.5}, clip_on=False, zorder=3)
         if mark.step:
             options["drawstyle"] = "steps-post"
         if mark.label:

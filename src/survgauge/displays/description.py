@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .._tools.text_tables import number, p_text
 
 #: More bands than this only cover each other.
@@ -81,8 +83,9 @@ class Axis:
 class Line:
     """A line, with the band from `low` to `high` where it has one.
 
-    `step`: constant up to the next point. `marked`: with a marker at every point. `dash`: solid,
-    dashed or dotted; by default that of the role. A line of `width` 0 is its band alone.
+    `step`: constant up to the next point. `marked`: with a marker at every point, or at the values
+    of `x` given. `dash`: solid, dashed or dotted; by default that of the role. A line of `width` 0
+    is its band alone. `name`: what a line is called that has no place of its own in the legend.
     """
 
     x: Any
@@ -92,10 +95,25 @@ class Line:
     low: Any = None
     high: Any = None
     step: bool = False
-    marked: bool = False
+    marked: bool | tuple[float, ...] = False
     dash: str = ""
     width: float = 1.4
     alpha: float = 1.0
+    name: str = ""
+
+    def dots(self) -> tuple[Any, Any]:
+        """Where the markers are.
+
+        >>> Line([0.0, 1.0, 2.0], [5.0, 4.0, 3.0], 0, step=True, marked=(0.5, 2.0)).dots()
+        (array([0.5, 2. ]), array([5., 3.]))
+        """
+        if isinstance(self.marked, bool):
+            return self.x, self.y
+        x, y = np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64)
+        at = np.asarray(self.marked, dtype=np.float64)
+        if self.step:
+            return at, y[np.maximum(x.searchsorted(at, "right") - 1, 0)]
+        return at, np.interp(at, x, y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +204,24 @@ class Row:
     clear: bool = True
 
 
+@dataclass(frozen=True)
+class Counts:
+    """Numbers below the ticks of the horizontal axis, such as subjects at risk.
+
+    A row has a role, a name and a number for each of the axis' `ticks`.
+    """
+
+    title: str
+    rows: tuple[tuple[int | str, str, tuple[float, ...]], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One picture.
 
     With `rows`, the vertical axis has their names from top to bottom, and the marks' `y` are
     numbers of rows. A panel whose title names a model is a panel of that model. `height` is in
-    inches, and `note` is said below where the panel is shown alone.
+    inches, without `counts`, and `note` is said below where the panel is shown alone.
     """
 
     x: Axis
@@ -202,6 +231,7 @@ class Panel:
     rows: tuple[Row, ...] = ()
     height: float = 2.3
     note: str = ""
+    counts: Counts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +299,19 @@ def amount(value: float, unit: str = "") -> str:
     """
     text = f"{value:,.0f}" if value == round(value) else number(value)
     return f"{text} {' '.join(unit.split())}".strip()
+
+
+def round_ticks(end: float, most: int) -> tuple[tuple[float, str], ...]:
+    """Return at most so many steps of a round size from 0 on, up to `end`, and how to write them.
+
+    >>> round_ticks(2659, 3)
+    ((0.0, '0'), (1000.0, '1,000'), (2000.0, '2,000'))
+    """
+    power = 10.0 ** np.floor(np.log10(end / most))
+    step = float(next(m * power for m in (1, 2, 2.5, 5, 10, 20) if m * power * most >= end))
+    digits = max(0, -int(np.floor(np.log10(step) + 1e-9)) + (step / power == 2.5))
+    count = int(end / step + 1e-9)
+    return tuple((k * step, f"{k * step:,.{digits}f}") for k in range(count + 1))
 
 
 def p_relation(p: float) -> str:

@@ -32,8 +32,6 @@ from .description import (
 )
 
 _BARS = 20
-_POINTS = 101
-_MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +244,7 @@ class MeanCurveDisplay(FromPredictions):
         what = "the mean predicted curve"
         usable, left_out = members(ev, "curves", what, models)
         y = ev.problem.y
-        grid = _grid(y) if times is None else check_times(times)
+        grid = time_grid(y) if times is None else check_times(times)
         found = measure_each(usable, left_out, what, lambda p: mean_survival(p, y, grid))
         km, low, high = kaplan_meier_band(y, grid, ev.confidence)
         order = tuple(ev.predictions)
@@ -291,12 +289,12 @@ class MeanCurveDisplay(FromPredictions):
         )
 
 
-def _grid(y: Outcomes) -> Floats:
-    """Equal steps, and the steps of Kaplan-Meier where they are few."""
+def time_grid(y: Outcomes, points: int = 101) -> Floats:
+    """Return equal steps, and the steps of Kaplan-Meier where they are few."""
     known = y.present()
     falls = np.unique(known.time[known.event])
-    even = np.linspace(0.0, float(known.time.max()) or 1.0, _POINTS)
-    return np.unique(np.concatenate((even, falls))) if falls.size <= _MOST_STEPS else even
+    even = np.linspace(0.0, float(known.time.max()) or 1.0, points)
+    return np.union1d(even, falls) if falls.size < 2 * points else even
 
 
 def mean_survival(prediction: Prediction, y: Outcomes, times: Floats) -> Floats:

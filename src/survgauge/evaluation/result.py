@@ -272,7 +272,8 @@ class Evaluation:
         kind : str
             metrics, differences, groups, subjects, predicted_actual, error_by_status,
             error_over_time, brier, auc, d_calibration, one_calibration, smooth_calibration,
-            mean_curve, support, surrogates, six_metrics or mae_variants.
+            mean_curve, decision_curve, risk_groups, support, surrogates, six_metrics or
+            mae_variants.
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one a panel; by default on a new figure.
         **options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from .. import displays
@@ -35,15 +36,16 @@ _SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("one-calibration", "one_calibration"),
         ("smooth-calibration", "smooth_calibration"),
     ),
+    "decisions": (("decision-curve", "decision_curve"), ("risk-groups", "risk_groups")),
     "subjects": (("subject-curves", "subjects"),),
     "support": (("support-chart", "support"), ("surrogates-chart", "surrogates")),
 }
 #: Charts at one time of interest.
-_AT_A_TIME = ("one_calibration", "smooth_calibration")
+_AT_A_TIME = ("one_calibration", "smooth_calibration", "decision_curve", "risk_groups")
 #: Subjects that charts are computed from; of more, a random sample is drawn.
 MOST_SUBJECTS = 10_000
 #: Charts of all subjects, however many: they count, or show a few.
-_OF_ALL = ("support", "subjects")
+_OF_ALL = ("support", "subjects", "risk_groups")
 #: Numbers that charts of a sample take from the table of all subjects: field, and metric; what
 #: would be different in the sample and is in no table is left out.
 _SCORED = {
@@ -53,7 +55,7 @@ _SCORED = {
 }
 #: Figures as wide as the page.
 _WIDE = ("error-time", "mean-curves", "d-calibration", "one-calibration", "smooth-calibration",
-         "subject-curves")  # fmt: skip
+         "decision-curve", "risk-groups", "subject-curves")  # fmt: skip
 
 
 def from_table(data: dict[str, Any]) -> dict[str, list[Spec]]:
@@ -92,9 +94,13 @@ def _figure(ev: Evaluation, some: Source, name: str, kind: str) -> Spec:
     labels, label = [], ""
     if kind == "predicted_actual" and models:
         options, labels, label = [{"model": model} for model in models], models, "Model"
-    elif kind in _AT_A_TIME and len(times) > 1:
-        options, label = [{"time": time} for time in times], "Time"
-        labels = [clock(time, ev.unit) for time in times]
+    elif kind == "decision_curve":
+        options, labels, label = *_decisions(ev), "Scale"
+    if kind in _AT_A_TIME and len(times) > 1:
+        whens = [clock(time, ev.unit) for time in times]
+        labels = [", ".join(parts) for parts in product(whens, labels)] if labels else whens
+        options = [{"time": time, **chosen} for time, chosen in product(times, options)]
+        label = " and ".join(["Time", *([label.lower()] if label else [])])
     charts = []
     for chosen in options:
         shown = displays.display(some if sampled else ev, kind, **chosen)
@@ -108,6 +114,17 @@ def _figure(ev: Evaluation, some: Source, name: str, kind: str) -> Spec:
         for chart in spec["specs"]:
             chart["note"] = f"{chart['note']} {told}".lstrip()
     return spec
+
+
+def _decisions(ev: Evaluation) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the choices of a decision curve: its scales, and differences between models."""
+    options: list[dict[str, Any]] = [{"scale": scale} for scale in displays.SCALES]
+    labels = [name.replace("\n", " ") for name in displays.SCALES.values()]
+    models = [model for model, p in ev.predictions.items() if p.has("curves")]
+    if len(models) > 1:
+        options.append({"reference": models[0]})
+        labels.append(f"Differences from {models[0]}")
+    return options, labels
 
 
 def _as_in_the_table(shown: displays.Display, ev: Evaluation, kind: str) -> displays.Display:

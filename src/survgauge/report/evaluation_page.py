@@ -104,6 +104,8 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
          "How sure is each number, and how does it stand to Kaplan-Meier?"),
         ("calibration", "Calibration", _whole(data, charts.get("calibration")),
          "Do the predicted probabilities come true?"),
+        ("decisions", "Decisions and risk groups", _whole(data, charts.get("decisions")),
+         "Is it worth deciding by the models, and how do the groups that they make fare?"),
         ("errors", "Errors in time", _whole(data, charts.get("errors")),
          "How far off are the predicted times, for whom and when?"),
         ("probabilities", "Probabilities and ranking over time",

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..displays.description import Axis, Bars, Chart, Line, Mark, Panel, Points, models_in, written
+from ..displays.description import (
+    Axis,
+    Bars,
+    Chart,
+    Counts,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    models_in,
+    written,
+)
 
 Spec = dict[str, Any]
 #: Points of a scatter plot; more are shown by a seeded sample of this size.
@@ -99,7 +110,18 @@ def _panel(panel: Panel) -> Spec:
         ],
         "height": panel.height,
         "marks": [_mark(mark) for mark in panel.marks],
+        "counts": _counts(panel.counts),
     }
+
+
+def _counts(counts: Counts | None) -> Spec | None:
+    if counts is None:
+        return None
+    rows = [
+        {"role": role, "name": name, "values": [f"{value:,.0f}" for value in values]}
+        for role, name, values in counts.rows
+    ]
+    return {"title": counts.title, "rows": rows}
 
 
 def _axis(axis: Axis) -> Spec:
@@ -115,6 +137,9 @@ def _mark(mark: Mark) -> Spec:
         value = getattr(mark, name)
         if name == "label":
             spec |= {"label": written(value), "series": models_in(value)}
+        elif name == "marked" and isinstance(value, tuple):
+            x, y = mark.dots()  # type: ignore[union-attr]
+            spec |= {"marked": True, "dots": {"x": _numbers(x), "y": _numbers(y)}}
         elif isinstance(mark, Bars) and name == "base":
             spec["base"] = _numbers(np.broadcast_to(value, np.shape(mark.top)))
         elif name == "names":

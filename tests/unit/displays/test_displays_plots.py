@@ -18,6 +18,7 @@ pytest.importorskip("matplotlib")
 N = 40
 NEED_CURVES = {
     "brier", "d_calibration", "one_calibration", "smooth_calibration", "mean_curve", "six_metrics",
+    "decision_curve",
 }  # fmt: skip
 NEED_TIMES = {
     "subjects", "predicted_actual", "error_by_status", "error_over_time", "mae_variants",
@@ -68,14 +69,14 @@ SITUATIONS = {
         {"y_train": None},
         {
             "predicted_actual", "error_by_status", "error_over_time", "auc", "one_calibration",
-            "smooth_calibration", "surrogates", "six_metrics",
+            "smooth_calibration", "surrogates", "six_metrics", "decision_curve", "risk_groups",
         },
     ),
     "no events in the test set": (
         {"good": GOOD, "t": TIMES},
         NOBODY,
         {},
-        {"auc", "smooth_calibration"},
+        {"auc", "smooth_calibration", "risk_groups"},
     ),
     "nobody censored": (FOUR, sg.Outcomes(Y.time, np.ones(N)), {}, {"surrogates"}),
     "a horizon": (FOUR, Y, {"tau": 8.0}, set()),
@@ -96,13 +97,16 @@ SITUATIONS = {
         {"good": GOOD, "t": TIMES},
         sg.Outcomes(np.zeros(N), Y.event),
         {},
-        {"brier", "auc", "one_calibration", "smooth_calibration"},
+        {"brier", "auc", "one_calibration", "smooth_calibration", "decision_curve"},
     ),
     "curves without a tail": (
         {"good": sg.SurvivalCurves([0, 4], GOOD.at([0, 4]), tail="nan"), "t": TIMES},
         Y,
         {},
-        {"d_calibration", "one_calibration", "smooth_calibration", "six_metrics"},
+        {
+            "d_calibration", "one_calibration", "smooth_calibration", "six_metrics",
+            "decision_curve",
+        },
     ),
     "steps": (
         sg.SurvivalCurves(GOOD.times, GOOD.survival, interpolation="step", tail="hold"),

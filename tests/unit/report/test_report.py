@@ -92,7 +92,7 @@ def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
         assert sentence in page.text
     assert "Title & <more>" in page.text
     assert {f["id"] for f in page.data["figures"]} <= {a.get("id") for a in page.named("figure")}
-    assert len(page.data["figures"]) == 14
+    assert len(page.data["figures"]) == 16
 
 
 def test_the_summary_in_words(evaluation: Any) -> None:
@@ -434,6 +434,28 @@ def test_lists_say_when_they_are_cut(grouped: Any, monkeypatch: Any) -> None:
     assert "The list offers 10 of 62 metrics and groups" in cut["caption"]
 
 
+def test_decisions_offer_scales_and_numbers_at_risk_stand_below(evaluation: Any) -> None:
+    figures = {f["id"]: f for f in Outline(evaluation_html(evaluation)).data["figures"]}
+    scales = figures["decision-curve"]["choices"]["options"]
+    assert scales[:2] == ["Net benefit", "Standardised net benefit"]
+    assert scales[-1] == "Differences from cox"
+    assert len(figures["decision-curve"]["specs"][-1]["panels"]) == 2
+    panel = figures["risk-groups"]["specs"][0]["panels"][0]
+    shown = displays.display(evaluation, "risk_groups")
+    counts = [row["values"] for row in panel["counts"]["rows"]]
+    model = panel["series"][0]
+    assert counts == [[f"{v:,.0f}" for v in row] for row in shown.at_risk[model]]
+    assert len(counts[0]) == len(panel["x"]["ticks"])
+    line = panel["marks"][0]
+    assert line["marked"] is True
+    assert (
+        line["dots"]["x"]
+        == shown.ticks[shown.ticks <= shown.groups[model].curves[0].last_time].tolist()
+    )
+    predicted = [m["name"] for m in panel["marks"] if m.get("name")]
+    assert predicted == [f"{group} risk, predicted" for group in shown.groups[model].names]
+
+
 def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> None:
     y, x = outcomes(500, seed=2)
     ev = sg.evaluate({"c": curves(x), "t": 300 * np.exp(-x)}, y, n_boot=0)
@@ -444,6 +466,7 @@ def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> N
     assert {name for name, f in found.items() if told in f["specs"][0]["note"]} == {
         "predicted-actual", "error-status", "error-time", "brier-chart", "auc-chart", "mean-curves",
         "d-calibration", "one-calibration", "smooth-calibration", "surrogates-chart",
+        "decision-curve",
     }  # fmt: skip
     # Numbers in titles are those of the tables.
     p = next(s.value for s in ev.scores if (s.model, s.metric.name) == ("c", "d_calibration"))

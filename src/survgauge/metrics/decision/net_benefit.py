@@ -80,6 +80,11 @@ class NetBenefit(ShortRepr):
         return self.values / self.incidence if self.incidence > 0 else self.values * np.nan
 
     @property
+    def standardised_stderr(self) -> Floats:
+        """Standard errors of `standardised`: the observed risk is estimated too."""
+        return self._share_errors(self.standardised, lambda p: self._question.at(p).psi)
+
+    @property
     def interventions_avoided(self) -> Floats:
         """Treatments avoided per subject, compared with treating everybody, at no lost benefit.
 
@@ -109,6 +114,23 @@ class NetBenefit(ShortRepr):
             paired_error(mine.at(threshold), theirs.at(threshold)) for threshold in self.thresholds
         ]
         return self.values - other.values, np.array(errors)
+
+    def standardised_difference(self, other: NetBenefit) -> tuple[Floats, Floats]:
+        """`difference` as a share of the observed risk, with its standard errors."""
+        gap = self.difference(other)[0] / (self.incidence or np.nan)
+        mine, theirs = self._question, other._question
+        return gap, self._share_errors(gap, lambda p: mine.at(p).psi - theirs.at(p).psi)
+
+    def _share_errors(self, shares: Floats, psi: Callable[[float], Floats]) -> Floats:
+        """Standard errors of shares of the observed risk, by the rule of a quotient."""
+        whole, incidence = self._question.treat_all(0.0), self.incidence or np.nan
+        parts = zip(self.thresholds, shares, strict=True)
+        return np.array(
+            [
+                standard_error((psi(p) - v * whole.psi) / incidence, whole.frequency)
+                for p, v in parts
+            ]
+        )
 
     def frame(self) -> Any:
         """Return a pandas frame with one row per threshold."""
@@ -171,16 +193,22 @@ def question(
 def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:
     """Kaplan-Meier of those who are treated tells how many of them have the event."""
     total = float(y.weight.sum())
+    # In the order of time once: looking up 100 thresholds is then ten times as fast.
+    order = y.order()
+    by_time = y[order]
+    everybody = survival_at(by_time, time)
 
     def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
         psi = np.zeros(len(y))
-        share = float(y.weight[treated].sum()) / total
+        chosen = treated[order]
+        rows = order[chosen]
+        share = float(y.weight[rows].sum()) / total
         if share == 0:
             return 0.0, psi, False
-        found = survival_at(y[treated], time)
+        found = everybody if chosen.all() else survival_at(by_time[chosen], time)
         each = 1 - found.value * (1 + odds)
         value = share * each
-        psi[treated] = y.weight[treated] * each / total - share * (1 + odds) * found.psi
+        psi[rows] = y.weight[rows] * each / total - share * (1 + odds) * found.psi
         psi -= y.weight * value / total
         return value, psi, found.open_ended
 

@@ -209,14 +209,34 @@ const Charts = (() => {
     if (panel.rows.length) return Math.min(width * 0.4, Math.max(60, ...panel.rows.map((row) => textWidth(row.label))) + 14);
     const marks = panel.y.ticks ? panel.y.ticks.map((tick) => tick[1]) : numbered(domain, bodyHeight(panel) / 45).map((tick) => tick[1]);
     const words = panel.y.label ? 17 + LINE * rowsOf(panel.y.label).length : 8;
-    return words + Math.max(10, ...marks.map(textWidth));
+    return Math.max(words + Math.max(10, ...marks.map(textWidth)), ...countRows(panel).map((row) => textWidth(row.name) + 34));
+  }
+  const countRows = (panel) => (panel.counts ? panel.counts.rows : []);
+  // Ticks that have room for their words and the numbers below them.
+  function roomy(panel, ticks, room) {
+    if (!panel.counts) return ticks.map((tick, k) => [...tick, k]);
+    const widest = Math.max(...ticks.map((tick) => textWidth(tick[1])), ...countRows(panel).flatMap((row) => row.values.map(textWidth)));
+    const every = Math.max(1, Math.ceil(((widest + 8) * ticks.length) / room));
+    return ticks.map((tick, k) => [...tick, k]).filter((tick, k) => k % every === 0);
   }
   const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? Math.max(...rowsOf(row.beside).map(textWidth)) + 10 : 0)));
   function numbered(domain, count) {
     const found = ticks(Math.min(...domain), Math.max(...domain), count);
     return found.values.map((v) => [v, tickText(v, found.step)]);
   }
-  const footOf = (panel) => 12 + LINE * (Math.max(1, ...(panel.x.ticks || []).map((tick) => rowsOf(tick[1]).length)) + (panel.x.label ? rowsOf(panel.x.label).length : 0)) + 6;
+  const axisFoot = (panel) => 12 + LINE * (Math.max(1, ...(panel.x.ticks || []).map((tick) => rowsOf(tick[1]).length)) + (panel.x.label ? rowsOf(panel.x.label).length : 0)) + 6;
+  const footOf = (panel) => axisFoot(panel) + (panel.counts ? LINE * (countRows(panel).length + 1) + 8 : 0);
+  // Numbers below the ticks, such as subjects at risk.
+  function counts(svg, panel, { left, bottom }, sx, places) {
+    const first = bottom + axisFoot(panel) + LINE;
+    node("text", { x: left, y: first, style: "fill:var(--soft)" }, svg, panel.counts.title);
+    countRows(panel).forEach((row, k) => {
+      const style = `fill:${colour(row.role)}`;
+      const y = first + LINE * (k + 1);
+      node("text", { x: left - 26, y, "text-anchor": "end", style }, svg, row.name);
+      for (const [v, , at] of places) node("text", { x: sx(v), y, "text-anchor": "middle", style }, svg, row.values[at]);
+    });
+  }
 
   // Axes; returns the two scales.
   function axes(svg, panel, box, domain, edge) {
@@ -247,7 +267,8 @@ const Charts = (() => {
         });
       }
     }
-    for (const [v, text] of panel.x.ticks || numbered(domain.x, (right - left) / 75)) {
+    const places = roomy(panel, panel.x.ticks || numbered(domain.x, (right - left) / 75), right - left);
+    for (const [v, text] of places) {
       node("line", { x1: sx(v), x2: sx(v), y1: panel.rows.length ? top : bottom, y2: bottom + 4, style: panel.rows.length ? grid : "stroke:var(--soft)" }, svg);
       if (edge.last) block(svg, text, sx(v), bottom + 17, 200, { "text-anchor": "middle", style: soft });
     }
@@ -255,9 +276,10 @@ const Charts = (() => {
     if (panel.x.label && edge.last) {
       const middle = (left + right) / 2;
       const room = 2 * Math.min(middle - box.start, box.end - middle);
-      const first = bottom + footOf(panel) - 6 - LINE * (rowsOf(panel.x.label).length - 1) - 4;
+      const first = bottom + axisFoot(panel) - 6 - LINE * (rowsOf(panel.x.label).length - 1) - 4;
       block(svg, panel.x.label, middle, first, room, { "text-anchor": "middle", style: label });
     }
+    if (panel.counts && edge.last) counts(svg, panel, box, sx, places);
     return { sx, sy };
   }
   // A pair of long names keeps the ends of both.
@@ -325,7 +347,8 @@ const Charts = (() => {
     line(mark, body, { sx, sy }) {
       if (mark.width) node("path", { d: path(mark, sx, sy), fill: "none", opacity: mark.alpha ?? 1, ...stroke(mark, mark.width * 1.4) }, body);
       const single = mark.y.filter(known).length === 1;
-      if (mark.marked || single) mark.x.forEach((x, i) => { if (known(mark.y[i])) shape(mark, sx(x), sy(mark.y[i]), 3, body); });
+      const dots = mark.dots || mark;
+      if (mark.marked || single) dots.x.forEach((x, i) => { if (known(dots.y[i])) shape(mark, sx(x), sy(dots.y[i]), 3, body); });
     },
     points(mark, body, { sx, sy, dots }) {
       const paint = `stroke:${colour(mark.role)};stroke-width:`;
@@ -390,9 +413,10 @@ const Charts = (() => {
     const of = (type) => panel.marks.filter((mark) => mark.type === type);
     if (panel.rows.length) return rowTargets(panel, place);
     if (of("bars").length) return barTargets(panel, of("bars"), place);
-    const lines = of("line").filter((mark) => mark.label && mark.x.length > 1);
+    const lines = of("line").filter((mark) => named(mark) && mark.x.length > 1);
     return lines.length ? lineTargets(panel, lines, place) : pointTargets(panel, place.dots);
   }
+  const named = (mark) => mark.name || mark.label || null;
   const oneLine = (text) => text.replaceAll("\n", " ");
   function rowTargets(panel, { dots, box, sy }) {
     return {
@@ -470,7 +494,7 @@ const Charts = (() => {
         for (const mark of lines) {
           const found = read(mark, x);
           if (!found || found.y === null) continue;
-          rows.push([mark.label, format(found.y) + interval(found.low, found.high)]);
+          rows.push([named(mark), format(found.y) + interval(found.low, found.high)]);
           marks.push([sx(x), sy(found.y), mark.role]);
         }
         return { title: `${oneLine(panel.x.label)} ${format(x)}`, rows, marks, guide: { x: sx(x), top: box.top, bottom: box.bottom } };
@@ -573,7 +597,7 @@ const Charts = (() => {
       const shared = [single ? null : oneLine(panel.y.label)];
       if (mark.type === "bars") mark.top.forEach((top, i) => rows.push([panel.title || null, row(mark.base[i]), mark.label || null, `${format(mark.edges[i])} to ${format(mark.edges[i + 1])}`, Math.abs(top - mark.base[i]), ...shared, null, null, null, null]));
       if ((mark.type === "line" || mark.type === "points") && mark.x) mark.x.forEach((at, i) => rows.push([
-        panel.title || null, row(mark.y[i]), mark.label || null, at, panel.rows.length ? null : mark.y[i], ...shared,
+        panel.title || null, row(mark.y[i]), named(mark), at, panel.rows.length ? null : mark.y[i], ...shared,
         pick(mark.low || mark.left, i), pick(mark.high || mark.right, i), pick(mark.to, i), pick(mark.names, i),
       ]));
     }
