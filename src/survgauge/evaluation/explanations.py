@@ -87,7 +87,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "small-groups": Explanation(
         "caution",
         "some groups of `by` have fewer than 30 subjects or 10 events",
-        "do not rely on their numbers",
+        "do not rely on their numbers; put small groups together, and make bands of a measurement",
     ),
     "few-events": Explanation(
         "caution",

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .result import Score
 
 
+#: More groups than this must have some subjects each.
+MANY_GROUPS, SOME_SUBJECTS = 50, 5
+
+
 def group_name(column: str, label: Any) -> str:
     """Return the name of a group where groups are by named columns.
 
@@ -74,10 +78,29 @@ def groups_of(by: Any, n: int) -> list[tuple[Any, Ints]]:
     for column, given in [(None, by)] if named is None else named.items():
         argument = "by" if column is None else f"by[{column!r}]"
         labels, distinct = labels_of(given, n, argument)
+        check_number(argument, distinct.tolist(), n)
         for name, label in zip(distinct.tolist(), distinct, strict=True):
             whole = name if column is None else group_name(column, name)
             found.append((whole, np.flatnonzero(labels == label)))
     return found
+
+
+def check_number(argument: str, labels: list[Any], subjects: int) -> None:
+    """Refuse a measurement, or names of subjects, in place of groups.
+
+    >>> check_number("by", ["f", "m"], 100)
+    """
+    number = len(labels)
+    measured = any(isinstance(label, float) and label % 1 for label in labels)
+    if number <= MANY_GROUPS or (not measured and subjects >= SOME_SUBJECTS * number):
+        return
+    first = ", ".join(str(label) for label in labels[:3])
+    what = "a measurement" if measured else "a measurement or a name of each subject"
+    raise InputError(
+        f"{argument} must have a label of a group for each subject; it has {number} different ones "
+        f"for {subjects} subjects ({first}, ...), which looks like {what}; make bands of it, such "
+        "as 'under 60' and '60 and older', or choose another column"
+    )
 
 
 def sizes_of(y: Outcomes, groups: list[tuple[Any, Ints]]) -> dict[str, dict[str, int]]:

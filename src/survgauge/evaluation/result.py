@@ -229,15 +229,21 @@ class Evaluation:
 
         return sorted(found, key=place)
 
-    def group_differences(self) -> list[dict[str, Any]]:
+    def group_differences(self) -> Any:
         """Test for each metric and model whether it differs between the groups of `by`.
 
-        Plain dictionaries: by (the column, None where it has no name), model, metric, time, groups
-        (how many have a standard error and at least 30 subjects and 10 events; others take no
-        part), statistic (Cochran's Q on the scale of the intervals),
-        p_value, p_holm (adjusted over the models of a metric), and least and largest, the groups
-        with the least and the largest value. Nothing where there are no groups.
+        Returns
+        -------
+        DataFrame
+            by (the column, None where it has no name), model, metric, time, groups (how many have
+            a standard error and at least 30 subjects and 10 events; others take no part), statistic
+            (Cochran's Q on the scale of the intervals), p_value, least and largest (the groups with
+            the least and the largest value), and p_holm (adjusted over the models of a metric).
+            Empty where there are no groups to compare. ``to_dict()`` has the same without pandas.
         """
+        return as_frame(self._group_differences())
+
+    def _group_differences(self) -> list[dict[str, Any]]:
         return group_differences(self.scores, self.support)
 
     def compare(self, reference: str | None = None) -> Any:
@@ -345,7 +351,7 @@ class Evaluation:
             "metrics": [plain(row) for row in self.rows()],
             "comparisons": [plain(row) for row in self.comparisons()],
             "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
-            "group_differences": [plain(row) for row in self.group_differences()],
+            "group_differences": [plain(row) for row in self._group_differences()],
             "support": plain(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
             "provenance": plain(self.provenance),

@@ -12,6 +12,7 @@ from .verdict import (
     Verdict,
     adjusted_for,
     alone,
+    best_rows,
     cell_of,
     headline,
     stops_at,
@@ -20,6 +21,7 @@ from .verdict import (
 from .when import rounded
 
 NOTHING = "No metric has a value on these data and predictions."
+NOBODY = "The metric to judge by has no value for all subjects together."
 #: Digits of a number in a sentence.
 DIGITS = 3
 #: How many models are told one by one.
@@ -34,13 +36,17 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
     data : dict
         From `Evaluation.to_dict`.
     """
-    metric = headline(data)
-    found = verdicts(data, metric)
+    everybody, between = verdict_parts(data)
+    return everybody + between
+
+
+def verdict_parts(data: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the sentences of the verdict on all subjects, and those on how groups differ."""
+    found = verdicts(data, headline(data))
     if not found:
-        return [NOTHING]
-    everybody = [verdict for verdict in found if verdict.group is None]
-    sentences = [text for verdict in everybody for text in _Words(data, verdict).sentences()]
-    return sentences + _between_groups(data, everybody)
+        return [NOTHING if best_rows(data["metrics"]) == {} else NOBODY], []
+    told = [text for verdict in found for text in _Words(data, verdict).sentences()]
+    return told, _between_groups(data, found)
 
 
 def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]:

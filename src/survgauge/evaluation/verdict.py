@@ -69,7 +69,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who is best by one metric (at one time) in one group (None: everybody)."""
+    """Who is best among all subjects by one metric (at one time)."""
 
     cell: Cell
     #: The model with the best value, then those that show no clear difference from it.
@@ -84,11 +84,6 @@ class Verdict:
     coarse: tuple[str, ...] = ()
     #: Models that have no value of this metric.
     missing: tuple[str, ...] = ()
-
-    @property
-    def group(self) -> Any:
-        """The group; None: everybody."""
-        return self.cell[0]
 
     @property
     def metric(self) -> str:
@@ -195,12 +190,12 @@ def stops_at(data: dict[str, Any], metric: str) -> float | None:
 
 
 def verdicts(data: dict[str, Any], metric: str) -> list[Verdict]:
-    """Judge by one metric, from the plain data of `Evaluation.to_dict`.
+    """Judge everybody by one metric, from the plain data of `Evaluation.to_dict`.
 
-    There is one verdict for each group, and for each time where the metric is read at several.
+    There is one verdict, or one for each time where the metric is read at several.
     """
-    best = best_rows(data["metrics"])
-    return [_verdict(data, row) for (_, name, _), row in best.items() if name == metric]
+    mine = [r for r in data["metrics"] if r["metric"] == metric and r.get("group") is None]
+    return [_verdict(data, row) for row in best_rows(mine).values()]
 
 
 def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:

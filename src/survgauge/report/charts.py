@@ -165,7 +165,10 @@ def _groups(data: dict[str, Any]) -> list[Spec]:
 def _differences(data: dict[str, Any]) -> list[Spec]:
     """Paired differences, a choice for each metric (and time), or of the main ones by group."""
     called = names_of(data)
-    known = {cell_of(row) for row in data["comparisons"]} & set(best_rows(data["metrics"]))
+    pairs: dict[Any, list[dict[str, Any]]] = {}
+    for row in data["comparisons"]:
+        pairs.setdefault(cell_of(row), []).append(row)
+    known = set(pairs) & set(best_rows(data["metrics"]))
     groups = list(dict.fromkeys(row.get("group") for row in data["comparisons"]))
     whole = [(g, *column) for column in called for g in groups if (g, *column) in known]
     main = {column[0] for column in first_columns(data)}
@@ -173,7 +176,9 @@ def _differences(data: dict[str, Any]) -> list[Spec]:
     if not few:
         return []
     charts = [
-        displays.DifferencesDisplay.from_record(data, metric, group, time).describe()
+        displays.DifferencesDisplay.from_record(
+            {**data, "comparisons": pairs[group, metric, time]}, metric, group, time
+        ).describe()
         for group, metric, time in few
     ]
     names = [called[m, t] if g is None else f"{called[m, t]}, {g}" for g, m, t in few]

@@ -7,7 +7,6 @@ from typing import Any
 
 from .._tools.text_tables import number
 from ..evaluation.explanations import weight_of
-from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import headline
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
@@ -34,6 +33,8 @@ _MOST_SENTENCES = 3
 _TOLD = {"problem": 3, "caution": 1}
 
 Figures = dict[str, list[dict[str, Any]]]
+#: Sentences of the verdict, on how groups differ, and on what else is known of the best model.
+Sentences = tuple[list[str], list[str], list[str]]
 
 
 def evaluation_page(
@@ -87,15 +88,15 @@ def _made(data: dict[str, Any]) -> str:
 def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list[Section]:
     """First what everybody asks for, then folded what answers further questions."""
     charts = {name: _figures(found) for name, found in figures.items() if found}
-    several = len(data["models"]) > 1
+    several, sentences = len(data["models"]) > 1, summary(data)
     first: list[tuple[str, str, Markup | None]] = [
-        ("summary", "Verdict", _summary(data, tau)),
+        ("summary", "Verdict", _summary(data, sentences, tau)),
         ("models", "Models at a glance", join(glance(data), _missing_charts(charts))),
         ("trust", "What to trust", _trust(data)),
         ("audit", "Audit of the metrics", _audit(data, figures)),
     ]
     if is_grouped(data):
-        first.insert(2, ("groups", "Groups", _groups(data, charts["groups"])))
+        first.insert(2, ("groups", "Groups", _groups(data, sentences[1], charts["groups"])))
     more: list[tuple[str, str, Markup | None, str]] = [
         ("differences", "Differences between models",
          join(_differences_text(data), charts.get("differences")) if several else None,
@@ -199,29 +200,21 @@ def _picker(data: dict[str, Any]) -> Markup | None:
     )
 
 
-def _summary(data: dict[str, Any], tau: float | None) -> Markup:
+def _summary(data: dict[str, Any], sentences: Sentences, tau: float | None) -> Markup:
     """The verdict; what else is known in words is folded away."""
-    sentences = summary(data)
-    told = len(verdict_sentences(data))
-    first, *others = sentences[: len(_of_everybody(data))] or ["All subjects have no value."]
-    rest = [tag("p", text) for text in sentences[told:]]
+    (first, *others), _, rest = sentences
     head = "Ranking, probabilities and calibration in words, and what the error is"
+    folded = tag("details", tag("summary", head), *(tag("p", text) for text in rest))
     return join(
         tag("p", first, class_="lead"),
         *(tag("p", text) for text in others),
-        tag("details", tag("summary", head), *rest) if rest else None,
+        folded if rest else None,
         _facts(data, tau),
     )
 
 
-def _of_everybody(data: dict[str, Any]) -> list[str]:
-    """Return the verdict without what it says of groups."""
-    return verdict_sentences({**data, "group_differences": []})
-
-
-def _groups(data: dict[str, Any], forest: Markup) -> Markup:
+def _groups(data: dict[str, Any], between: list[str], forest: Markup) -> Markup:
     """The groups in a few sentences, as a forest plot, and on demand as a table."""
-    between = verdict_sentences(data)[len(_of_everybody(data)) :]
     if len(between) > _MOST_SENTENCES:
         more = f"{len(between) - _MOST_SENTENCES} more tests are in Everything (JSON)."
         between = [*between[:_MOST_SENTENCES], more]

@@ -8,12 +8,11 @@ from typing import Any
 from .._tools.text_tables import number, relation
 from ..evaluation.sentences import (
     DIGITS,
-    NOTHING,
     in_brackets,
     interval_text,
     listed,
     model_sentence,
-    verdict_sentences,
+    verdict_parts,
 )
 from ..evaluation.verdict import glance, headline, judged_by, stops_at, verdicts
 from ..evaluation.when import column_of, rounded, titled
@@ -36,16 +35,18 @@ _WHY = (
 Row = dict[str, Any]
 
 
-def summary(data: dict[str, Any]) -> list[str]:
-    """Sentences on who is best, by how much and how surely; the first one stands alone."""
+def summary(data: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """Say who is best, how groups differ, and what else is known of the best model."""
     metric = headline(data)
-    sentences = verdict_sentences(data)
-    everybody = [found for found in verdicts(data, metric) if found.group is None]
-    if everybody:
-        sentences += _more(data, everybody[0].first.model, metric)
-    if sentences != [NOTHING]:
-        sentences += _meaning(data, metric)
-    return [_unbroken(text) for text in sentences]
+    everybody, between = verdict_parts(data)
+    more: list[str] = []
+    found = verdicts(data, metric)
+    if found:
+        more = _more(data, found[0].first.model, metric) + _meaning(data, metric)
+    first, second, third = (
+        [_unbroken(text) for text in part] for part in (everybody, between, more)
+    )
+    return first, second, third
 
 
 def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:

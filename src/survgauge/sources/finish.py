@@ -20,7 +20,7 @@ from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem
 from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
 from .accumulator import Accumulator
-from .labels import LabelColumns
+from .labels import LabelColumns, check_number_of, name_of
 from .layout import CurveColumns
 from .outline import Outline
 from .question import Request, check_anybody
@@ -66,14 +66,14 @@ def finish(
         warnings += check_follow_up(outline.counts().outcomes(), problem, request.metrics)
     folds = _groups(total)
     sizes = {
-        str(name): {"subjects": fold.subjects, "events": fold.events}
-        for name, fold in folds
-        if name is not None
+        str(name_of(key)): {"subjects": fold.subjects, "events": fold.events}
+        for key, fold in folds
+        if key is not None
     }
     warnings += check_groups(sizes)
     scores, remarks = [], []
-    for name, fold in folds:
-        found, said = _group(request, total, problem, name, fold).scores()
+    for key, fold in folds:
+        found, said = _group(request, total, problem, key, fold).scores()
         scores += found
         remarks += said
     if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
@@ -170,20 +170,24 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
 
 
 def _groups(total: Accumulator) -> list[tuple[Any, Fold]]:
-    """Return the folds by label, everybody first; each has somebody in it."""
+    """Return the folds by key, everybody first; each has somebody in it."""
     everybody = [(None, total.folds[None])]
-    groups = [(label, fold) for label, fold in total.folds.items() if label is not None]
-    for label, fold in groups:
-        check_anybody(label, fold.subjects)
-    return everybody + sorted(groups, key=lambda item: item[0])
+    groups = [(key, fold) for key, fold in total.folds.items() if key is not None]
+    for key, fold in groups:
+        check_anybody(key, fold.subjects)
+    by = total.scoring.layout.by
+    check_number_of([key for key, _ in groups], by, everybody[0][1].subjects)
+    if isinstance(by, LabelColumns):  # in the order in which the columns were named, as `evaluate`
+        return everybody + sorted(groups, key=lambda g: (by.columns.index(g[0][0]), g[0][1]))
+    return everybody + sorted(groups, key=lambda group: group[0])
 
 
-def _group(request: Request, total: Accumulator, problem: Problem, name: Any, fold: Fold) -> Group:
+def _group(request: Request, total: Accumulator, problem: Problem, key: Any, fold: Fold) -> Group:
     """Return a group with the columns that were kept of its subjects."""
-    tested = total.scoring.of_group(name)[0].tested
+    tested = total.scoring.of_group(key)[0].tested
     predictions = {}
     if fold.columns is not None:
         predictions = fold.columns.predictions()
         problem = _of_all(problem, fold.columns.outcomes())
     problem = replace(problem, tested=tested)
-    return Group(fold, problem, predictions, request.asked, name)
+    return Group(fold, problem, predictions, request.asked, name_of(key))

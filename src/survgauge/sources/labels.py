@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._tools.arrays import Ints, date_text
 from ..errors import InputError, numbered
-from ..evaluation.groups import check_columns, group_name
+from ..evaluation.groups import check_columns, check_number, group_name
 from .batches import Batch
 
 #: More groups than this are a mistake (a column of identifiers), and take an accumulator each.
@@ -38,9 +38,25 @@ class Labels:
                 yield name, order[bounds[k] : bounds[k + 1]]
 
 
+class GroupKey(NamedTuple):
+    """One group of several columns: label 1 of one column is not label "1" of another batch."""
+
+    column: str
+    label: Any
+
+
+def name_of(key: Any) -> Any:
+    """Return the name of a group: the label, after its column where there are several.
+
+    >>> name_of("f"), name_of(GroupKey("sex", "f"))
+    ('f', 'sex=f')
+    """
+    return group_name(*key) if isinstance(key, GroupKey) else key
+
+
 @dataclass(frozen=True)
 class SeveralLabels:
-    """Groups by several columns, each named by column and label; a subject is in one of each."""
+    """Groups by several columns; a subject is in one of each."""
 
     parts: tuple[tuple[str, Labels], ...]
 
@@ -48,7 +64,7 @@ class SeveralLabels:
         """Yield each group of each column that has subjects here, with their rows in order."""
         for column, labels in self.parts:
             for name, rows in labels.rows():
-                yield group_name(column, name), rows
+                yield GroupKey(column, name), rows
 
 
 @dataclass(frozen=True)
@@ -154,19 +170,39 @@ def _is_known(value: Any) -> bool:
         return False
 
 
-def check_groups_of(groups: Mapping[Any, Any], by: LabelColumn | LabelColumns | None) -> None:
+def check_groups_of(groups: Iterable[Any], by: LabelColumn | LabelColumns | None) -> None:
     """Refuse more groups than make sense, and labels of which some are text, others numbers."""
-    column = "" if by is None else by.column
-    groups = {label: None for label in groups if label is not None}
-    if len(groups) > MOST_GROUPS:
-        raise InputError(
-            f"by: column {column!r} has more than {MOST_GROUPS} labels ("
-            f"{', '.join(repr(label) for label in list(groups)[:3])}, ...); groups must be few: "
-            "put labels together, or filter the batches"
-        )
-    kinds = sorted({_KINDS[type(label)] for label in groups})
-    if len(kinds) > 1:
-        raise InputError(
-            f"by: column {column!r} must hold labels of one kind in all batches; got "
-            f"{' and '.join(kinds)}"
-        )
+    for column, labels in _by_column(groups, by).items():
+        if len(labels) > MOST_GROUPS:
+            raise InputError(
+                f"by: column {column!r} has more than {MOST_GROUPS} labels ("
+                f"{', '.join(map(repr, labels[:3]))}, ...); groups must be few: "
+                "put labels together, or filter the batches"
+            )
+        kinds = sorted({_KINDS[type(label)] for label in labels})
+        if len(kinds) > 1:
+            raise InputError(
+                f"by: column {column!r} must hold labels of one kind in all batches; got "
+                f"{' and '.join(kinds)}"
+            )
+
+
+def check_number_of(
+    groups: Iterable[Any], by: LabelColumn | LabelColumns | None, subjects: int
+) -> None:
+    """Refuse columns of the whole stream that are no groups, as `evaluate` does."""
+    for column, labels in _by_column(groups, by).items():
+        check_number(f"by: column {column!r}", labels, subjects)
+
+
+def _by_column(
+    groups: Iterable[Any], by: LabelColumn | LabelColumns | None
+) -> dict[str, list[Any]]:
+    """Return the labels of each column; everybody (None) has none."""
+    found: dict[str, list[Any]] = {}
+    for key in groups:
+        if isinstance(key, GroupKey):
+            found.setdefault(key.column, []).append(key.label)
+        elif key is not None:
+            found.setdefault("" if by is None else by.column, []).append(key)
+    return found

@@ -25,6 +25,7 @@ from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
+from .labels import name_of
 from .layout import CurveColumns, Layout
 from .outline import Outline
 
@@ -212,7 +213,7 @@ class Scoring:
             return self.problem, self.plan
         if label not in self.groups:
             raise InputError(
-                f"by: label {label!r} was not there in the first pass; did the data change?"
+                f"by: label {name_of(label)!r} was not there in the first pass; did the data change?"
             )
         return self.groups[label]
 
@@ -290,4 +291,4 @@ def _settled(
 def check_anybody(label: Any, subjects: int) -> None:
     """Refuse a group without anybody in it."""
     if not subjects:
-        raise InputError(f"by: group {label!r} has only subjects of weight zero; leave them out")
+        raise InputError(f"by: group {name_of(label)!r} has only subjects of weight zero; leave them out")

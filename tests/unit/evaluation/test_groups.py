@@ -22,6 +22,10 @@ def evaluated(by, models=MODELS, metrics=("mae_uncensored", "mae_within", "uno")
     return sg.evaluate(models, Y, y_train=Y, metrics=list(metrics), by=by, unit="days")
 
 
+def told_differences(ev):
+    return ev.group_differences().to_dict("records")
+
+
 def test_a_mapping_and_frames_of_pandas_and_polars_agree():
     polars = pytest.importorskip("polars")
     columns = {"sex": SEX, "stage": STAGE}
@@ -35,7 +39,7 @@ def test_a_mapping_and_frames_of_pandas_and_polars_agree():
 
 def test_the_test_between_groups_is_cochrans_q_on_the_scale_of_the_interval():
     ev = evaluated({"sex": SEX, "stage": STAGE})
-    found = {(r["by"], r["model"], r["metric"]): r for r in ev.group_differences()}
+    found = {(r["by"], r["model"], r["metric"]): r for r in told_differences(ev)}
     for column, labels in (("sex", "fm"), ("stage", "012")):
         ps = []
         for model in ("a", "b"):
@@ -62,7 +66,7 @@ def test_the_test_between_groups_is_cochrans_q_on_the_scale_of_the_interval():
 def test_a_difference_that_is_there_is_found_and_told():
     off = np.where(SEX == "f", 1.0, 5.0)
     ev = evaluated({"sex": SEX}, {"off": off * 200.0}, ["mae_within"])
-    (row,) = ev.group_differences()
+    (row,) = told_differences(ev)
     assert row["p_value"] < 1e-6
     assert (row["least"], row["largest"]) == ("sex=f", "sex=m")
     assert "of off differs between groups of sex (p < 0.001)" in ev.verdict
@@ -71,7 +75,7 @@ def test_a_difference_that_is_there_is_found_and_told():
 def test_one_sentence_says_that_several_models_show_no_difference():
     near = {"a": np.full(N, 200.0), "b": np.full(N, 201.0)}
     ev = evaluated({"coin": np.arange(N) // 2 % 2}, near, ["mae_within"])
-    least = min(row["p_holm"] for row in ev.group_differences())
+    least = min(row["p_holm"] for row in told_differences(ev))
     assert least > 0.05
     assert ev.verdict.count("groups of coin") == 1
     assert f"shows no clear difference between groups of coin (p = {least:.3f} or" in ev.verdict
@@ -89,6 +93,8 @@ def test_one_sentence_says_that_several_models_show_no_difference():
         ({"stage": np.where(STAGE == 1, np.nan, 0.0)}, r"by\['stage'\] .* rows 2, 5, 8"),
         ({"sex": "f"}, r"by\['sex'\] must have one label per subject"),
         (["sex", "stage"], r"by must have one label per subject: 200; got shape \(2,\)"),
+        (Y.time, "by must have a label of a group .* 200 different ones .* looks like a measurement"),
+        ({"id": np.arange(N)}, r"by\['id'\] .* 200 different ones for 200 .* make bands of it"),
         # The group 'a=b=x' would be one of either column.
         ({"a": SEX, "a=b": STAGE}, "columns 'a' and 'a=b' could have the same names"),
     ],
@@ -102,15 +108,15 @@ def test_bad_groups_are_refused_with_their_name(by, message):
 @pytest.mark.parametrize("labels", [["all"] * N, ["one"] + ["rest"] * (N - 1)])
 def test_one_group_or_one_subject_cannot_be_compared(labels):
     ev = evaluated({"s": labels})
-    assert ev.group_differences() == []
+    assert ev.group_differences().empty
     assert "groups of s" not in ev.verdict
 
 
 def test_small_groups_take_no_part_in_the_test():
     """Standard errors of three subjects are no ground to say that groups differ."""
-    assert evaluated({"trio": np.arange(N) // 3}).group_differences() == []
+    assert evaluated({"five": np.arange(N) // 5}).group_differences().empty
     labels = np.where(np.arange(N) < 20, "few", SEX)
-    found = evaluated({"s": labels}).group_differences()
+    found = told_differences(evaluated({"s": labels}))
     assert {row["groups"] for row in found} == {2}
     assert not any("few" in row["least"] + row["largest"] for row in found)
 

@@ -18,6 +18,7 @@ from survgauge._tools.text_tables import number
 from survgauge.cli.main import main
 from survgauge.displays.description import p_relation
 from survgauge.displays.palette import ROLES
+from survgauge.evaluation import verdict
 from survgauge.evaluation.explanations import EXPLANATIONS
 from survgauge.metrics.registry import default_metrics
 from survgauge.report import charts, evaluation_html, experiment_html, saved_evaluation_html
@@ -88,7 +89,7 @@ def test_text_is_escaped_and_markup_is_not() -> None:
 def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
     page = Outline(evaluation_html(evaluation, "Title & <more>"))
     assert page.data["record"] == json.loads(json.dumps(evaluation.to_dict()))
-    for sentence in summary(evaluation.to_dict()):
+    for sentence in sum(summary(evaluation.to_dict()), []):
         assert sentence in page.text
     assert "Title & <more>" in page.text
     assert {f["id"] for f in page.data["figures"]} <= {a.get("id") for a in page.named("figure")}
@@ -96,7 +97,7 @@ def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
 
 
 def test_the_summary_in_words(evaluation: Any) -> None:
-    words = [text.replace("\u00a0", " ") for text in summary(evaluation.to_dict())]
+    words = [text.replace("\u00a0", " ") for text in sum(summary(evaluation.to_dict()), [])]
     row = next(r for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_within"))
     value, low, high = (number(row[key], 3) for key in ("value", "low", "high"))
     assert words[0].startswith("cox and times are best, with no clear difference between them: ")
@@ -400,12 +401,21 @@ def test_sentences_about_two_groups_say_no_more_than_the_data():
     y = sg.Outcomes(rng.exponential(9, 80), rng.random(80) < 0.7)
     models = {"a": np.full(80, 6.0), "b": np.full(80, 6.1)}
     record = sg.evaluate(models, y, by=np.repeat(["f", "m"], 40), metrics=["mae_po"]).to_dict()
-    told = " ".join([*summary(record), *group_words(record)]).replace("\u00a0", " ")
+    told = " ".join([*sum(summary(record), []), *group_words(record)]).replace("\u00a0", " ")
     assert "between groups (p = " in told
     assert ", adjusted for 2 models)" in told
     assert "The two models differ clearly in" in told
     assert "In 0 of" not in told
     assert "Say whether it and its horizon were chosen before" in str(reporting(record))
+
+
+def test_groups_do_not_make_the_verdict_slow(grouped: Any, monkeypatch: Any) -> None:
+    """Everybody is judged, not each of the 30 groups, and no more often than without groups."""
+    judged = []
+    usual = verdict._verdict
+    monkeypatch.setattr(verdict, "_verdict", lambda *a: judged.append(a) or usual(*a))
+    evaluation_html(grouped)
+    assert len(judged) <= 2
 
 
 def test_many_groups_are_a_forest_and_few_paragraphs(grouped: Any) -> None:

@@ -209,8 +209,27 @@ def test_too_many_groups(data):
     for cuts in ([], [n // 2]):
         with pytest.raises(sg.InputError, match="'site' has more than 1000 labels"):
             stream(cut(columns, cuts), y_train, **options)
-    fewer = {name: column[:-1] for name, column in columns.items()}
+    fewer = {name: np.repeat(column[:-1], 5) for name, column in columns.items()}
     assert len(stream([fewer], y_train, **options).scores) == 1 + MOST_GROUPS
+    for labels in (np.arange(299) % 60, np.arange(300) / 7):  # few subjects each, a measurement
+        some = {name: column[: len(labels)] for name, column in fewer.items()}
+        number = len(set(labels))
+        with pytest.raises(sg.InputError, match=f"'site' .* it has {number} different ones"):
+            stream([{**some, "site": labels}], y_train, **options)
+
+
+@pytest.mark.parametrize("metrics", [["mae_po"], ["ibs"]])  # in one pass, and in two
+def test_labels_of_several_columns_are_told_apart(metrics, data):
+    columns, y_train, _ = data
+    ward = np.arange(300) % 12
+    columns = {**columns, "ward": ward, "arm": ward % 2}
+    found = stream(cut(columns, [100]), y_train, by=["ward", "arm"], metrics=metrics)
+    names = [*(f"ward={k}" for k in range(12)), "arm=0", "arm=1"]
+    assert list(found.support["groups"]) == names
+    mixed = cut(columns, [100])
+    mixed[1]["arm"] = mixed[1]["arm"].astype(str)  # 1 here, "1" there: one name, not one label
+    with pytest.raises(sg.InputError, match="column 'arm' must hold labels of one kind"):
+        stream(mixed, y_train, by=["ward", "arm"], metrics=metrics)
 
 
 @pytest.mark.parametrize("metrics", [["mae_po"], ["ibs"], ["harrell"]])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, numbers, to_numpy, vector, whole_number
+from ..._tools.arrays import Floats, one_number, shown, vector, whole_number
 from ...data.adapters import is_flat
 from ...data.curve_checks import ROUNDING
 from ...data.curves import SurvivalCurves
@@ -55,10 +55,10 @@ def survival_at(
 
 def checked_time(time: Any) -> float:
     """Return one finite time that is not negative."""
-    value = numbers(np.atleast_1d(to_numpy(time, "time")), "time")
-    if value.size != 1 or not (np.isfinite(value[0]) and value[0] >= 0):
-        raise InputError(f"time must be one finite number, not negative; got {time!r}")
-    return float(value[0])
+    value = one_number(time)
+    if not (np.isfinite(value) and value >= 0):
+        raise InputError(f"time must be one finite number, not negative; got {shown(time)}")
+    return value
 
 
 def checked_count(value: Any, argument: str, minimum: int) -> int:

@@ -26,7 +26,8 @@ class ObservedExpected(Details):
     value : float
         The ratio, also as `ratio`; 1 is best.
     low, high : float
-        Its interval, symmetric in the logarithm; NaN where no event was seen.
+        Its interval, symmetric in the logarithm; NaN where no event was seen, which
+        ``support["note"]`` says.
     observed, expected : float
         Risk of the event by `time` by Kaplan-Meier, and the mean predicted risk.
     """
@@ -118,6 +119,9 @@ def observed_expected(
     if ratio > 0 and plain.stderr > 0:
         factor = float(np.exp(ndtri(0.5 + level / 2) * plain.stderr / ratio))
         low, high = ratio / factor, ratio * factor
+    else:
+        why = "no event was observed" if ratio == 0 else "too few subjects were observed"
+        support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
     return ObservedExpected(
         ratio, described, support, psi, frequency, low=low, high=high, observed=observed,
         expected=expected, time=time,

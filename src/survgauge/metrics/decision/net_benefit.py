@@ -281,7 +281,8 @@ def net_benefit(
     -----
     Standard errors come from the subjects' contributions; those of ``ipcw`` include the estimation
     of G from the test subjects. Where the treated were all censored before `time`, Kaplan-Meier
-    keeps its last value, and ``support["open_ended_thresholds"]`` counts such thresholds.
+    keeps its last value, and ``support["open_ended_thresholds"]`` counts such thresholds. One subject
+    alone has no standard error, which ``support["note"]`` says.
 
     References
     ----------
@@ -311,6 +312,8 @@ def net_benefit(
     described |= {"method": method, "time": time, "treated": "risk at least the threshold"}
     support |= past
     support["open_ended_thresholds"] = sum(d.support["open_ended"] for d in model)
+    if y.count < 2:
+        support["note"] = "there is one subject only, so net benefits have no standard error"
     errors = [_gain_error(one, other) for one, other in zip(model, everybody, strict=True)]
     values, treat_all = _values(model), _values(everybody)
     share = [float(np.average(asked.treated(p), weights=y.weight)) for p in levels]

@@ -72,5 +72,14 @@ def test_no_event_and_no_expected_event():
     found = sg.observed_expected(y, [0.5, 0.6, 0.7], 5.0)
     assert found.ratio == 0
     assert np.isnan(found.low)
+    assert found.support["note"] == (
+        "no event was observed by time 5, so the ratio has no interval"
+    )
     with pytest.raises(sg.UndefinedMetricError, match="no event is expected"):
         sg.observed_expected(y, [1.0, 1.0, 1.0], 5.0)
+
+
+def test_a_time_is_a_number():
+    for time in (True, [5.0], "5", -1.0):
+        with pytest.raises(sg.InputError, match="time must be one finite number"):
+            sg.observed_expected(([1.0, 9.0], [1, 0]), [0.5, 0.6], time)

@@ -166,3 +166,11 @@ def test_only_a_net_benefit_can_be_compared():
         sg.net_benefit(y, risk, TIME).difference(3)
     with pytest.raises(sg.InputError, match="thresholds must have at least one risk"):
         sg.net_benefit(y, risk, TIME, thresholds=[])
+
+
+def test_one_subject_has_no_standard_error_and_a_note_says_so():
+    found = sg.net_benefit(([5.0], [1]), [0.5], 3.0, thresholds=[0.2])
+    assert np.isnan(found.stderr).all()
+    assert "one subject only" in found.support["note"]
+    with pytest.raises(sg.InputError, match="time must be one finite number"):
+        sg.net_benefit(([5.0], [1]), [0.5], True)
