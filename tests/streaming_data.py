@@ -75,6 +75,8 @@ def differences(one, other, where="", rel=1e-10, near=1e-13):
     """
     if where == "/provenance":
         return []
+    if where.endswith("/by") and not (one and other):
+        return []  # one column of labels has a name in a stream, and none as an array
     if isinstance(one, dict) and isinstance(other, dict):
         return [
             text

@@ -13,9 +13,10 @@ from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation, evaluate
+from ..reference.dependence import Dependence
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
-from .named import is_column, times_of_interest
+from .named import group_columns, is_column, times_of_interest
 from .presented import add_outputs, present
 from .screen import everything, first_screen
 
@@ -65,7 +66,7 @@ def add_questions(command: Any) -> None:
         "--by",
         metavar="COLUMN",
         action="append",
-        help="column of --test: evaluate its groups too (several: repeat it)",
+        help="column of --test: evaluate its groups too (several: A,B, or repeat it)",
     )
     group.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
     group.add_argument("--no-intervals", action="store_true", help="values only")
@@ -95,6 +96,13 @@ def add_conventions(command: Any) -> None:
         choices=("test", "train"),
         help="whose censoring the weights 1/G describe (default: the convention's, test)",
     )
+    group.add_argument(
+        "--dependence",
+        type=float,
+        metavar="TAU",
+        help="assumed Kendall's tau of event and censoring time (default: independent)",
+    )
+    group.add_argument("--copula", help="how they depend: clayton (default), frank, gumbel")
     group.add_argument("--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)")
     group.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
     group.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
@@ -187,27 +195,40 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _labels(args: argparse.Namespace) -> Any:
-    """Return the groups of the test subjects: labels of one column, or of several by name."""
-    columns = {name: Table(args.test).labels(name) for name in args.by or ()}
-    if len(columns) < len(args.by or ()):
-        raise InputError(f"--by must name each column once; got {', '.join(args.by)}")
-    return next(iter(columns.values()), None) if len(columns) < 2 else columns
+def _dependence(args: argparse.Namespace) -> Any:
+    """Read --dependence and --copula."""
+    if args.copula is None or args.dependence is None:
+        if args.copula is not None:
+            raise InputError("--copula says how --dependence is meant; give both")
+        return args.dependence
+    return Dependence(args.dependence, args.copula)
+
+
+def _groups(args: argparse.Namespace) -> dict[str, Any]:
+    """Return labels of the test subjects by column."""
+    if args.by is None:
+        return {}
+    table = Table(args.test)
+    return {name: table.labels(name) for name in group_columns(args.by, table.names)}
 
 
 def evaluate_files(args: argparse.Namespace) -> Any:
     """Read all files whole."""
     given = read_inputs(args)
-    weights = args.sample_weight
+    weights, columns = args.sample_weight, _groups(args)
     X_train, X_test = features_of(args, given.ids)
-    return evaluate(
+    by = next(iter(columns.values()), None) if len(columns) < 2 else columns
+    result = evaluate(
         given.predictions,
         given.test,
         y_train=given.train,
         X_train=X_train,
         X_test=X_test,
-        by=_labels(args),
+        by=by,
         sample_weight=None if weights is None else Table(args.test).numbers(weights),
         cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
+        dependence=_dependence(args),
         **_settings(args),
     )
+    # Labels of one column go without its name, which sentences know all the same.
+    return replace(result, support=result.support | {"by": list(columns)}) if columns else result

@@ -47,6 +47,20 @@ def interpolations(predictions: list[str], given: list[str]) -> dict[str, str | 
     return {name: own.get(name, default) for name in models}
 
 
+def group_columns(given: list[str] | None, known: list[str]) -> list[str]:
+    """Read --by: columns, repeated or between commas, unless a column has that very name.
+
+    >>> group_columns(["sex,stage", "site"], ["sex"]), group_columns(["a,b"], ["a,b"])
+    (['sex', 'stage', 'site'], ['a,b'])
+    """
+    found: list[str] = []
+    for item in given or ():
+        found += [item] if item in known else [part.strip() for part in item.split(",")]
+    if len(set(found)) < len(found):
+        raise InputError(f"--by must name each column once; got {', '.join(found)}")
+    return found
+
+
 def times_of_interest(text: str | None) -> list[float] | None:
     """Read --time: one time, or several between commas.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..evaluation.explanations import EXPLANATIONS, WEIGHTS, weight_of
+from ..evaluation.explanations import EXPLANATIONS, WEIGHTS, marked_advice, weight_of
 from .lines import Line
 
 _STYLES = {"problem": "bold red", "caution": "yellow", "note": "dim"}
@@ -34,7 +34,7 @@ def problems(data: dict[str, Any], shown: list[str], width: int) -> Iterator[Lin
     yield [("Watch out for", "bold")] if told else [("No problems with these metrics.", "")]
     for code in told:
         weight = weight_of(code)
-        text = _told(code, found[code], len(data["models"]), width - 11)
+        text = _told(code, found[code], data, width - 11)
         yield [(f"  {weight:<7}  ", _STYLES[weight]), (text, "")]
     for weight in WEIGHTS:
         codes = [code for code in found if weight_of(code) == weight and code not in told]
@@ -53,25 +53,28 @@ def _matters(code: str, warnings: list[dict[str, Any]], shown: list[str]) -> boo
     return weight == WEIGHTS[0] or (weight == WEIGHTS[1] and about)
 
 
-def _told(code: str, warnings: list[dict[str, Any]], models: int, width: int) -> str:
+def _told(code: str, warnings: list[dict[str, Any]], data: dict[str, Any], width: int) -> str:
     """Say in one line what warnings of one kind are about, and what they say or advise."""
     about = [
         _some([w["group"] for w in warnings], "groups"),
-        _some([w["model"] for w in warnings], "models", models),
+        _some([w["model"] for w in warnings], "models", len(data["models"])),
         _some([w["metric"] for w in warnings], "metrics"),
     ]
     where = "; ".join(filter(None, about))
     head = f"{code} ({where}): " if where else f"{code}: "
     known = EXPLANATIONS.get(code)
-    texts = [] if known is None else [known.meaning, known.advice]
+    advice = marked_advice(code, warnings[0]["metric"], data["support"])
+    texts = [] if known is None else [known.meaning, advice]
     messages = {w["message"] for w in warnings}
     if len(messages) == 1:
         texts = [*messages, *texts]
     texts = [_for_shell(text) for text in texts]
-    room = width - len(head)
     whole = [part for text in texts for part in (text, _clause(text))]
-    fitting = (part for part in whole if len(part) <= room)
-    return head + next(fitting, shortened(texts[-1], room) if texts else "")
+    for start in dict.fromkeys([head, f"{code}: "]):  # what it is about goes before what it says
+        for part in whole:
+            if len(start + part) <= width:
+                return start + part
+    return shortened(f"{code}: {texts[-1]}" if texts else head, width)
 
 
 def _clause(text: str) -> str:
@@ -91,7 +94,7 @@ def _for_shell(text: str) -> str:
     'give --tau, or pass --train'
     """
     named = re.sub(r"`(\w+)`", lambda m: _OPTIONS.get(m[1], m[1]), text)
-    return named.replace("give tau", "give --tau").replace("`", "")
+    return named.replace("`", "")
 
 
 def _some(names: Iterable[Any], what: str, total: int = 0) -> str:

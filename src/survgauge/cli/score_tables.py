@@ -58,12 +58,14 @@ def _by_metric(models: list[str], scores: list[Scores], lines: int, title: int |
 def _by_model(models: list[str], scores: list[Scores], width: int) -> tuple[list[Line], bool]:
     """Return a row for each model, the best by the first metric on top, and what columns are."""
     order = sorted(models, key=lambda model: _badness(scores[0].get(model)))
-    shown, kept, intervals = order[:_MODELS], list(scores), True
-    table = _model_rows(shown, kept, intervals)
-    while _width(table) > width and (intervals or len(kept) > 1):
-        # Limits go first, then metrics from the last one on.
-        kept, intervals = (kept, False) if intervals else (kept[:-1], False)
+    shown, counts = order[:_MODELS], range(len(scores), 0, -1)
+    # Metrics go from the last one on; limits go where fewer than three would be left.
+    ways = [(n, True) for n in counts if n >= min(3, len(scores))] + [(n, False) for n in counts]
+    for count, intervals in ways:
+        kept = scores[:count]
         table = _model_rows(shown, kept, intervals)
+        if _width(table) <= width:
+            break
     lines = _styled(table)
     if len(order) > len(shown):
         lines.append([(f"{len(order) - len(shown)} more models: --all", "dim")])

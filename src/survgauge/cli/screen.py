@@ -12,16 +12,14 @@ from .._tools.text_tables import columns
 from ..evaluation import Evaluation
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.text import evaluation_text
-from ..evaluation.verdict import judged_by
+from ..evaluation.verdict import first_metrics
 from ..evaluation.when import column_of, titled
-from ..metrics.record import FAMILIES
-from ..metrics.registry import REGISTRY
 from .lines import Line
 from .problems import problems
 from .score_tables import Scores, best_models, interval, name_of, score_table, value
 
-#: Rows of metrics, and of groups; the others come with --all.
-_ROWS, _GROUPS = 5, 12
+#: Rows of groups; the others come with --all.
+_GROUPS = 12
 #: Spaces at which "95 % CI" and "p = 0.5" are not broken.
 _KEPT = re.compile(r"(?<=\d) (?=%)|(?<=%) (?=CI)|(?<=\bp) (?=[=<])|(?<=[=<]) ")
 
@@ -31,7 +29,7 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
     data = result.to_dict()
     overall = [row for row in data["metrics"] if row.get("group") is None]
     grouped = [row for row in data["metrics"] if row.get("group") is not None]
-    chosen = _chosen(overall or grouped)
+    chosen = first_metrics(data)
     if overall:
         yield from verdict_lines({**data, "metrics": overall}, width)
     if overall and chosen:
@@ -55,8 +53,8 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
 
 
 def everything(result: Evaluation, width: int) -> Iterator[Line]:
-    """Yield the lines of the whole text, and the verdict once more, where a reader ends up."""
-    for line in evaluation_text(result, width).split("\n"):
+    """Yield the lines of the whole text, with the verdict at the end, where a reader ends up."""
+    for line in evaluation_text(result, width, verdict=False).split("\n"):
         yield [(line, "")]
     yield []
     yield [("Verdict", "bold")]
@@ -73,29 +71,6 @@ def verdict_lines(data: dict[str, Any], width: int) -> Iterator[Line]:
 def _wrapped(text: str, width: int) -> Iterator[Line]:
     for line in textwrap.wrap(_KEPT.sub("\xa0", text), width):
         yield [(line.replace("\xa0", " "), "dim")]
-
-
-def _chosen(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the metrics to show: one of each family, then others, if they say something new."""
-    values: dict[str, list[Any]] = {}
-    lines: dict[str, set[Any]] = {}
-    for row in rows:
-        if isinstance(row["value"], float):
-            values.setdefault(row["metric"], []).append(row["value"])
-            lines.setdefault(row["metric"], set()).add(column_of(row))
-    if len(values) <= _ROWS:
-        return list(values)
-    ordered = judged_by(values)
-    first = [
-        next(iter(m for m in ordered if REGISTRY[m].family == family), None) for family in FAMILIES
-    ]
-    at_time = [metric for metric in ordered if REGISTRY[metric].reads == "time"]
-    found: dict[str, list[Any]] = {}
-    for metric in filter(None, [*first, *at_time, *ordered]):
-        taken = sum(len(lines[name]) for name in found)
-        if taken < _ROWS and values[metric] not in found.values():
-            found[metric] = values[metric]
-    return list(found)
 
 
 def _caption(data: dict[str, Any], intervals: bool) -> str:

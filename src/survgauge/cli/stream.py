@@ -19,7 +19,7 @@ from ..sources.dask import evaluate_dask
 from ..sources.labels import LabelColumn, LabelColumns
 from ..sources.layout import CurveColumns, RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
-from .named import interpolations, is_column, named
+from .named import group_columns, interpolations, is_column, named
 
 _RISK = "risk:"
 
@@ -31,7 +31,7 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
             "--train must be given where --test is a folder or --pred names a column of it: a "
             "stream needs its reference set"
         )
-    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair")
+    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair", "dependence")
     for name in whole:
         if getattr(args, name) is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -48,7 +48,7 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
         "event_column": args.event_column,
         "weight_column": args.weight_column,
         # As text, like the labels of files that are read whole.
-        "by": _by(args.by),
+        "by": _by(args),
         **settings,
     }
     if args.engine == "dask":
@@ -78,12 +78,13 @@ def _reference(args: argparse.Namespace) -> Any:
     return read_outcomes(args.train, *columns, weight_required=False)
 
 
-def _by(names: list[str] | None) -> LabelColumn | LabelColumns | None:
+def _by(args: argparse.Namespace) -> LabelColumn | LabelColumns | None:
     """Return the columns of groups."""
-    if len(set(names or ())) < len(names or ()):
-        raise InputError(f"--by must name each column once; got {', '.join(names or ())}")
-    columns = tuple(LabelColumn(name, text=True) for name in names or ())
-    return LabelColumns(columns) if len(columns) > 1 else next(iter(columns), None)
+    if args.by is None:
+        return None
+    names = group_columns(args.by, list(ParquetRows(args.test).schema()[1].names))
+    columns = tuple(LabelColumn(name, text=True) for name in names)
+    return LabelColumns(columns) if len(columns) > 1 else columns[0]
 
 
 def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:

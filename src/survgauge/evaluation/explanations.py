@@ -267,6 +267,11 @@ def advice_for(code: str, metric: str | None, support: dict[str, Any]) -> str:
     >>> advice_for("law-alone", "mae_within", {"tau": None, "horizon": 2177.3})
     'give an earlier tau than 2177.3, or a law given features (conditional=)'
     """
+    return marked_advice(code, metric, support).replace("`", "")
+
+
+def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str:
+    """Return the same with arguments between backticks."""
     if code not in EXPLANATIONS:
         return ""
     known = REGISTRY.get(metric or "")
@@ -274,9 +279,8 @@ def advice_for(code: str, metric: str | None, support: dict[str, Any]) -> str:
     stop = horizon if known is not None and known.within_horizon else None
     stop = stop if tau is None else tau
     example = f" (for example {_round_down(horizon)})" if horizon > 0 else ""
-    better = f"give tau{example}" if stop is None else f"give an earlier tau than {stop:.6g}"
-    told = EXPLANATIONS[code].advice.replace("give `tau`", better)
-    return told.replace("`", "")
+    better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
+    return EXPLANATIONS[code].advice.replace("give `tau`", better)
 
 
 def _round_down(value: float) -> str:

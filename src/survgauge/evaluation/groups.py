@@ -32,9 +32,16 @@ def group_name(column: str, label: Any) -> str:
 
 
 def columns_of(by: Any) -> list[str]:
-    """Return the names of the columns that groups are by; none where there is one without name."""
+    """Return the names of the columns that groups are by; none where there is one without name.
+
+    >>> columns_of({"sex": ["f"]}), columns_of(["f"])
+    (['sex'], [])
+    """
     named = _named(by)
-    return [] if named is None else list(named)
+    if named is None:
+        name = getattr(by, "name", None)  # of a series
+        return [str(name)] if name else []
+    return list(named)
 
 
 def _named(by: Any) -> dict[str, Any] | None:
@@ -91,7 +98,7 @@ def check_number(argument: str, labels: list[Any], subjects: int) -> None:
     >>> check_number("by", ["f", "m"], 100)
     """
     number = len(labels)
-    measured = any(isinstance(label, float) and label % 1 for label in labels)
+    measured = any(map(_has_fraction, labels))
     if number <= MANY_GROUPS or (not measured and subjects >= SOME_SUBJECTS * number):
         return
     first = ", ".join(str(label) for label in labels[:3])
@@ -101,6 +108,18 @@ def check_number(argument: str, labels: list[Any], subjects: int) -> None:
         f"for {subjects} subjects ({first}, ...), which looks like {what}; make bands of it, such "
         "as 'under 60' and '60 and older', or choose another column"
     )
+
+
+def _has_fraction(label: Any) -> bool:
+    """Whether a label is a number that is not whole, also as text.
+
+    >>> _has_fraction("62.5"), _has_fraction("62"), _has_fraction("III")
+    (True, False, False)
+    """
+    try:
+        return bool(float(label) % 1)
+    except (TypeError, ValueError):
+        return False
 
 
 def sizes_of(y: Outcomes, groups: list[tuple[Any, Ints]]) -> dict[str, dict[str, int]]:
@@ -202,8 +221,9 @@ def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict
 
 
 def _column_of(group: Any, columns: list[str]) -> str | None:
-    """Return the column that a group is by."""
-    return next((c for c in columns if str(group).startswith(group_name(c, ""))), None)
+    """Return the column that a group is by; one column alone may have plain labels."""
+    found = (c for c in columns if str(group).startswith(group_name(c, "")))
+    return next(found, columns[0] if len(columns) == 1 else None)
 
 
 def _heterogeneity(scores: list[Score]) -> dict[str, Any] | None:

@@ -81,10 +81,19 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
             whose = f"{words.metric.title} of {listed([row['model'] for row in rows])}"
             known = [row["p_holm"] for row in rows if row["p_holm"] is not None]
             least = min(known, default=None)
-            p = f"p {relation(least)}{' or more' * (len(rows) > 1)}"
+            p = _at_least(least, len(rows) > 1)
             p += _adjusted(differences, rows[0])
             sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
     return sentences
+
+
+def _at_least(p: float | None, several: bool) -> str:
+    """Say the least of several p-values; none is above 1.
+
+    >>> _at_least(0.2, True), _at_least(1.0, True)
+    ('p = 0.200 or more', 'p = 1.000')
+    """
+    return f"p {relation(p)}{' or more' * (several and p is not None and p < 0.9995)}"
 
 
 def _adjusted(differences: list[dict[str, Any]], row: dict[str, Any]) -> str:
@@ -219,7 +228,7 @@ class _Words:
         if len(self._tied) == 1:
             told = in_brackets(self._sure(least), over)
             return [f"They differ by {amount(abs(least.better_by), self.unit)}{told}."]
-        told = f"p {relation(least.p_value)} or more{over and f', {over}'}"
+        told = f"{_at_least(least.p_value, True)}{over and f', {over}'}"
         return [f"Their differences from {self.v.first.model} are not significant ({told})."]
 
     def _measured(self, whose: str) -> str:

@@ -9,32 +9,30 @@ from typing import TYPE_CHECKING, Any
 from .._tools.text_tables import columns, number, p_text, percent, relation
 from ..metrics.registry import REGISTRY, Metric
 from .explanations import WEIGHTS, advice_for, weight_of
+from .joined import Remark, joined
 from .sentences import DIGITS, verdict_sentences
-from .verdict import Cell, best_rows, cell_of, glance
+from .verdict import Cell, best_rows, cell_of, first_metrics
 from .when import clock, column_of, names, when
 
 if TYPE_CHECKING:
     from .result import Evaluation
-    from .warnings import EvaluationWarning
 
 #: Columns of a paragraph, and of the widest table with intervals in a short text.
 _WIDTH, _WIDEST = 96, 120
-#: As many metrics are all shown at once.
-_FEW = 6
 
 
-def evaluation_text(result: Evaluation, width: int | None = None) -> str:
-    """Render the verdict, values with intervals, comparisons, support and warnings.
+def evaluation_text(result: Evaluation, width: int | None = None, verdict: bool = True) -> str:
+    """Render the verdict (unless it is not wanted), values, comparisons, support and warnings.
 
     Tables and lines are not wider than `width`, if it is given.
     """
     data = result.to_dict()
     intervals = data["confidence"] is not None
     values = _table(data, _metrics(data), intervals=intervals, width=width)
-    parts = [_verdict(data, width or _WIDTH), values]
+    parts = [_verdict(data, width or _WIDTH) if verdict else "", values]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result, width))
-    remarks = _warnings(result.warnings, result)
+    remarks = _warnings(joined(data), data)
     parts += [_broken(part, width) for part in (_support(result), remarks)]
     return "\n\n".join(part for part in parts if part)
 
@@ -51,27 +49,24 @@ def _broken(text: str, width: int | None) -> str:
 def compact_text(result: Evaluation) -> str:
     """Render the verdict, a few metrics and the gravest warnings, and say where the rest is."""
     data = result.to_dict()
-    metrics = _metrics(data)
-    shown = metrics
-    if len(metrics) > _FEW:
-        shown = glance(metrics, result.support["times_given"]) or metrics[:_FEW]
-    grave = [w for w in result.warnings if weight_of(w.code) == "problem"]
+    metrics, shown = _metrics(data), first_metrics(data)
+    remarks = joined(data)
+    grave = [remark for remark in remarks if weight_of(remark.code) == WEIGHTS[0]]
     parts = [
         _verdict(data),
         _few_values(data, shown) if shown else "",
-        _warnings(grave, result),
-        _rest(result, len(metrics) if len(shown) < len(metrics) else 0, len(grave)),
+        _warnings(grave, data),
+        _rest(result, len(metrics) * (len(shown) < len(metrics)), len(remarks) - len(grave)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _rest(result: Evaluation, metrics: int, told: int) -> str:
+def _rest(result: Evaluation, metrics: int, more: int) -> str:
     """Say where the rest is."""
     s = result.support
     found = f"{s['subjects']} subjects, {s['events']} events"
     found += f", {s['clusters']} clusters" if "clusters" in s else ""
     parts = [f"All {metrics} metrics: .table"] if metrics else []
-    more = len({(w.code, w.message) for w in result.warnings}) - told
     if more > 0:
         parts.append(f"{more} more warning{'s' * (more > 1)}: .warnings")
     return f"{found}\n{'; '.join([*parts, 'everything: .to_text()'])}"
@@ -86,23 +81,14 @@ def _verdict(data: dict[str, Any], width: int = _WIDTH) -> str:
     return "\n".join(textwrap.fill(text, width) for text in verdict_sentences(data))
 
 
-def _warnings(warnings: list[EvaluationWarning], result: Evaluation) -> str:
-    """List remarks with what to do, gravest first; one that several models share is said once."""
-    shared: dict[tuple[str, str, str | None, str, str], list[str]] = {}
-    for w in warnings:
-        group = "" if w.group is None else f"group {w.group}"
-        place = f"{w.metric or ''} {when({'time': w.time})}".strip()
-        names = shared.setdefault((w.code, group, w.metric, place, w.message), [])
-        if w.model and w.model not in names:
-            names.append(w.model)
+def _warnings(remarks: list[Remark], data: dict[str, Any]) -> str:
+    """List remarks with what to do."""
     lines = []
-    order = sorted(shared.items(), key=lambda item: WEIGHTS.index(weight_of(item[0][0])))
-    for (code, group, metric, place, message), named in order:
-        whose = "all models" if len(named) == len(result.models) > 1 else ", ".join(named)
-        where = " ".join(part for part in (group, place, whose and f"({whose})") if part)
-        told = f"{where}: {message}" if where else message
-        advice = advice_for(code, metric, result.support)
-        lines.append(f"  [{code}] {told.rstrip('.')}. What to do: {advice}.")
+    for remark in remarks:
+        places, said = remark.text(data["models"])
+        advice = advice_for(remark.code, remark.metric, data["support"])
+        told = f"{places}: {said}" if places else said
+        lines.append(f"  [{remark.code}] {told}. What to do: {advice}.")
     return "Warnings\n" + "\n".join(lines) if lines else ""
 
 

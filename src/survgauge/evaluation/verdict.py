@@ -11,6 +11,8 @@ from ..metrics.registry import REGISTRY, Metric
 BASELINE = "Kaplan-Meier for everybody"
 #: How many metrics of a family are shown beside each other first.
 _AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2}
+#: Lines of metrics on a first screen.
+_MOST_LINES = 7
 #: Warnings that put an error without a horizon in doubt.
 _TAILS = ("tail-times", "far-surrogates", "past-reference", "unseen-times")
 
@@ -174,6 +176,30 @@ def glance(metrics: Iterable[str], at_times: bool = False) -> list[str]:
             first += [name for name in rest if REGISTRY[name].reads == "time"][:1]
         shown += first
     return shown
+
+
+def first_metrics(data: dict[str, Any]) -> list[str]:
+    """Return the metrics of a first screen: all where they are few, else those at a glance.
+
+    A metric that is read at several times takes a line for each. Where times were asked for, the
+    metrics that are read at them come before others.
+    """
+    rows = [row for row in data["metrics"] if row.get("group") is None] or data["metrics"]
+    lines: dict[str, set[Any]] = {}
+    for row in rows:
+        lines.setdefault(row["metric"], set()).add(row.get("time"))
+    if sum(map(len, lines.values())) <= _MOST_LINES:
+        return list(lines)
+    known = dict.fromkeys(row["metric"] for row in rows if isinstance(row["value"], float))
+    at_times = data["support"].get("times_given", False)
+    few = glance(known, at_times) or list(known or lines)[:_MOST_LINES]
+    kept: list[str] = []
+    for name in sorted(few, key=lambda m: at_times and m != few[0] and REGISTRY[m].reads != "time"):
+        taken = sum(len(lines[other]) for other in kept)
+        # An error, probabilities and ranking, however many times were asked for.
+        if len(kept) < 3 or taken + len(lines[name]) <= _MOST_LINES:
+            kept.append(name)
+    return [name for name in few if name in kept]
 
 
 def headline(data: dict[str, Any]) -> str:

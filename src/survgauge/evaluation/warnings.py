@@ -65,11 +65,9 @@ class EvaluationWarning:
 
 def undefined(error: UndefinedMetricError, model: str, metric: str) -> EvaluationWarning:
     """Remark on a metric without a value, with the code of what keeps it from having one."""
-    code = "undefined-metric"
-    if isinstance(error, PastCurveError):
-        code = "past-curve"
-    elif isinstance(error, NotApplicableError):
-        code = "not-applicable"
+    if isinstance(error, PastCurveError):  # the explanation of the warning says what to do
+        return EvaluationWarning("past-curve", error.reason, model, metric)
+    code = "not-applicable" if isinstance(error, NotApplicableError) else "undefined-metric"
     return EvaluationWarning(code, str(error), model, metric)
 
 

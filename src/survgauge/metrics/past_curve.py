@@ -48,7 +48,17 @@ _WHAT_TO_DO = {
 
 
 class PastCurveError(UndefinedMetricError):
-    """A metric would read too much that a model did not predict."""
+    """A metric would read too much that a model did not predict.
+
+    Attributes
+    ----------
+    reason : str
+        How much it would read; the message also says what to do.
+    """
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}; {advice}")
+        self.reason = reason
 
 
 def share_past(
@@ -178,7 +188,7 @@ class PastReads:
         name = kind if isinstance(kind, str) else kind[0]
         text = _sentence(name, share, read, self.last)
         if share > MOST_PAST:
-            raise PastCurveError(f"{text}, so there is no value; {_WHAT_TO_DO[name]}")
+            raise PastCurveError(f"{text}, so there is no value", _WHAT_TO_DO[name])
         return text  # the explanation of the warning says what to do
 
 
@@ -187,7 +197,7 @@ def _sentence(kind: str, share: float, read: float, last: float) -> str:
     if kind == "time":
         return f"{end}, but the curves are read at {read:g} ({much} of them past their end)"
     if kind in ("horizon", "follow_up"):
-        return f"{end}, but the curves are read up to {read:g}, so {much} of that is assumed"
+        return f"{end}, but the curves are read up to {read:g} and {much} of that is assumed"
     who = "events" if kind == "event" else "subjects"
     return (
         f"{end}, but the curves are read at subjects' own times, up to {read:g}, and {much} of the "

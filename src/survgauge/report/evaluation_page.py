@@ -7,6 +7,7 @@ from typing import Any
 
 from .._tools.text_tables import number
 from ..evaluation.explanations import weight_of
+from ..evaluation.joined import Remark, joined
 from ..evaluation.verdict import headline
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
@@ -21,7 +22,7 @@ from .evaluation_tables import (
 from .group_words import group_words
 from .markup import Markup, join, tag
 from .paper import print_edition
-from .remarks import remarks
+from .remarks import remark_list
 from .reporting import provenance, reference_text, reporting, time_text, times_of_interest
 from .shell import Section, figure, page
 from .words import summary
@@ -258,30 +259,21 @@ def _cards(facts: list[tuple[str, object, str | None]], kind: str) -> Markup:
 
 def _trust(data: dict[str, Any]) -> Markup:
     """What speaks against the numbers, a few remarks of each kind; all others are folded away."""
-    shown = {metric for metric, _ in first_columns(data)}
-    said: dict[str, list[str]] = {}
-
-    def matters(warning: dict[str, Any]) -> bool:
-        weight = weight_of(warning["code"])
-        if weight == "caution" and warning["metric"] not in {None, *shown}:
-            return False
-        known = said.setdefault(warning["code"], [])
-        if warning["message"] not in known and len(known) < _TOLD.get(weight, 0):
-            known.append(warning["message"])
-        return warning["message"] in known
-
-    first: list[dict[str, Any]] = []
-    rest: list[dict[str, Any]] = []
-    for warning in data["warnings"]:
-        (first if matters(warning) else rest).append(warning)
+    shown = [metric for metric, _ in first_columns(data)]
+    first: list[Remark] = []
+    rest: list[Remark] = []
+    for remark in joined(data):
+        weight = weight_of(remark.code)
+        told = sum(other.code == remark.code for other in first)
+        matters = told < _TOLD.get(weight, 0) and (weight == "problem" or remark.about(shown))
+        (first if matters else rest).append(remark)
     if not rest:
-        return remarks(data)
+        return remark_list(first, data)
     good = tag("p", "Nothing speaks against the numbers in the table above.")
-    count = len({(warning["code"], warning["message"]) for warning in rest})
-    head = f"Notes, and remarks of the same kinds or about other metrics ({count})"
+    head = f"Notes, and remarks of the same kinds or about other metrics ({len(rest)})"
     return join(
-        remarks({**data, "warnings": first}) if first else good,
-        tag("details", tag("summary", head), remarks({**data, "warnings": rest})),
+        remark_list(first, data) if first else good,
+        tag("details", tag("summary", head), remark_list(rest, data)),
     )
 
 

@@ -85,8 +85,7 @@ def finish(
     support = support_of(problem, census, scores)
     if sizes:
         by = scoring.layout.by
-        columns = by.columns if isinstance(by, LabelColumns) else []
-        support |= {"groups": sizes, "by": columns}
+        support |= {"groups": sizes, "by": [] if by is None else by.columns}
     models = tuple(scoring.layout.predictions)
     confidence, seed = request.asked.confidence, request.asked.seed
     return Evaluation(

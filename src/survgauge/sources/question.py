@@ -213,7 +213,8 @@ class Scoring:
             return self.problem, self.plan
         if label not in self.groups:
             raise InputError(
-                f"by: label {name_of(label)!r} was not there in the first pass; did the data change?"
+                f"by: label {name_of(label)!r} was not there in the first pass; did the data "
+                "change?"
             )
         return self.groups[label]
 
@@ -291,4 +292,6 @@ def _settled(
 def check_anybody(label: Any, subjects: int) -> None:
     """Refuse a group without anybody in it."""
     if not subjects:
-        raise InputError(f"by: group {name_of(label)!r} has only subjects of weight zero; leave them out")
+        raise InputError(
+            f"by: group {name_of(label)!r} has only subjects of weight zero; leave them out"
+        )

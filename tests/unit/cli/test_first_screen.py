@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -175,10 +176,11 @@ def test_everything_ends_with_the_verdict(folder, capsys):
     shown = printed(capsys, *words(range(12), "--all"))
     lines = shown.rstrip("\n").split("\n")
     assert max(map(len, lines)) <= 80
-    verdict = shown.partition("\n\n")[0]
+    verdict = printed(capsys, *words(range(12))).partition("\n\n")[0]
     assert shown.rstrip("\n").endswith(f"Verdict\n{verdict}")
+    assert shown.count(verdict) == 1
     for part in (
-        "\nMetrics with 95 % intervals",
+        "Metrics with 95 % intervals",
         "\nDifferences of",
         "\nSupport\n",
         "km_calibration",
@@ -186,6 +188,45 @@ def test_everything_ends_with_the_verdict(folder, capsys):
         assert part in shown
     # Tables are cut into parts that fit, each with the names of the metrics.
     assert len(re.findall(r"^.*mae_within .*\[", shown, flags=re.MULTILINE)) > 2
+
+
+def test_times_that_were_asked_for_are_on_the_screen(folder, capsys):
+    shown = printed(capsys, *words((0, 3, 9, 11), "--time", "200,400", "--unit", "days"))
+    for metric in ("brier", "auc", "ici"):
+        assert all(f"{metric} at {time}" in shown for time in (200, 400))
+    assert len(shown.split("\n")) <= 42
+    many = printed(capsys, *words((0, 3), "--time", "100,200,300,400"))
+    assert all(
+        f"{metric} at {time}00" in many for metric in ("brier", "auc") for time in (1, 2, 3, 4)
+    )
+    assert "ici at" not in many
+
+
+def test_columns_of_groups_may_stand_between_commas(folder, capsys):
+    metrics = ["--metrics", "mae_within"]
+    head, *rows = (folder / "test.csv").read_text().splitlines()
+    rows = [f"{row},{k % 2},{k % 2}" for k, row in enumerate(rows)]
+    (folder / "more.csv").write_text("\n".join([f'{head},arm,"a,b"', *rows]) + "\n")
+    given = words((0, 3), *metrics, "--test", "more.csv")
+    comma = printed(capsys, *given, "--by", "site,arm")
+    assert comma == printed(capsys, *given, "--by", "site", "--by", "arm")
+    assert "site=north" in comma
+    assert "arm=1" in comma
+    assert "between groups of a,b (p" in " ".join(printed(capsys, *given, "--by", "a,b").split())
+    assert main([*given, "--by", "site,site"]) == 2
+    assert "--by must name each column once; got site, site" in capsys.readouterr().err
+
+
+def test_a_dependence_is_assumed(folder, capsys):
+    metrics = ["--metrics", "mae_ipcw_d", "--tau", "500", "--json", "-"]
+    found = [
+        json.loads(printed(capsys, *words((0, 3), *metrics, *more)))["metrics"][0]
+        for more in ([], ["--dependence", "0.4"], ["--dependence", "0.4", "--copula", "gumbel"])
+    ]
+    assert len({row["value"] for row in found}) == 3
+    assert "Gumbel" in found[2]["convention"]["dependence"]
+    assert main([*words((0, 3)), "--copula", "gumbel"]) == 2
+    assert "--copula says how --dependence is meant" in capsys.readouterr().err
 
 
 def test_groups_have_rows(folder, capsys):

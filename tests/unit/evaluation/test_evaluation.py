@@ -286,7 +286,7 @@ def test_groups_share_their_tails_and_are_named_in_warnings():
         metrics=["mse_po", "mae_po"],
     )
     np.testing.assert_allclose(ev.support["tail_share"]["model"], late.mean())
-    assert "[tail-times] group late mae_po (model):" in ev.to_text()
+    assert "[tail-times] mae_po (model; also in group late):" in ev.to_text()
 
 
 def test_a_group_of_weight_zero_is_refused():

@@ -93,7 +93,10 @@ def test_one_sentence_says_that_several_models_show_no_difference():
         ({"stage": np.where(STAGE == 1, np.nan, 0.0)}, r"by\['stage'\] .* rows 2, 5, 8"),
         ({"sex": "f"}, r"by\['sex'\] must have one label per subject"),
         (["sex", "stage"], r"by must have one label per subject: 200; got shape \(2,\)"),
-        (Y.time, "by must have a label of a group .* 200 different ones .* looks like a measurement"),
+        (
+            Y.time,
+            "by must have a label of a group .* 200 different ones .* looks like a measurement",
+        ),
         ({"id": np.arange(N)}, r"by\['id'\] .* 200 different ones for 200 .* make bands of it"),
         # The group 'a=b=x' would be one of either column.
         ({"a": SEX, "a=b": STAGE}, "columns 'a' and 'a=b' could have the same names"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -229,7 +229,7 @@ def test_the_verdict_is_the_same_everywhere(options: dict[str, Any]) -> None:
     sentences = verdict_sentences(ev.to_dict())
     assert ev.verdict == " ".join(sentences)
     assert " ".join(str(ev).split("\n\n")[0].split()) == ev.verdict
-    page = [text.replace("\u00a0", " ") for text in sum(summary(ev.to_dict()), [])]
+    page = [text.replace("\u00a0", " ") for text in chain(*summary(ev.to_dict()))]
     assert page[: len(sentences)] == sentences
     assert "days" in ev.verdict
     assert "within the first" in ev.verdict
@@ -246,7 +246,7 @@ def calibrated(**changes: tuple[float, float | None, float | None]) -> list[str]
         row = {"model": "cox", "metric": name, "value": value, "low": low, "high": high}
         data["metrics"].append(row | {"direction": "lower", "convention": {}, "skill": None})
     data["support"] |= {"horizon": 500.0}
-    texts = [text.replace("\u00a0", " ") for text in sum(summary(data), [])]
+    texts = [text.replace("\u00a0", " ") for text in chain(*summary(data))]
     return [text for text in texts if "alibra" in text or "slope" in text]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_the_whole_text_has_the_time_beside_every_number(evaluation):
 
 
 def test_the_summary_says_what_the_best_model_has_at_the_times(evaluation):
-    text = " ".join(sum(summary(evaluation.to_dict()), []))
+    text = " ".join(chain(*summary(evaluation.to_dict())))
     assert "At 100, 200 and 300 days, cox has: Brier score 0." in text
     for time in TIMES:
         assert f"1-calibration at {time:g} days (p" in text

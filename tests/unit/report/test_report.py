@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_text_is_escaped_and_markup_is_not() -> None:
 def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
     page = Outline(evaluation_html(evaluation, "Title & <more>"))
     assert page.data["record"] == json.loads(json.dumps(evaluation.to_dict()))
-    for sentence in sum(summary(evaluation.to_dict()), []):
+    for sentence in chain(*summary(evaluation.to_dict())):
         assert sentence in page.text
     assert "Title & <more>" in page.text
     assert {f["id"] for f in page.data["figures"]} <= {a.get("id") for a in page.named("figure")}
@@ -97,7 +98,7 @@ def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
 
 
 def test_the_summary_in_words(evaluation: Any) -> None:
-    words = [text.replace("\u00a0", " ") for text in sum(summary(evaluation.to_dict()), [])]
+    words = [text.replace("\u00a0", " ") for text in chain(*summary(evaluation.to_dict()))]
     row = next(r for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_within"))
     value, low, high = (number(row[key], 3) for key in ("value", "low", "high"))
     assert words[0].startswith("cox and times are best, with no clear difference between them: ")
@@ -401,7 +402,7 @@ def test_sentences_about_two_groups_say_no_more_than_the_data():
     y = sg.Outcomes(rng.exponential(9, 80), rng.random(80) < 0.7)
     models = {"a": np.full(80, 6.0), "b": np.full(80, 6.1)}
     record = sg.evaluate(models, y, by=np.repeat(["f", "m"], 40), metrics=["mae_po"]).to_dict()
-    told = " ".join([*sum(summary(record), []), *group_words(record)]).replace("\u00a0", " ")
+    told = " ".join([*chain(*summary(record)), *group_words(record)]).replace("\u00a0", " ")
     assert "between groups (p = " in told
     assert ", adjusted for 2 models)" in told
     assert "The two models differ clearly in" in told

@@ -281,8 +281,8 @@ def net_benefit(
     -----
     Standard errors come from the subjects' contributions; those of ``ipcw`` include the estimation
     of G from the test subjects. Where the treated were all censored before `time`, Kaplan-Meier
-    keeps its last value, and ``support["open_ended_thresholds"]`` counts such thresholds. One subject
-    alone has no standard error, which ``support["note"]`` says.
+    keeps its last value, and ``support["open_ended_thresholds"]`` counts such thresholds. One
+    subject alone has no standard error, which ``support["note"]`` says.
 
     References
     ----------
