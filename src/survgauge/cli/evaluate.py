@@ -212,12 +212,13 @@ def _groups(args: argparse.Namespace) -> dict[str, Any]:
     return {name: table.labels(name) for name in group_columns(args.by, table.names)}
 
 
-def evaluate_files(args: argparse.Namespace) -> Any:
-    """Read all files whole."""
+def evaluate_files(args: argparse.Namespace, *, named_groups: bool = False) -> Any:
+    """Read all files whole; with `named_groups` also groups of one column have its name."""
     given = read_inputs(args)
     weights, columns = args.sample_weight, _groups(args)
     X_train, X_test = features_of(args, given.ids)
-    by = next(iter(columns.values()), None) if len(columns) < 2 else columns
+    single = len(columns) == 1 and not named_groups
+    by = next(iter(columns.values())) if single else columns or None
     result = evaluate(
         given.predictions,
         given.test,

@@ -51,9 +51,10 @@ def columns_named(args: argparse.Namespace, word: str, option: str) -> list[str]
         known = Table(args.test).names
         unknown = [name for name in names if name not in known]
         if unknown:
+            no = "neither a file nor a column" if option == "--features" else "no column"
             raise InputError(
-                f"{option}: {unknown[0]!r} is neither a file nor a column of {args.test}; its "
-                f"columns are {', '.join(known[:20])}"
+                f"{option}: {unknown[0]!r} is {no} of {args.test}; its columns are "
+                f"{', '.join(known[:20])}"
             )
         if not names:
             raise InputError(f"{option} must name a column or a file; got {word!r}")

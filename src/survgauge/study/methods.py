@@ -108,6 +108,12 @@ def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     if at:
         told = f"Performance at a time was assessed at {_clocks(at, ev.unit)}"
         yield f"{told}." if given else f"{told}, the median event time of the reference set."
+    late = sorted(time for time in ev.problem.times if time > ev.problem.horizon)
+    if at and late:
+        yield (
+            "The follow-up of the test subjects does not support an assessment at "
+            f"{_clocks(late, ev.unit)}, so {rounded(ev.problem.horizon, ev.unit)} was taken instead."
+        )
     if until:
         end = f"Metrics over a period cover the time up to {_clocks(until, ev.unit)}"
         own = ev.problem.tau is not None and until == [ev.problem.tau]

@@ -126,7 +126,11 @@ class PrintedTable:
 
     def html(self) -> str:
         """Return the table as a fragment of HTML without styles of its own."""
-        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.header)
+        sides = ["left" if k < self.left else "right" for k in range(len(self.header))]
+        head = "".join(
+            f'<th scope="col" style="text-align:{side}">{escape(cell)}</th>'
+            for side, cell in zip(sides, self.header, strict=True)
+        )
         body = "".join(self._html_row(row) for row in self.rows)
         notes = "".join(f"<p><small>{escape(note)}</small></p>\n" for note in self.notes)
         return (
@@ -159,7 +163,13 @@ class PrintedTable:
         document.add_paragraph(self.heading, style="Caption")
         table = document.add_table(rows=len(self.rows) + 1, cols=len(self.header))
         table.style = "Light List"
+        section = document.sections[0]
+        room = section.page_width - section.left_margin - section.right_margin
+        for column, share in zip(table.columns, self._shares(), strict=True):
+            column.width = int(room * share)
         for place, row in zip(table.rows, (self.header, *self.rows), strict=True):
+            for cell, column in zip(place.cells, table.columns, strict=True):
+                cell.width = column.width
             for k, (cell, text) in enumerate(zip(place.cells, row, strict=False)):
                 paragraph = cell.paragraphs[0]
                 paragraph.add_run(text).bold = row is self.header or len(row) == 1
@@ -167,6 +177,12 @@ class PrintedTable:
                     paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         for note in self.notes:
             document.add_paragraph(note)
+
+    def _shares(self) -> list[float]:
+        """Share of the width of a page for each column, by its longest text."""
+        rows = [self.header, *(row for row in self.rows if len(row) > 1)]
+        sizes = [min(40, max(6, *map(len, cells))) for cells in zip(*rows, strict=True)]
+        return [size / sum(sizes) for size in sizes]
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the table; the ending says how: .md, .tex, .html, .docx or .txt."""
