@@ -112,7 +112,7 @@ def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     if at and late:
         yield (
             "The follow-up of the test subjects does not support an assessment at "
-            f"{_clocks(late, ev.unit)}, so {rounded(ev.problem.horizon, ev.unit)} was taken instead."
+            f"{_clocks(late, ev.unit)}; {rounded(ev.problem.horizon, ev.unit)} was taken instead."
         )
     if until:
         end = f"Metrics over a period cover the time up to {_clocks(until, ev.unit)}"
