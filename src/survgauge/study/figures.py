@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ class Figure:
     kind: str
     caption: str
     options: dict[str, Any] = field(default_factory=dict)
+    #: In inches, once it is drawn.
+    width: float = 0.0
 
 
 def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
@@ -62,7 +64,7 @@ def draw(ev: Evaluation, folder: Path, plan: list[Figure]) -> tuple[list[Figure]
             missing[figure.name] = str(error)
             continue
         _save(made, folder / figure.name)
-        drawn.append(figure)
+        drawn.append(replace(figure, width=float(made.get_size_inches()[0])))
     return drawn, missing
 
 

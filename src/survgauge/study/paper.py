@@ -13,9 +13,11 @@ _START = r"""% Made by survgauge: pdflatex paper, bibtex paper, pdflatex paper, 
 \usepackage[margin=2cm]{geometry}
 \usepackage{graphicx}
 """
+#: Width of the text in inches: a page of A4 with margins of 2 cm.
+_TEXT = 17 / 2.54
 _FIGURE = r"""\begin{figure}[htbp]
 \centering
-\includegraphics[width=\textwidth,height=0.8\textheight,keepaspectratio]{%s.pdf}
+\includegraphics[width=%.2f\textwidth,height=0.8\textheight,keepaspectratio]{%s.pdf}
 \caption{%s.}
 \end{figure}
 """
@@ -23,7 +25,10 @@ _FIGURE = r"""\begin{figure}[htbp]
 
 def paper(title: str, figures: Iterable[Figure]) -> str:
     """Return the document; `figures` are those that were drawn."""
-    drawn = "".join(_FIGURE % (figure.name, escaped(figure.caption)) for figure in figures)
+    drawn = "".join(
+        _FIGURE % (min(1.0, figure.width / _TEXT), figure.name, escaped(figure.caption))
+        for figure in figures
+    )
     return (
         f"{_START}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n"
         "\\begin{document}\n\\maketitle\n\\input{methods}\n\\input{table1}\n\\input{table2}\n"
