@@ -26,6 +26,10 @@ from .errors import SurvgaugeError as SurvgaugeError
 from .errors import UndefinedMetricError as UndefinedMetricError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
+from .evaluation.meta_analysis import MetaAnalysis as MetaAnalysis
+from .evaluation.meta_analysis import meta_analysis as meta_analysis
+from .evaluation.pooling import Pooled as Pooled
+from .evaluation.pooling import pooled as pooled
 from .inference import compare_folds as compare_folds
 from .inference import holm as holm
 from .metrics.calibration.a_calibration import a_calibration as a_calibration

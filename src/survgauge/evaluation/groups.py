@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
 
-from .._tools.arrays import Ints, date_text, to_numpy
+from .._tools.arrays import Floats, Ints, date_text, to_numpy
 from ..data.outcomes import Outcomes
 from ..errors import InputError, numbered
-from ..inference import holm
+from ..inference import holm, on_scale, scale_of, to_scale
+from .meta_analysis import cochran_q, random_effects
 
 if TYPE_CHECKING:
     from .result import Score
@@ -200,13 +202,8 @@ def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict
         not small and have a standard error), statistic, p_value, p_holm (adjusted over the models
         of a metric), and least and largest, the groups with the least and the largest value.
     """
-    families: dict[Any, list[Score]] = {}
-    columns, sizes = support.get("by", []), support.get("groups", {})
-    large = {name for name, size in sizes.items() if not is_small(size)}
-    for score in scores:
-        if score.group is not None and str(score.group) in large and score.metric.ranks_models:
-            key = _column_of(score.group, columns), score.metric.name, score.time, score.model
-            families.setdefault(key, []).append(score)
+    compared = [score for score in scores if score.metric.ranks_models]
+    families = by_column(compared, support)
     rows: list[dict[str, Any]] = []
     for (column, metric, time, model), found in families.items():
         tested = _heterogeneity(found)
@@ -220,35 +217,69 @@ def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict
     return rows
 
 
+def by_column(scores: list[Score], support: dict[str, Any]) -> dict[Any, list[Score]]:
+    """Scores of the groups that are not small, by column, metric, time and model."""
+    columns, sizes = support.get("by", []), support.get("groups", {})
+    large = {name for name, size in sizes.items() if not is_small(size)}
+    families: dict[Any, list[Score]] = {}
+    for score in scores:
+        if score.group is not None and str(score.group) in large:
+            key = _column_of(score.group, columns), score.metric.name, score.time, score.model
+            families.setdefault(key, []).append(score)
+    return families
+
+
 def _column_of(group: Any, columns: list[str]) -> str | None:
     """Return the column that a group is by; one column alone may have plain labels."""
     found = (c for c in columns if str(group).startswith(group_name(c, "")))
     return next(found, columns[0] if len(columns) == 1 else None)
 
 
+def group_means(
+    scores: list[Score], support: dict[str, Any], confidence: float
+) -> list[dict[str, Any]]:
+    """Average each metric and model over the groups of a column; see `Evaluation.meta_analysis`."""
+    rows = []
+    measured = [score for score in scores if score.metric.inference != "test"]
+    for (column, metric, time, model), found in by_column(measured, support).items():
+        known, scale = _on_scale(found)
+        if len(known) < 2:
+            continue
+        mean = random_effects(*_columns(known), scale, confidence)
+        names = {"by": column, "model": model, "metric": metric, "time": time}
+        values = {k: v for k, v in asdict(mean).items() if k not in ("places", "confidence")}
+        rows.append({**names, "groups": len(known), **values})
+    return rows
+
+
 def _heterogeneity(scores: list[Score]) -> dict[str, Any] | None:
     """Compare the values of several groups; None where fewer than two have a standard error."""
-    points = [(score.group, score.value, *_on_scale(score)) for score in scores]
-    known = [p for p in points if np.isfinite(p[2]) and np.isfinite(p[3]) and p[3] > 0]
+    known, _ = _on_scale(scores)
     if len(known) < 2:
         return None
-    value, error = (np.array(column) for column in list(zip(*known, strict=True))[2:])
-    weight = 1 / error**2
-    statistic = float(np.sum(weight * (value - np.average(value, weights=weight)) ** 2))
+    statistic = cochran_q(*_columns(known))
     return {
         "groups": len(known),
         "statistic": statistic,
         "p_value": float(chdtrc(len(known) - 1, statistic)),
-        "least": min(known, key=lambda p: p[1])[0],
-        "largest": max(known, key=lambda p: p[1])[0],
+        "least": min(known, key=lambda p: p[0].value)[0].group,
+        "largest": max(known, key=lambda p: p[0].value)[0].group,
     }
 
 
-def _on_scale(score: Score) -> tuple[float, float]:
-    """Return value and standard error where the interval of a score is symmetric."""
-    value, stderr = score.value, score.stderr
-    if score.interval == "log" and value > 0:
-        return float(np.log(value)), stderr / value
-    if score.interval == "logit" and 0 < value < 1:
-        return float(np.log(value / (1 - value))), stderr / (value * (1 - value))
-    return value, stderr
+def _columns(known: list[tuple[Score, float, float]]) -> tuple[Floats, Floats]:
+    return np.array([p[1] for p in known]), np.array([p[2] for p in known])
+
+
+def _on_scale(scores: list[Score]) -> tuple[list[tuple[Score, float, float]], str]:
+    """Scores of one metric with value and standard error on its scale, and that scale.
+
+    Who has no standard error, or a value at the edge of the scale, takes no part.
+    """
+    scale = scale_of(scores[0].metric.interval)
+    points = []
+    for score in scores:
+        value, stderr = score.value, score.stderr
+        if np.isfinite(stderr) and stderr > 0 and on_scale(value, scale):
+            points.append((score, *map(float, to_scale(value, stderr, scale))))
+    return points, scale

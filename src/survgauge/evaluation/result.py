@@ -18,7 +18,7 @@ from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simult
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
-from .groups import group_differences
+from .groups import group_differences, group_means
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
 from .warnings import EvaluationWarning
@@ -71,6 +71,11 @@ class Score:
         """1 - loss / loss of the baseline; NaN where one of them is undefined or infinite."""
         known = np.isfinite(self.value) and 0 < self.baseline < np.inf
         return 1.0 - self.value / self.baseline if known else NAN
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of standard errors: infinite where everybody was sampled alone."""
+        return float("inf") if self.clusters is None else self.clusters.freedom
 
     def stderr_against(self, other: Score) -> float:
         """Standard error of the difference from another model on the same subjects."""
@@ -246,6 +251,24 @@ class Evaluation:
     def _group_differences(self) -> list[dict[str, Any]]:
         return group_differences(self.scores, self.support)
 
+    def meta_analysis(self) -> Any:
+        """Average each metric and model over the groups of `by`, such as hospitals.
+
+        Returns
+        -------
+        DataFrame
+            by (the column, None where it has no name), model, metric, time, groups (how many have
+            a standard error and at least 30 subjects and 10 events; others take no part), then what
+            `meta_analysis` finds on the scale of the metric: value, low, high (mean over groups),
+            prediction_low, prediction_high (the true value of another group), tau2, i2, statistic,
+            p_value, scale. Empty where there are no groups. ``to_dict()`` has the same without
+            pandas.
+        """
+        return as_frame(self._meta_analysis())
+
+    def _meta_analysis(self) -> list[dict[str, Any]]:
+        return group_means(self.scores, self.support, self.confidence or 0.95)
+
     def compare(self, reference: str | None = None) -> Any:
         """Compare all pairs of models on the same subjects.
 
@@ -267,8 +290,7 @@ class Evaluation:
     def _compare(self, a: Score, b: Score) -> Comparison:
         # Without a level there are no intervals, and no p-values either.
         stderr = NAN if self.confidence is None else a.stderr_against(b)
-        freedom = float("inf") if a.clusters is None else a.clusters.freedom
-        return compare_pair(a.value, b.value, stderr, self.confidence or 0.95, freedom)
+        return compare_pair(a.value, b.value, stderr, self.confidence or 0.95, a.freedom)
 
     def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
         """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.
@@ -352,6 +374,7 @@ class Evaluation:
             "comparisons": [plain(row) for row in self.comparisons()],
             "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
             "group_differences": [plain(row) for row in self._group_differences()],
+            "meta_analysis": [plain(row) for row in self._meta_analysis()],
             "support": plain(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
             "provenance": plain(self.provenance),

@@ -10,7 +10,7 @@ import numpy as np
 from .._tools.arrays import Floats
 from .._tools.plain import as_frame, plain
 from .._tools.text_tables import columns, number
-from ..inference import FEWEST_REPLICATES, INTERVALS, Interval, bootstrap_stderr, interval
+from ..inference import FEWEST_REPLICATES, Interval, bootstrap_stderr, interval, scale_of
 from ..metrics.registry import Metric
 
 NAN = float("nan")
@@ -123,8 +123,7 @@ class Validation:
         }
 
     def _interval(self, metric: Metric, corrected: float, stderr: float) -> Interval:
-        scale = metric.interval if metric.interval in INTERVALS else "normal"
-        return interval(corrected, stderr, self.confidence or 0.95, scale)
+        return interval(corrected, stderr, self.confidence or 0.95, scale_of(metric.interval))
 
     def _folds_stderr(self, values: Floats) -> float:
         """Standard error of a mean over folds that share their training subjects."""

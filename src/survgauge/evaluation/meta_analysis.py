@@ -1,0 +1,204 @@
+"""Random-effects meta-analysis: one number from several hospitals, and what the next would have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, chdtri, ndtri, stdtrit
+
+from .._tools.arrays import Floats, probability, vector
+from .._tools.random import stream
+from .._tools.text_tables import number, percent
+from ..errors import InputError, one_of
+from ..inference import ROUNDING, SCALES, critical, from_scale, on_scale, to_scale
+
+#: Steps of Fisher scoring, and the relative change of the variance at which they end.
+_STEPS, _TOLERANCE = 500, 1e-10
+#: Draws behind a prediction interval.
+_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class MetaAnalysis:
+    """Result of `meta_analysis`.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The mean over places, with its interval.
+    prediction_low, prediction_high : float
+        Interval of the true value at another place; NaN with fewer than three.
+    tau2 : float
+        Variance of the true values between places, on the scale.
+    i2 : float
+        Share of the variance of the estimates that is due to true differences, 0 to 1.
+    statistic, p_value : float
+        Cochran's Q: do the places differ at all?
+    places : int
+        How many there are.
+    scale : str
+        On which the values were averaged: "normal", "log" or "logit".
+    confidence : float
+        Level of both intervals.
+    """
+
+    value: float
+    low: float
+    high: float
+    prediction_low: float
+    prediction_high: float
+    tau2: float
+    i2: float
+    statistic: float
+    p_value: float
+    places: int
+    scale: str
+    confidence: float
+
+    def __str__(self) -> str:
+        level = f"{self.confidence * 100:g} %"
+        told = f"{number(self.value)} ({level} CI {number(self.low)} to {number(self.high)})"
+        if np.isfinite(self.prediction_low):
+            limits = f"{number(self.prediction_low)} to {number(self.prediction_high)}"
+            told += f", {level} prediction interval {limits}"
+        return f"{told}; {self.places} places, I2 {percent(self.i2)}"
+
+
+def meta_analysis(
+    estimates: Any, stderr: Any, *, scale: str = "normal", confidence: float = 0.95
+) -> MetaAnalysis:
+    r"""Average estimates of several places, and tell what another place would have.
+
+    True values are taken to vary between places, with variance tau^2 (restricted maximum
+    likelihood) on the scale. With weights :math:`w_k = 1 / (s_k^2 + \tau^2)` the mean has the
+    interval of Hartung and Knapp
+
+    .. math:: \mu \pm t_{K-1} \sqrt{\frac{\sum_k w_k (y_k - \mu)^2}{(K - 1) \sum_k w_k}}.
+
+    The prediction interval of the true value at another place also heeds that tau^2 is estimated:
+    under each tau^2 Cochran's Q with the weights above has a chi-squared law, which gives tau^2 a
+    confidence distribution; draws from it (the same 2,000 in every call), and of the mean and the
+    true value given each of them, are cut off at both ends. The usual interval
+    :math:`\mu \pm t \sqrt{se(\mu)^2 + \tau^2}` takes tau^2 as known, and covers 83 to 94 % where
+    this one covers 94 to 99 %.
+
+    Parameters
+    ----------
+    estimates, stderr : array-like of shape (k,)
+        One estimate per place, and its standard error, both as they are (not on the scale).
+    scale : {"normal", "log", "logit"}
+        Where they are averaged: "logit" for shares such as C-indices, "log" for ratios such as O/E
+        and for errors, "normal" for slopes.
+    confidence : float
+        Level of both intervals.
+
+    Returns
+    -------
+    MetaAnalysis
+        `value`, `low`, `high`, `prediction_low`, `prediction_high`, `tau2`, `i2`.
+
+    References
+    ----------
+    Debray et al. (2017), A guide to systematic review and meta-analysis of prediction model
+    performance, BMJ 356. Hartung and Knapp (2001), Statistics in Medicine 20. Nagashima, Noma and
+    Furukawa (2019), Prediction intervals for random-effects meta-analysis: a confidence
+    distribution approach, Statistical Methods in Medical Research 28.
+
+    Examples
+    --------
+    >>> found = meta_analysis([0.71, 0.66, 0.75, 0.69], [0.02, 0.03, 0.02, 0.02], scale="logit")
+    >>> print(found)
+    0.7053 (95 % CI 0.6437 to 0.7601), 95 % prediction interval 0.5551 to 0.8178; 4 places, I2 62 %
+    """
+    one_of("scale", scale, SCALES)
+    probability(confidence, "confidence")
+    value = vector(estimates, "estimates")
+    error = vector(stderr, "stderr", length=value.size, like="estimates")
+    if value.size < 2:
+        raise InputError(f"estimates must be of at least two places; got {value.size}")
+    if not error.min() > 0:
+        raise InputError(f"stderr must be positive; got {error.min():g}")
+    inside = on_scale(value, scale)
+    if not inside.all():
+        raise InputError(
+            f"estimates must lie inside the range of the scale {scale!r}; got {value[~inside][0]:g}"
+        )
+    y, s = to_scale(value, error, scale)
+    return random_effects(y, s, scale, confidence)
+
+
+def random_effects(y: Floats, s: Floats, scale: str, confidence: float) -> MetaAnalysis:
+    """Average values with standard errors, both on a scale."""
+    k, variance = y.size, s**2
+    statistic = cochran_q(y, s)
+    tau2 = _reml(y, variance)
+    weight = 1 / (variance + tau2)
+    mean = float(np.average(y, weights=weight))
+    spread = np.sqrt(np.sum(weight * (y - mean) ** 2) / ((k - 1) * weight.sum()))
+    fixed = 1 / variance
+    typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - np.sum(fixed**2))
+    if spread > ROUNDING * abs(mean):
+        reach = critical(confidence, k - 1) * float(spread)
+        ends = [mean, mean - reach, mean + reach, *_predicted(y, variance, confidence)]
+    else:  # equal estimates: no width can be told
+        ends = [mean, *[float("nan")] * 4]
+    shown = from_scale(np.array(ends), scale)
+    return MetaAnalysis(
+        *(float(v) for v in shown), tau2, float(tau2 / (tau2 + typical)), statistic,
+        float(chdtrc(k - 1, statistic)), k, scale, confidence,
+    )  # fmt: skip
+
+
+def _predicted(y: Floats, variance: Floats, confidence: float) -> list[float]:
+    """Limits of the true value at another place; NaN with two places."""
+    k = y.size
+    if k < 3:
+        return [float("nan"), float("nan")]
+    level, rng = (np.arange(_DRAWS) + 0.5) / _DRAWS, stream(0, "meta_analysis")
+    # Q falls as tau^2 grows, so a table of it is read the other way round.
+    most = 200 * (k * float(np.var(y)) + float(variance.max()))
+    table = np.concatenate(([0.0], np.geomspace(1e-4 * variance.min(), most, 400)))
+    q = _given_tau2(y, variance, table)[2]
+    tau2 = np.interp(-chdtri(k - 1, level), -q, table)
+    mean, total, q = _given_tau2(y, variance, tau2)
+    drawn = mean + ndtri(rng.permutation(level)) * np.sqrt(tau2)
+    drawn += stdtrit(k - 1, rng.permutation(level)) * np.sqrt(q / ((k - 1) * total))
+    ends = np.quantile(drawn, [0.5 - confidence / 2, 0.5 + confidence / 2])
+    return [float(end) for end in ends]
+
+
+def _given_tau2(y: Floats, variance: Floats, tau2: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean, sum of the weights and Q under each of several variances between places."""
+    weight = 1 / (variance + tau2[:, None])
+    total = weight.sum(axis=1)
+    mean = (weight * y).sum(axis=1) / total
+    return mean, total, (weight * (y - mean[:, None]) ** 2).sum(axis=1)
+
+
+def cochran_q(y: Floats, s: Floats) -> float:
+    """Sum of squared distances from the weighted mean, in standard errors.
+
+    >>> cochran_q(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
+    2.0
+    """
+    weight = 1 / s**2
+    return float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
+
+
+def _reml(y: Floats, variance: Floats) -> float:
+    """Variance between places by restricted maximum likelihood, by Fisher scoring."""
+    tau2 = max(float(np.var(y, ddof=1) - variance.mean()), 0.0)
+    for _ in range(_STEPS):
+        w = 1 / (variance + tau2)
+        one, two, three = w.sum(), np.sum(w**2), np.sum(w**3)
+        mean = np.average(y, weights=w)
+        score = np.sum(w**2 * (y - mean) ** 2) - one + two / one
+        information = two - 2 * three / one + (two / one) ** 2
+        new = max(tau2 + float(score / information), 0.0)
+        done = abs(new - tau2) <= _TOLERANCE * (new + float(variance.min()))
+        tau2 = new
+        if done:
+            break
+    return tau2
