@@ -20,8 +20,6 @@ FEWEST_REPLICATES = 10
 
 #: On which scale an interval is symmetric; "none": there is no interval.
 INTERVALS = ("normal", "log", "logit", "none")
-#: Scales on which values of several places or imputations are averaged.
-SCALES = INTERVALS[:3]
 #: A standard error that is a smaller part of its value than this is a rounding error.
 ROUNDING = 1e-12
 
@@ -133,7 +131,6 @@ def interval(
     )
 
 
-<<<<<<< HEAD
 def log_log_band(
     survival: Floats, relative: Floats, confidence: float | None
 ) -> tuple[Floats, Floats]:
@@ -155,43 +152,6 @@ def log_log_band(
         factor = np.exp(critical(confidence) * relative / -np.log(s))
     low, high = s**factor, s ** (1.0 / factor)
     return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
-=======
-def scale_of(interval: str) -> str:
-    """Scale on which values of a metric are averaged, from where its interval is symmetric."""
-    return interval if interval in SCALES else "normal"
-
-
-def on_scale(value: Any, scale: str) -> Any:
-    """Whether values lie inside the range of a scale.
-
-    >>> bool(on_scale(1.0, "logit")), bool(on_scale(1.0, "log"))
-    (False, True)
-    """
-    known = np.isfinite(value)
-    if scale == "normal":
-        return known
-    return known & (value > 0) if scale == "log" else known & (value > 0) & (value < 1)
-
-
-def to_scale(value: Any, stderr: Any, scale: str) -> tuple[Any, Any]:
-    """Values inside the range of a scale, and their standard errors, on that scale.
-
-    >>> [float(x) for x in to_scale(0.5, 0.1, "logit")]
-    [0.0, 0.4]
-    """
-    if scale == "log":
-        return np.log(value), stderr / value
-    if scale == "logit":
-        return logit(value), stderr / (value * (1 - value))
-    return value, stderr
-
-
-def from_scale(value: Any, scale: str) -> Any:
-    """Values on a scale, back where they come from."""
-    if scale == "log":
-        return np.exp(value)
-    return expit(value) if scale == "logit" else value
->>>>>>> 38f0eeb (Several hospitals, several imputations: random-effects meta-analysis with prediction interval, Rubin's rules)
 
 
 def compare_values(

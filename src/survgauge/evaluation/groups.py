@@ -13,8 +13,9 @@ from scipy.special import chdtrc
 from .._tools.arrays import Floats, Ints, date_text, to_numpy
 from ..data.outcomes import Outcomes
 from ..errors import InputError, numbered
-from ..inference import holm, on_scale, scale_of, to_scale
+from ..inference import holm
 from .meta_analysis import cochran_q, random_effects
+from .scales import on_scale, scale_of, to_scale
 
 if TYPE_CHECKING:
     from .result import Score

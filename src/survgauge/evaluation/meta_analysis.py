@@ -12,7 +12,8 @@ from .._tools.arrays import Floats, probability, vector
 from .._tools.random import stream
 from .._tools.text_tables import number, percent
 from ..errors import InputError, one_of
-from ..inference import ROUNDING, SCALES, critical, from_scale, on_scale, to_scale
+from ..inference import ROUNDING, critical
+from .scales import SCALES, from_scale, on_scale, to_scale
 
 #: Steps of Fisher scoring, and the relative change of the variance at which they end.
 _STEPS, _TOLERANCE = 500, 1e-10

@@ -12,8 +12,9 @@ import numpy as np
 from .._tools.plain import as_frame, plain
 from .._tools.text_tables import columns, number
 from ..errors import InputError
-from ..inference import Interval, compare_values, critical, from_scale, on_scale, scale_of, to_scale
+from ..inference import Interval, compare_values, critical
 from .result import ALL_SUBJECTS, NAN, Evaluation, Score
+from .scales import from_scale, on_scale, scale_of, to_scale
 
 #: A smaller share of the variance that is due to imputation counts as this in Barnard and Rubin's
 #: formula, which would divide by it.

@@ -14,10 +14,11 @@ from .._tools.arrays import Floats
 from .._tools.plain import as_frame, plain
 from ..data.predictions import Prediction
 from ..errors import one_of
-from ..inference import Comparison, bootstrap_stderr, compare_pair, holm, simultaneous
+from ..inference import Comparison, bootstrap_stderr, compare_pair
 from ..metrics.details import Clusters, paired_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
+from .families import adjusted
 from .groups import group_differences, group_means
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
@@ -204,7 +205,7 @@ class Evaluation:
                     continue
                 labels = self._grouped(_labels(first, model_a=a, model_b=b))
                 family.append((labels, self._compare(first, second)))
-            rows += _adjusted(family, self.confidence)
+            rows += adjusted(family, self.confidence)
         return rows
 
     def _pairs(self, reference: str | None) -> list[tuple[str, str]]:
@@ -226,7 +227,7 @@ class Evaluation:
                 family = families.setdefault((score.group, score.metric.name, score.time), [])
                 labels = self._grouped(_labels(score, model=score.model))
                 family.append((labels, score.against_baseline))
-        found = [row for family in families.values() for row in _adjusted(family, self.confidence)]
+        found = [row for family in families.values() for row in adjusted(family, self.confidence)]
         order = {(s.group, s.model, s.metric.name, s.time): k for k, s in enumerate(self.scores)}
 
         def place(row: dict[str, Any]) -> int:
@@ -397,29 +398,3 @@ def _labels(score: Score, **models: str) -> dict[str, Any]:
     """Say which cell a comparison is about."""
     group = {} if score.group is None else {"group": score.group}
     return {**group, **models, "metric": score.metric.name, "time": score.time}
-
-
-def _adjusted(
-    family: list[tuple[dict[str, Any], Comparison]], confidence: float | None
-) -> list[dict[str, Any]]:
-    """Rows of comparisons, each with what holds for all of the family together."""
-    adjusted = holm([found.p_value for _, found in family])
-    number = int(np.sum(~np.isnan(adjusted)))
-    rows = []
-    for (labels, found), p in zip(family, adjusted, strict=True):
-        low, high = simultaneous(found, confidence or 0.95, number)
-        rows.append(
-            {
-                **labels,
-                "difference": found.difference,
-                "low": found.low,
-                "high": found.high,
-                "p_value": found.p_value,
-                "p_holm": float(p),
-                "low_simultaneous": low,
-                "high_simultaneous": high,
-                "p_simultaneous": float(np.minimum(1.0, max(number, 1) * found.p_value)),
-                "family": number,
-            }
-        )
-    return rows

@@ -10,7 +10,8 @@ import numpy as np
 from .._tools.arrays import Floats
 from .._tools.plain import as_frame, plain
 from .._tools.text_tables import columns, number
-from ..inference import FEWEST_REPLICATES, Interval, bootstrap_stderr, interval, scale_of
+from ..evaluation.scales import scale_of
+from ..inference import FEWEST_REPLICATES, Interval, bootstrap_stderr, interval
 from ..metrics.registry import Metric
 
 NAN = float("nan")
