@@ -282,5 +282,6 @@ def _on_scale(scores: list[Score]) -> tuple[list[tuple[Score, float, float]], st
     for score in scores:
         value, stderr = score.value, score.stderr
         if np.isfinite(stderr) and stderr > 0 and on_scale(value, scale):
-            points.append((score, *map(float, to_scale(value, stderr, scale))))
+            value, stderr = to_scale(value, stderr, scale)
+            points.append((score, float(value), float(stderr)))
     return points, scale

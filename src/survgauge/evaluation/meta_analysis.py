@@ -145,9 +145,9 @@ def random_effects(y: Floats, s: Floats, scale: str, confidence: float) -> MetaA
         ends = [mean, mean - reach, mean + reach, *_predicted(y, variance, confidence)]
     else:  # equal estimates: no width can be told
         ends = [mean, *[float("nan")] * 4]
-    shown = from_scale(np.array(ends), scale)
+    value, low, high, least, most = (float(v) for v in from_scale(np.array(ends), scale))
     return MetaAnalysis(
-        *(float(v) for v in shown), tau2, float(tau2 / (tau2 + typical)), statistic,
+        value, low, high, least, most, tau2, float(tau2 / (tau2 + typical)), statistic,
         float(chdtrc(k - 1, statistic)), k, scale, confidence,
     )  # fmt: skip
 

@@ -259,11 +259,11 @@ def pooled(evaluations: Iterable[Evaluation]) -> Pooled:
     (1.22, 0.33)
     """
     found = tuple(evaluations) if isinstance(evaluations, Iterable) else ()
-    odd = next((ev for ev in found if not isinstance(ev, Evaluation)), None)
-    if len(found) < 2 or odd is not None:
-        told = f"{len(found)}" if odd is None else type(odd).__name__
+    odd = [type(ev).__name__ for ev in found if not isinstance(ev, Evaluation)]
+    if len(found) < 2 or odd:
         raise InputError(
-            f"evaluations must be a list of at least two results of evaluate; got {told}"
+            "evaluations must be a list of at least two results of evaluate; got "
+            f"{odd[0] if odd else len(found)}"
         )
     first = found[0]
     cells = sorted(map(str, map(_cell, first.scores)))
