@@ -67,6 +67,10 @@ from .metrics.decision.risk_groups import RiskGroups as RiskGroups
 from .metrics.decision.risk_groups import risk_groups as risk_groups
 from .metrics.details import CurveResult as CurveResult
 from .metrics.details import Details as Details
+from .metrics.gray import GrayTest as GrayTest
+from .metrics.gray import IncidenceByGroup as IncidenceByGroup
+from .metrics.gray import gray_test as gray_test
+from .metrics.gray import incidence_by_group as incidence_by_group
 from .metrics.logrank import LogRankResult as LogRankResult
 from .metrics.logrank import log_rank as log_rank
 from .metrics.logrank import log_rank_test as log_rank_test
@@ -116,6 +120,7 @@ from .metrics.time.terms import TimeErrorDetails as TimeErrorDetails
 from .metrics.time.time_errors import time_error as time_error
 from .metrics.time.time_errors import time_error_details as time_error_details
 from .metrics.time.time_errors import time_errors as time_errors
+from .reference.aalen_johansen import AalenJohansen as AalenJohansen
 from .reference.baseline import reference_curves as reference_curves
 from .reference.conditional import Conditional as Conditional
 from .reference.copula_graphic import CopulaGraphic as CopulaGraphic
@@ -124,6 +129,7 @@ from .reference.dependence import Dependence as Dependence
 from .reference.kaplan_meier import KaplanMeier as KaplanMeier
 from .reference.pseudo import pseudo_observations as pseudo_observations
 from .reference.reference import Reference as Reference
+from .reference.subdistribution import subdistribution_weights as subdistribution_weights
 from .reference.surrogates import Method as Method
 from .reference.surrogates import Surrogates as Surrogates
 from .reference.surrogates import surrogate_times as surrogate_times

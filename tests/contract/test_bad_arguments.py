@@ -56,6 +56,7 @@ BAD = [
 
 #: Records that functions give, and errors: nobody makes them from arguments of their own.
 RECORDS = {
+    "AalenJohansen",
     "Audit",
     "CalibrationResult",
     "CensoringTest",
@@ -65,7 +66,9 @@ RECORDS = {
     "CurveResult",
     "Details",
     "Evaluation",
+    "GrayTest",
     "ICIResult",
+    "IncidenceByGroup",
     "KaplanMeier",
     "LogRankResult",
     "MetaAnalysis",
@@ -192,7 +195,10 @@ CALLS = {
     "Evaluator": {"y_train": TRAIN, "metrics": ["mae_po"]},
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None},
+    "gray_test": {"y": (TIME, np.arange(N) % 3), "group": np.arange(N) % 2, "cause": 1, "rho": 1.0},
     "holm": {"p_values": [0.2, 0.01]},
+    "incidence_by_group": {"y": (TIME, np.arange(N) % 3), "group": ["a", "b"] * 6,
+                           "variance": "aalen"},
     "integrated_binomial_log_likelihood": {**BRIER, "clip": None},
     "integrated_brier_score": BRIER,
     "integrated_calibration_index": {**ON_CURVES, "time": 9.0, "knots": 3, "ties": "efron",
@@ -222,6 +228,7 @@ CALLS = {
                       "external": None, "rate": 0.3, "kendall_tau": 0.0, "copula": "clayton",
                       "whole_units": None, "fill": None},
     "skill": SKILL,
+    "subdistribution_weights": {"y": (TIME, np.arange(N) % 3), "times": [4.0, 6.0], "cause": 2},
     "surrogate_times": {"y_true": Y, "y_train": TRAIN, "method": "po", "area": "step",
                         "tail": "linear", "tau": 9.0},
     "tipping_point": {"first": TIMES, "second": TIMES + 1, "y_test": Y, "y_train": TRAIN,
@@ -305,14 +312,21 @@ def test_a_bad_argument_gives_a_value_or_an_error_that_names_it(name, argument):
     assert not unnamed
 
 
-#: Arguments that are outcomes; a scorer reads its own when it scores.
+#: Arguments that are outcomes.
 OUTCOMES = {"y_true", "y_test", "y_train", "y", "y_a", "y_b", "external"}
 SEVERAL = np.arange(N) % 3
+#: What knows several causes, or reads them later.
+KNOWING = {"gray_test", "incidence_by_group", "subdistribution_weights", "scorer"}
 
 
 @pytest.mark.parametrize(
     ("name", "argument"),
-    [(n, a) for n in sorted(CALLS) for a in CALLS[n] if a in OUTCOMES and n != "scorer"],
+    [
+        (n, a)
+        for n in sorted(CALLS)
+        for a in CALLS[n]
+        if a in OUTCOMES and n not in KNOWING | {"scorer"}
+    ],
 )
 @pytest.mark.parametrize("given", [sg.Outcomes(TIME, SEVERAL), (TIME, SEVERAL)])
 def test_several_causes_are_refused_where_one_kind_of_event_is_expected(name, argument, given):

@@ -1,0 +1,77 @@
+"""Cumulative incidence, Gray's test and subdistribution weights from R (r/incidence.R)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+WANTED = json.loads((Path(__file__).parent / "r" / "incidence.json").read_text())["datasets"]
+SETS = sorted(WANTED)
+
+
+def read(name):
+    wanted = WANTED[name]
+    data = wanted["data"]
+    y = sg.Outcomes(data["time"], data["status"], causes=["first", "second"])
+    return y, np.array(data["group"]), wanted
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_incidence_and_both_variances(name):
+    y, _, wanted = read(name)
+    for variance, error in (
+        ("jackknife", np.array(wanted["stderr"])),
+        ("aalen", np.sqrt(np.array(wanted["aalen_variance"], float))),
+    ):
+        found = sg.AalenJohansen.fit(y, variance=variance)
+        # R takes times that differ by rounding for one; none do here.
+        np.testing.assert_allclose(found.times, wanted["times"], rtol=1e-12)
+        np.testing.assert_allclose(found.incidence, wanted["incidence"], atol=1e-12)
+        np.testing.assert_allclose(found.stderr, error, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_restricted_mean_time_lost(name):
+    y, _, wanted = read(name)
+    found = sg.AalenJohansen.fit(y)
+    for cause in y.causes:
+        value, error = wanted["rmtl"][cause]
+        assert found.rmtl(wanted["tau"], cause) == pytest.approx(value, rel=1e-12)
+        assert found.rmtl_stderr(wanted["tau"], cause) == pytest.approx(error, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_gray(name, rho):
+    y, group, wanted = read(name)
+    for k, (statistic, p_value, freedom) in enumerate(wanted["gray_rho_1" if rho else "gray"]):
+        found = sg.gray_test(y, group, k + 1, rho=rho)
+        assert found.statistic == pytest.approx(statistic, rel=1e-9)
+        assert found.p_value == pytest.approx(p_value, rel=1e-9)
+        assert found.freedom == freedom
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_groups(name):
+    y, group, wanted = read(name)
+    found = sg.incidence_by_group(y, group)
+    assert found.labels == ("a", "b", "c")
+    for k, cause in enumerate(y.causes):
+        values = np.array(wanted["groups"]["incidence"])[:, k]
+        np.testing.assert_allclose(found.at(wanted["tau"], cause), values, atol=1e-12)
+        assert found.tests[k].statistic == pytest.approx(wanted["gray"][k][0], rel=1e-9)
+    at_risk = found.at_risk(wanted["tau"])[:, 0]
+    np.testing.assert_array_equal(at_risk, wanted["groups"]["at_risk"])
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_subdistribution_weights(name):
+    y, _, wanted = read(name)
+    weights = np.array(wanted["finegray"]["weights"])
+    found = sg.subdistribution_weights(y, wanted["finegray"]["times"], "first")
+    np.testing.assert_allclose(found, weights, atol=1e-12)
