@@ -112,7 +112,8 @@ FRAME = pd.DataFrame({"age": TIMES})
 IPCW = {"y_train": TRAIN, "method": "ipcw", "convention": None, "censoring": None,
         "sample_weight": ONES}
 SCORES = {**IPCW, "censoring_times": None, "on_unsupported": "truncate"}
-BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES, "dependence": 0.3}
+BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES, "dependence": 0.3,
+         "cause": None}
 CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "censoring": None,
                "sample_weight": ONES}
 ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
@@ -181,7 +182,7 @@ CALLS = {
     "crps": {**ON_CURVES, "tau": 5.0, "sample_weight": ONES},
     "cumulative_dynamic_auc": {"y_true": Y, "risk_or_curves": CURVES, "times": [4.0, 6.0],
                                **IPCW, "on_unsupported": "truncate",
-                               "stderr": "fixed"},
+                               "stderr": "fixed", "cause": None, "controls": "event_free"},
     "curves_from_aft": {"time": TIMES, "scale": 0.5, "times": GRID, "distribution": "normal",
                         "tail": "linear"},
     "curves_from_quantiles": {"levels": [0.2, 0.7], "quantiles": np.ones((3, 2)),

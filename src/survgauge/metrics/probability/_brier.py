@@ -53,6 +53,8 @@ class Scheme:
     own_survivor_weight: Callable[[int], Floats] | None = None
     #: Whether those event-free are everybody less the weighted events. Columns only.
     by_difference: bool = False
+    #: (n,) whose event was of another cause: weighted like an event, but never the one predicted.
+    competes: Bools | None = None
 
     def weights(self, rows: slice, scratch: Scratch | None = None) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
@@ -66,6 +68,13 @@ class Scheme:
         if self.leave is not None:
             weight[self.leave[rows, None] <= columns] = 0.0
         return alive, weight
+
+    def without_event(self, alive: Bools, rows: slice = slice(None)) -> Bools:
+        """Who of `alive` and the others had no event of the cause that is predicted."""
+        if self.competes is None:
+            return alive
+        competes = self.competes[rows]
+        return alive | (competes[:, None] if alive.ndim == 2 else competes)
 
     def changes(self, rows: slice) -> tuple[Ints, Ints, Floats]:
         """When subjects stop to be event-free and when they leave, and a where that is later."""
@@ -135,7 +144,7 @@ def by_rows_together(
         np.empty((len(rules), 0 if share is None else n)),
         np.zeros((len(rules), n if apart else 0)),
     )
-    if curves.one_curve:
+    if curves.one_curve and scheme.competes is None:
         return _one_curve_for_all(scheme, curves, rules, share, found)
     survival = _reader(curves, scheme.times)
 
@@ -144,9 +153,10 @@ def by_rows_together(
         for rows in blocks:
             alive, weight = scheme.weights(rows, scratch)
             predicted = survival(rows, scratch)
+            without = scheme.without_event(alive, rows)
             had = np.flatnonzero(scheme.event_weight[rows]) if apart else None
             for r, rule in enumerate(rules):
-                loss = rule(predicted, alive, weight, out=scratch("loss", alive.shape))
+                loss = rule(predicted, without, weight, out=scratch("loss", alive.shape))
                 # Not BLAS: the sums would depend on its number of threads.
                 total[0, r] += np.einsum("i,ik->k", scheme.mass[rows], loss)
                 if share is not None:
@@ -289,7 +299,7 @@ def by_columns(
             if scheme.by_difference:
                 loss = _by_difference(scheme, rule, survival[k - start], alive, weight)
             else:
-                loss = rule(survival[k - start], alive, weight)
+                loss = rule(survival[k - start], scheme.without_event(alive), weight)
             yield _column(scheme, int(k), alive, weight, loss, g)
 
 

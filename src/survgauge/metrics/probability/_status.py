@@ -18,6 +18,7 @@ from ..checks import check_curves, check_times
 from ..conventions import Convention, convention_of
 from ..grids import STEPS, equal_steps, grid_weights, snapped
 from ..ipcw import CensoringWeights, check_policy
+from ..one_cause import one_cause
 from ..past_curve import share_of_times
 from ..support import Support
 from ._brier import Scheme
@@ -44,6 +45,9 @@ class Status:
     left_out: Floats
     on_unsupported: str
     grid: str
+    #: Cause that is predicted, and who had an event of another; None: one kind of event.
+    cause: str | None = None
+    competes: Bools | None = None
 
     @property
     def ipcw(self) -> bool:
@@ -86,7 +90,7 @@ class Status:
         own = None if self.common_g else self._own_inverse
         difference = self.ipcw and self.weights.by_difference
         given = times, change, leave, event_weight, common, self.mass, by_weight, own
-        return Scheme(*given, by_difference=difference)
+        return Scheme(*given, by_difference=difference, competes=self.competes)
 
     @cached_property
     def _common(self) -> Floats:
@@ -126,6 +130,8 @@ class Status:
             for name in ("convention", "censored_at_t", "integration", "clip"):
                 convention[name] = fields[name]
             convention["divisor"] = "known" if self.scheme.by_weight else "n"
+        if self.cause is not None:
+            convention["cause"] = self.cause
         convention["grid"] = self.grid
         convention["horizon"] = float(self.times[-1])
         return convention | {"interpolation": curves.interpolation, "curve_tail": curves.tail}
@@ -187,17 +193,20 @@ def make_status(
     follow_up: float | None = None,
     snap: bool = False,
     weights: CensoringWeights | None = None,
+    cause: int | str | None = None,
 ) -> tuple[Status, SurvivalCurves]:
     """Check all arguments and resolve the times that can be scored.
 
     `snap` says that `times` are equal steps, which follow observed times as those of None do;
-    `weights` are 1/G of the subjects, where it is known.
+    `weights` are 1/G of the subjects, where it is known; `cause` is what is predicted, of several.
     """
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
-    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
-    checked = check_curves(curves, y)
+    asked_for = one_cause(y_true, curves, y_train, cause)
+    y_train = asked_for.y_train
+    y, sampling = sampled(asked_for.y, sample_weight)
+    checked = check_curves(asked_for.curves, y)
     mass = y.weight if sampling is None else sampling
     if follow_up is not None and not 0 <= one_number(follow_up) <= LARGEST:
         raise InputError(f"follow_up must be one time, not negative; got {shown(follow_up)}")
@@ -205,6 +214,8 @@ def make_status(
         raise InputError(
             f"dependence goes with method='ipcw', which weights by 1/G; got {method!r}"
         )
+    if cause is not None and dependence_of(dependence) is not None:
+        raise InputError("dependence goes with one kind of event; leave it or cause out")
     if weights is None:
         given = y, y_train, censoring, preset, follow_up
         weights = CensoringWeights(*given, mass=sampling, dependence=dependence)
@@ -246,6 +257,8 @@ def make_status(
         left_out=left_out,
         on_unsupported=on_unsupported,
         grid=grid,
+        cause=asked_for.name,
+        competes=asked_for.competes,
     )
     return status, checked
 

@@ -32,6 +32,7 @@ def brier_score(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> CurveResult:
     """Brier score at given times: squared error of the predicted probability of being event-free.
 
@@ -48,8 +49,8 @@ def brier_score(
     ----------
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
-    curves : SurvivalCurves
-        One curve per subject.
+    curves : SurvivalCurves or IncidenceCurves
+        One curve per subject; with `cause` incidence of each cause.
     times : array-like of shape (k,)
         Distinct times in any order; the result has them sorted.
     y_train : outcomes or Reference, optional
@@ -77,6 +78,10 @@ def brier_score(
         copula. An event at t then weighs 1/P(C >= t | T = t) by copula-graphic estimates, and
         who is event-free is known by difference: everybody less the weighted events. By default
         none.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted; `curves` are then
+        `IncidenceCurves`. The status is an event of this cause by t: who had an event of another
+        cause is known not to have it, and weighs 1/G(t_i-) as well.
 
     Returns
     -------
@@ -107,6 +112,7 @@ def brier_score(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
         dependence=dependence,
+        cause=cause,
     )
 
 
@@ -123,6 +129,7 @@ def binomial_log_likelihood(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
     clip: float | None = None,
 ) -> CurveResult:
     """Logarithmic counterpart of `brier_score`, a loss: -log of the probability of what happened.
@@ -136,7 +143,7 @@ def binomial_log_likelihood(
         As for `brier_score`.
     y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
         As for `brier_score`.
-    dependence
+    dependence, cause
         As for `brier_score`.
     clip : float, optional
         Keep probabilities within [clip, 1 - clip]; what was changed is counted in the support.
@@ -164,6 +171,7 @@ def binomial_log_likelihood(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
         dependence=dependence,
+        cause=cause,
     )
     return _curve(status, checked, _logarithmic(status, clip), "log")
 
@@ -181,6 +189,7 @@ def integrated_brier_score(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> float:
     """Integrated Brier score: the trapezoid of `brier_score` over `times`, divided by its length.
 
@@ -193,7 +202,7 @@ def integrated_brier_score(
         identified.
     y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
         As for `brier_score`.
-    dependence
+    dependence, cause
         As for `brier_score`.
 
     Returns
@@ -219,6 +228,7 @@ def integrated_brier_score(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
         dependence=dependence,
+        cause=cause,
     )
     return _integral(status, checked, Squared())
 
@@ -236,6 +246,7 @@ def integrated_brier_score_details(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> Details:
     """`integrated_brier_score` with what lies behind it.
 
@@ -243,7 +254,7 @@ def integrated_brier_score_details(
     ----------
     y_true, curves, times, y_train, method, convention, censoring, censoring_times
         As for `integrated_brier_score`.
-    on_unsupported, sample_weight, dependence
+    on_unsupported, sample_weight, dependence, cause
         As for `integrated_brier_score`.
 
     Examples
@@ -258,6 +269,7 @@ def integrated_brier_score_details(
         censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
         sample_weight=sample_weight,
         dependence=dependence,
+        cause=cause,
     )  # fmt: skip
     return _integral_details(status, checked, Squared(), "squared")
 
@@ -275,6 +287,7 @@ def integrated_binomial_log_likelihood(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
     clip: float | None = None,
 ) -> float:
     """Integral of `binomial_log_likelihood` over `times`, divided by its length: a loss.
@@ -285,7 +298,7 @@ def integrated_binomial_log_likelihood(
         As for `integrated_brier_score`.
     y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
         As for `brier_score`.
-    dependence
+    dependence, cause
         As for `brier_score`.
     clip
         As for `binomial_log_likelihood`.
@@ -309,6 +322,7 @@ def integrated_binomial_log_likelihood(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
         dependence=dependence,
+        cause=cause,
     )
     return _integral(status, checked, _logarithmic(status, clip))
 
@@ -326,6 +340,7 @@ def integrated_binomial_log_likelihood_details(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
     clip: float | None = None,
 ) -> Details:
     """`integrated_binomial_log_likelihood` with what lies behind it.
@@ -334,7 +349,7 @@ def integrated_binomial_log_likelihood_details(
     ----------
     y_true, curves, times, y_train, method, convention, censoring, censoring_times
         As for `integrated_binomial_log_likelihood`.
-    on_unsupported, sample_weight, dependence, clip
+    on_unsupported, sample_weight, dependence, cause, clip
         As for `integrated_binomial_log_likelihood`.
 
     Examples
@@ -349,6 +364,7 @@ def integrated_binomial_log_likelihood_details(
         censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
         sample_weight=sample_weight,
         dependence=dependence,
+        cause=cause,
     )  # fmt: skip
     return _integral_details(status, checked, _logarithmic(status, clip), "log")
 

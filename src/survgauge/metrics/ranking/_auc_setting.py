@@ -13,13 +13,16 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, one_of
+from ...reference.aalen_johansen import AalenJohansen
 from ...reference.kaplan_meier import KaplanMeier
-from ..checks import check_curves, check_times
+from ..checks import check_curves, check_times, read_curves
 from ..conventions import Convention, convention_of
 from ..ipcw import CensoringWeights, check_policy
+from ..one_cause import one_cause
 from ._auc import AucDesign, auc_design
 
 METHODS = ("ipcw", "unweighted")
+CONTROLS = ("without_event", "event_free")
 STDERR = ("fixed", "estimated", "auto")
 
 
@@ -39,6 +42,11 @@ class AucSetting:
     stderr: str | None
     #: Past this the predictions say nothing.
     predicted_until: float
+    #: Cause that is predicted, and who had an event of another; None: one kind of event.
+    cause: str | None = None
+    competes: Bools | None = None
+    #: Whether those with an event of another cause are controls.
+    controls: str = "event_free"
 
     @property
     def ipcw(self) -> bool:
@@ -50,6 +58,26 @@ class AucSetting:
         """Whether G depends on the subject, so that the controls' weights do not cancel."""
         return self.ipcw and self.weights.by_subject
 
+    @property
+    def others_are_controls(self) -> bool:
+        """Whether controls are all without an event of the cause."""
+        return self.competes is not None and self.controls == "without_event"
+
+    @property
+    def _event_weight(self) -> Floats:
+        return self.weights.event_weight if self.ipcw else np.broadcast_to(1.0, len(self.y))
+
+    @cached_property
+    def case_weight(self) -> Floats:
+        """1/G of the events of the cause; those of others are no cases."""
+        weight = self._event_weight
+        return weight if self.competes is None else np.where(self.competes, 0.0, weight)
+
+    @cached_property
+    def other_weight(self) -> Floats:
+        """1/G of the events of other causes."""
+        return self._event_weight - self.case_weight
+
     @cached_property
     def design(self) -> AucDesign:
         """Cases and controls at all times asked for."""
@@ -58,7 +86,7 @@ class AucSetting:
         return auc_design(
             self.y.time,
             self.y.event,
-            self.weights.event_weight if self.ipcw else np.broadcast_to(1.0, len(self.y)),
+            self.case_weight,
             self.asked,
             self.mass,
             controls="later_or_censored" if at_t else "later",
@@ -90,6 +118,8 @@ class AucSetting:
                 members = design.order[design.cut[k] :]
                 mass = self.control_weight(float(self.asked[k]))[members]
                 controls[k] = (mass * design.weight[design.cut[k] :]).sum()
+        if self.others_are_controls:
+            controls += [self.other_weight[self.y.time <= t].sum() for t in self.asked]
         return {
             "past the identified range": past,
             "no cases": (cases <= 0) & ~past,
@@ -152,6 +182,10 @@ class AucSetting:
 
     def _falls(self, times: Floats) -> Floats:
         known = self.y if self.mass is None else self.y.reweighted(self.mass)
+        if self.competes is not None:
+            code = np.where(self.competes, 2, known.event)
+            estimate = AalenJohansen.fit(Outcomes(known.time, code, known.weight, ("own", "other")))
+            return np.diff(estimate.at(times, "own"), prepend=0.0)
         survival: Floats = KaplanMeier.fit(known).at(times)
         return -np.diff(survival, prepend=1.0)
 
@@ -166,6 +200,9 @@ class AucSetting:
             convention["convention"] = self.convention.name
             convention["censored_at_t"] = self.convention.censored_at_t
         convention["mean"] = "weighted by the fall of the test set's Kaplan-Meier"
+        if self.cause is not None:
+            convention |= {"cause": self.cause, "controls": self.controls}
+            convention["mean"] = "weighted by the rise of the test set's Aalen-Johansen"
         if isinstance(predicted, SurvivalCurves):
             convention["interpolation"] = predicted.interpolation
             convention["curve_tail"] = predicted.tail
@@ -183,6 +220,8 @@ class AucSetting:
         }
         last = np.max(self.asked, where=self.supported, initial=0.0)
         used = y.event & (y.time <= last) & (y.weight > 0)
+        if self.competes is not None:
+            used &= ~self.competes
         support["cases"] = float(y.weight[used].sum())
         support["controls"] = float(y.weight[y.time > last].sum())
         notes = {f"times left out: {why}": int(k.sum()) for why, k in wrong.items() if k.any()}
@@ -209,15 +248,20 @@ def make_auc_setting(
     stderr: str | None = None,
     sample_weight: Any = None,
     weights: CensoringWeights | None = None,
-) -> AucSetting:
-    """Check everything but the values of the prediction.
+    cause: int | str | None = None,
+    controls: str = "without_event",
+) -> tuple[AucSetting, Any]:
+    """Check everything but the values of the prediction; also return that, of one cause.
 
     `weights`: 1/G of the subjects, where it is known.
     """
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
-    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    one_of("controls", controls, CONTROLS)
+    asked_for = one_cause(y_true, predicted, y_train, cause)
+    predicted, y_train = read_curves(asked_for.curves), asked_for.y_train
+    y, sampling = sampled(asked_for.y, sample_weight)
     mass = y.weight if sampling is None and y.weighted else sampling
     if weights is None:
         weights = CensoringWeights(y, y_train, censoring, preset, mass=sampling)
@@ -238,6 +282,8 @@ def make_auc_setting(
         open_end = check_curves(predicted, y).last_survival > 0
         until = float(np.min(predicted.last_time, where=open_end, initial=np.inf))
     asked, own_weights = check_times(times), sample_weight is not None
-    return AucSetting(
-        y, mass, own_weights, method, preset, weights, asked, on_unsupported, stderr, until
-    )
+    setting = AucSetting(
+        y, mass, own_weights, method, preset, weights, asked, on_unsupported, stderr, until,
+        asked_for.name, asked_for.competes, controls,
+    )  # fmt: skip
+    return setting, predicted

@@ -11,11 +11,12 @@ from ..._tools.arrays import Bools, Floats, Ints, numbers, to_numpy
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...errors import InputError, numbered
-from ..checks import check_curves, read_curves
+from ..checks import check_curves
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
 from ..past_curve import share_of_times
 from ._auc import auc_influence, auc_parts, mean_auc
+from ._auc_competing import auc_against_all_others
 from ._auc_setting import AucSetting, make_auc_setting
 from ._concordance import as_close_as, below_half
 
@@ -84,6 +85,8 @@ def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns
 
 def _spread(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
     """AUC, its standard errors, and the contributions to the mean."""
+    if setting.others_are_controls:
+        return _against_all_others(setting, risk)
     design, drop, total = setting.scored, setting.drop, setting.design.total
     share = 1.0 / total if setting.mass is None else setting.mass / total
     if not setting.own_weights:
@@ -101,6 +104,33 @@ def _spread(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
     return values, spread, psi / drop.sum()
 
 
+def _against_all_others(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
+    """AUC against all without an event of the cause; standard errors, contributions."""
+    y, drop, times = setting.y, setting.drop, setting.asked[setting.supported]
+    mass: Any = 1.0 if setting.mass is None else setting.mass
+
+    def survivors(t: float) -> Floats:
+        free: Any = setting.control_weight(t) if setting.ipcw else 1.0
+        return np.asarray(mass * free)
+
+    points = auc_against_all_others(
+        y.time,
+        mass * setting.case_weight * y.event,
+        mass * setting.other_weight,
+        times,
+        survivors,
+        risk,
+        setting.weights.estimated if setting.stderr == "estimated" else None,
+    )
+    frequency = y.weight if y.weighted else None
+    values, spread, psi = np.empty(times.size), np.empty(times.size), np.zeros(len(y))
+    for point in points:
+        values[point.k] = point.value
+        spread[point.k] = standard_error(point.psi, frequency)
+        psi += drop[point.k] * point.psi
+    return values, spread, psi / drop.sum()
+
+
 def cumulative_dynamic_auc(
     y_true: Any,
     risk_or_curves: Any,
@@ -113,6 +143,8 @@ def cumulative_dynamic_auc(
     on_unsupported: str = "truncate",
     stderr: str | None = None,
     sample_weight: Any = None,
+    cause: int | str | None = None,
+    controls: str = "without_event",
 ) -> CurveResult:
     r"""How well a risk tells those with the event by t from those without it, at each t.
 
@@ -150,12 +182,18 @@ def cumulative_dynamic_auc(
     sample_weight : array-like of shape (n,), optional
         A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
         the test subjects is estimated with them. 0 means absent.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted, by `IncidenceCurves` or
+        risks. Cases are those with an event of this cause by t.
+    controls : {"without_event", "event_free"}
+        With `cause`: all without an event of it by t, so that those with an event of another cause
+        are controls and weigh 1/G(t_j-) (as in riskRegression); or only those without any event.
 
     Returns
     -------
     CurveResult
-        `times`, `values`, `mean` (weighted by how far the test set's Kaplan-Meier falls from one
-        time to the next), `stderr`, `convention`, `support`.
+        `times`, `values`, `mean` (weighted by how far the test set's Kaplan-Meier falls, or the
+        incidence of the cause rises, from one time to the next), `stderr`, `convention`, `support`.
 
     References
     ----------
@@ -182,6 +220,8 @@ def cumulative_dynamic_auc(
         censoring=censoring,
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
+        cause=cause,
+        controls=controls,
     )
 
 
@@ -189,15 +229,18 @@ def auc_curve(
     y_true: Any, risk_or_curves: Any, times: Any, stderr: str | None, **options: Any
 ) -> CurveResult:
     """`cumulative_dynamic_auc`, where the weights of the subjects may be known."""
-    risk_or_curves = read_curves(risk_or_curves)
-    setting = make_auc_setting(y_true, risk_or_curves, times, stderr=stderr, **options)
+    setting, risk_or_curves = make_auc_setting(
+        y_true, risk_or_curves, times, stderr=stderr, **options
+    )
     risk = _risks(risk_or_curves, setting, times)
     spread: Floats | None = None
     psi: Floats | None = None
-    if stderr is None:
+    if stderr is None and not setting.others_are_controls:
         values = auc_parts(setting.scored, risk).values
     else:
         values, spread, psi = _spread(setting, risk)
+    if stderr is None:
+        spread = psi = None
     mean = mean_auc(values, setting.drop) if setting.mean_defined else float("nan")
     frequency = setting.y.weight if setting.y.weighted else None
     support = setting.support()
@@ -236,6 +279,8 @@ def cumulative_dynamic_auc_details(
     on_unsupported: str = "truncate",
     stderr: str = "auto",
     sample_weight: Any = None,
+    cause: int | str | None = None,
+    controls: str = "without_event",
 ) -> Details:
     """Mean of `cumulative_dynamic_auc` (at one time: that AUC) with its standard error.
 
@@ -245,7 +290,7 @@ def cumulative_dynamic_auc_details(
         As for `cumulative_dynamic_auc`.
     stderr : {"fixed", "estimated"}
         Standard error that takes G as given, or (in sample) as estimated.
-    y_train, method, convention, censoring, on_unsupported, sample_weight
+    y_train, method, convention, censoring, on_unsupported, sample_weight, cause, controls
         As for `cumulative_dynamic_auc`.
 
     Examples
@@ -258,5 +303,5 @@ def cumulative_dynamic_auc_details(
     return cumulative_dynamic_auc(
         y_true, risk_or_curves, times, y_train=y_train, method=method, convention=convention,
         censoring=censoring, on_unsupported=on_unsupported, stderr=stderr,
-        sample_weight=sample_weight,
+        sample_weight=sample_weight, cause=cause, controls=controls,
     ).details  # fmt: skip

@@ -1,0 +1,76 @@
+"""AUC of one cause, whose controls are all without an event of it: also those with another event.
+
+At a time t a case had an event of the cause at or before t and weighs 1/G(t_i-). A control is
+event-free past t, weighing 1/G(t), or had an event of another cause by t, weighing 1/G(t_j-): their
+weights do not cancel, and they are no suffix of the subjects in time order, so that every time
+ranks the subjects anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._tools.array_types import Bools, Floats
+from ...reference.estimated_g import EstimatedG, Pulls
+
+
+class Point(NamedTuple):
+    """AUC at one time, with the first-order contribution of each subject."""
+
+    k: int
+    value: float
+    psi: Floats
+
+
+def auc_against_all_others(
+    time: Floats,
+    case_weight: Floats,
+    other_weight: Floats,
+    times: Floats,
+    survivor_weight: Callable[[float], Floats],
+    risk: Floats | Callable[[int], Floats],
+    g: EstimatedG | None,
+) -> Iterator[Point]:
+    """Yield AUC and contributions at one time after the other.
+
+    Parameters
+    ----------
+    time : (n,) array
+        Observed times.
+    case_weight, other_weight : (n,) arrays
+        Mass times 1/G of those with an event of the cause, and of those with another; 0 elsewhere.
+    times : (T,) array
+        Times with a case and a control.
+    survivor_weight : callable
+        Mass times 1/G(t) of each subject, of which those past t are controls.
+    risk : (n,) array or callable
+        Risks, or ``risk(k)`` at times[k].
+    g : EstimatedG, optional
+        G, where its estimation from the same subjects is part of the contributions.
+    """
+    for k, t in enumerate(times):
+        seen: Bools = time <= t
+        case = np.where(seen, case_weight, 0.0)
+        control = np.where(seen, other_weight, survivor_weight(float(t)))
+        value, psi = _compared(risk(k) if callable(risk) else risk, case, control)
+        if g is not None:
+            free = np.array([psi[~seen].sum()])
+            psi += g.influence(Pulls(np.where(seen, psi, 0.0), free, np.array([t])))
+        yield Point(k, value, psi)
+
+
+def _compared(risk: Floats, case: Floats, control: Floats) -> tuple[float, Floats]:
+    """Share of the pairs of case and control in which the case has the higher risk (ties: half).
+
+    Also what each subject contributes: its own share less the mean, as a case and as a control.
+    """
+    _, place = np.unique(risk, return_inverse=True)
+    cases, controls = np.bincount(place, case), np.bincount(place, control)
+    a, c = float(case.sum()), float(control.sum())
+    below = np.cumsum(controls) - controls / 2  # controls that the risks beat
+    above = np.cumsum(cases[::-1])[::-1] - cases / 2  # cases that beat them
+    value = float(cases @ below) / (a * c)
+    return value, case * (below[place] / c - value) / a + control * (above[place] / a - value) / c
