@@ -25,8 +25,11 @@ _NAME, _TITLE = 36, 26
 
 def score_table(models: list[str], scores: list[Scores], width: int) -> tuple[list[Line], bool]:
     """Return metrics in rows of one or two lines, or in columns, and whether limits are there."""
-    for lines, title in ((1, None), (2, None), (2, _TITLE)):
-        table = _by_metric(models, scores, lines, title)
+    ways = [(1, None, len(scores)), (2, None, len(scores))]
+    # The last metric may go, before metrics become columns.
+    ways += [(2, _TITLE, count) for count in range(len(scores), max(len(scores) - 2, 0), -1)]
+    for lines, title, count in ways:
+        table = _by_metric(models, scores[:count], lines, title)
         if _width(table) <= width:
             return _styled(table), True
     return _by_model(models, scores, width)
@@ -47,6 +50,8 @@ def _by_metric(models: list[str], scores: list[Scores], lines: int, title: int |
             name = f"{_title(known)} ({note})"
         else:
             texts, name = values, shortened(_title(known), title or len(_title(known)))
+            if title is not None and len(note) > title - 2:  # the title says which metric it is
+                note = when(known, short=True)
         cells = zip(texts, marks, styles, strict=True)
         table.append([(name, ""), *((text + mark, style) for text, mark, style in cells)])
         if lines == 2:
@@ -141,7 +146,7 @@ def _title(row: dict[str, Any]) -> str:
 
 def _note(row: dict[str, Any], alone: bool) -> str:
     """Return the identifier of a metric and its time; which values are better, of one model."""
-    parts = [f"{row['metric']} {when(row)}".rstrip()]
+    parts = [f"{row['metric']} {when(row, short=True)}".rstrip()]
     if alone and REGISTRY[row["metric"]].direction != "lower":
         parts.append(REGISTRY[row["metric"]].better)
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from typing import Any
 from .._tools.text_tables import columns
 from ..evaluation import Evaluation
 from ..evaluation.sentences import verdict_sentences
-from ..evaluation.text import evaluation_text
+from ..evaluation.text import evaluation_text, sample_text
 from ..evaluation.verdict import first_metrics
 from ..evaluation.when import column_of, titled
 from .lines import Line
@@ -76,7 +76,7 @@ def _wrapped(text: str, width: int) -> Iterator[Line]:
 def _caption(data: dict[str, Any], intervals: bool) -> str:
     """Say whom a table is about, and what stands in it."""
     support = data["support"]
-    parts = [f"{support['subjects']} subjects, {support['events']} events"]
+    parts = [sample_text(support)]
     if intervals and data["confidence"] is not None:
         parts.append(f"{100 * data['confidence']:g} % intervals")
     if data.get("unit"):

@@ -87,6 +87,20 @@ def is_frame(table: Table, names: list[str], subjects: int | None) -> bool:
     return True
 
 
+def refuse_row_numbers(table: Table, name: str) -> None:
+    """Refuse row numbers of R in the place of times, unless the column says that it is times."""
+    if name not in UNNAMED or table.labels(name).tolist() != [
+        str(k + 1) for k in range(len(table))
+    ]:
+        return
+    raise InputError(
+        f"{table.path}: there is one column per subject, but no times: the first column has no "
+        f"name and holds the row numbers 1 to {len(table)}, as R writes them; in R, turn the matrix "
+        "and name its times: S <- t(S); colnames(S) <- times; write.csv(S, ...). If these numbers "
+        "are the times, call the first column time"
+    )
+
+
 def _rises(table: Table, name: str) -> bool:
     """Whether a column holds times from an early to a late one."""
     values = table.values(name)

@@ -10,7 +10,13 @@ import numpy as np
 
 from .._tools.arrays import Floats, Ints
 from ..errors import InputError
-from .curve_tables import UNNAMED, header_numbers, header_times, is_frame
+from .curve_tables import (
+    UNNAMED,
+    header_numbers,
+    header_times,
+    is_frame,
+    refuse_row_numbers,
+)
 from .curves import SurvivalCurves
 from .outcomes import Outcomes
 from .pairing import Ids
@@ -112,6 +118,7 @@ def read_predictions(
     if not names or names in ([name] for name in UNNAMED):
         raise InputError(f"{table.path}: there are no predictions beside the names of the rows")
     if is_frame(table, names, subjects):
+        refuse_row_numbers(table, names[0])
         times, survival = table.numbers(names[0]), _matrix(table, names[1:]).T
         order = None if ids is None else ids.order(table.path, header_numbers(names[1:]))
         rules = interpolation or "step", tail, repair

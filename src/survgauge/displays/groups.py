@@ -100,7 +100,7 @@ class GroupsDisplay(Display):
         return cls(values, column[0], models, sizes, record["confidence"], unit)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a group and model."""
+        """One row per group and model."""
         return [dict(row) for row in self.values]
 
     def _groups(self) -> list[Any]:
@@ -124,7 +124,7 @@ class GroupsDisplay(Display):
         return [name for name in self.models if name in best]
 
     def describe(self) -> Chart:
-        """A row a group, a mark a model."""
+        """One row per group, one mark per model."""
         groups, models = self._groups(), self._shown()
         at = {group: k for k, group in enumerate(groups)}
         one = self.values[0]
@@ -140,7 +140,7 @@ class GroupsDisplay(Display):
             tuple(marks),
             known_by.better,
             tuple(self._row(group) for group in groups),
-            height=0.74 + len(groups) * max(0.17, 0.085 * len(models)),
+            height=0.74 + len(groups) * max(0.17, 0.115 * len(models)),
             note=f"{known_by.about} {known_by.better.capitalize()} ({self.metric}).".lstrip(),
         )
         return Chart(
@@ -164,7 +164,8 @@ class GroupsDisplay(Display):
         """Values of each model, below each other within a row."""
         place, found = positions(self.models), []
         for k, model in enumerate(models):
-            shift = 0.0 if len(models) == 1 else 0.66 * (k / (len(models) - 1) - 0.5)
+            # Half of a row stays empty, so that groups part.
+            shift = 0.0 if len(models) == 1 else 0.5 * (k / (len(models) - 1) - 0.5)
             rows = [
                 row
                 for row in self.values

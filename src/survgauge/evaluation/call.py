@@ -19,6 +19,7 @@ from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Metric, default_metrics
+from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from .applicable import leave_out
 from .arrays import fold_arrays
@@ -325,8 +326,13 @@ def _sampling(problem: Problem) -> dict[str, Any]:
     return found
 
 
-def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[str, Any]:
-    """What all metrics share, and what each cell left out."""
+def support_of(
+    problem: Problem, census: Census, scores: list[Score], all_outcomes: bool = True
+) -> dict[str, Any]:
+    """What all metrics share, and what each cell left out.
+
+    The median follow-up needs all outcomes: it is that of the time until censoring.
+    """
     largest = [
         s.measured.support["largest_weight"]
         for s in scores
@@ -335,6 +341,9 @@ def support_of(problem: Problem, census: Census, scores: list[Score]) -> dict[st
     return {
         "subjects": census.subjects,
         "events": census.events,
+        "median_follow_up": KaplanMeier.fit_censoring(problem.y).median("nan")
+        if all_outcomes
+        else NAN,
         "horizon": problem.horizon,
         "tau": problem.tau,
         "time": problem.time_used,

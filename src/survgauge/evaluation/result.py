@@ -117,8 +117,8 @@ class Evaluation:
     Attributes
     ----------
     support : dict
-        Horizon, subjects and events past it, largest weight, share of tail times, and what each
-        metric left out.
+        Median follow-up (reverse Kaplan-Meier), horizon, subjects and events past it, largest
+        weight, share of tail times, and what each metric left out.
     warnings : list
         Coded, readable remarks: ``warning.code``, ``warning.message``.
     """

@@ -12,7 +12,7 @@ from .explanations import WEIGHTS, advice_for, weight_of
 from .joined import Remark, joined
 from .sentences import DIGITS, verdict_sentences
 from .verdict import Cell, best_rows, cell_of, first_metrics
-from .when import clock, column_of, names, when
+from .when import clock, column_of, names, rounded, when
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -64,12 +64,25 @@ def compact_text(result: Evaluation) -> str:
 def _rest(result: Evaluation, metrics: int, more: int) -> str:
     """Say where the rest is."""
     s = result.support
-    found = f"{s['subjects']} subjects, {s['events']} events"
+    found = sample_text(s, result.unit)
     found += f", {s['clusters']} clusters" if "clusters" in s else ""
     parts = [f"All {metrics} metrics: .table"] if metrics else []
     if more > 0:
         parts.append(f"{more} more warning{'s' * (more > 1)}: .warnings")
     return f"{found}\n{'; '.join([*parts, 'everything: .to_text()'])}"
+
+
+def sample_text(support: dict[str, Any], unit: str = "") -> str:
+    """Say how many subjects and events there are, and how long subjects were followed.
+
+    >>> sample_text({"subjects": 9, "events": 4, "median_follow_up": 371.25}, "days")
+    '9 subjects, 4 events, median follow-up 371.25 days'
+    """
+    found = f"{support['subjects']} subjects, {support['events']} events"
+    middle = support.get("median_follow_up")
+    if middle is None or math.isnan(middle):
+        return found
+    return f"{found}, median follow-up {rounded(middle, unit)}"
 
 
 def _metrics(data: dict[str, Any]) -> list[str]:
@@ -213,7 +226,7 @@ def _support(result: Evaluation) -> str:
     s = result.support
     tails = ", ".join(f"{model} {percent(share)}" for model, share in s["tail_share"].items())
     lines = [
-        f"{s['subjects']} subjects, {s['events']} events; reference: {s['reference']}",
+        f"{sample_text(s, result.unit)}; reference: {s['reference']}",
         f"supported until: {number(s['horizon'])} "
         f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events after it); "
         f"time of interest: {', '.join(clock(time) for time in s['times'])}",

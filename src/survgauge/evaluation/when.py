@@ -58,16 +58,17 @@ def names(rows: Iterable[Mapping[str, Any]]) -> dict[Column, str]:
     }
 
 
-def when(row: Mapping[str, Any], unit: str = "") -> str:
-    """Say at which time a number was read, or up to which.
+def when(row: Mapping[str, Any], unit: str = "", short: bool = False) -> str:
+    """Say at which time a number was read, or up to which; `short`: rounded, as in a sentence.
 
     >>> when({"time": 365.0}, "days"), when({"until": 1825.0}), when({})
     ('at 365 days', 'up to 1825', '')
     """
     time, until = row.get("time"), row.get("until")
+    told = rounded if short else clock
     if time is not None:
-        return f"at {clock(time, unit)}"
-    return "" if until is None else f"up to {clock(until, unit)}"
+        return f"at {told(time, unit)}"
+    return "" if until is None else f"up to {told(until, unit)}"
 
 
 def titled(row: Mapping[str, Any], unit: str = "") -> str:

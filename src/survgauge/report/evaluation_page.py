@@ -228,6 +228,9 @@ def _facts(data: dict[str, Any], tau: float | None) -> Markup:
     censored = support["subjects"] - support["events"]
     share = censored / support["subjects"] if support["subjects"] else 0.0
     facts: list[tuple[str, object, str | None]] = [("Censored", f"{share * 100:.0f} %", None)]
+    follow_up = support.get("median_follow_up")
+    if follow_up is not None:
+        facts.append(("Median follow-up", time_text(data, follow_up), None))
     if tau is not None:
         facts.append(("Horizon tau", time_text(data, tau), None))
     facts += [

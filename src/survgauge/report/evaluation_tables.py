@@ -63,7 +63,7 @@ def first_columns(data: dict[str, Any]) -> list[Column]:
 
 
 def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> Markup:
-    """A table with a row a model (and group) and a column a metric, of which few show at first."""
+    """A table of models (and groups) by metrics, of which few show at first."""
     called, first, named = names_of(data), first_columns(data), names(data["metrics"])
     ordered = list(dict.fromkeys([*first, *called]))
     standing = _standing(data)
@@ -201,16 +201,15 @@ def _unit(data: dict[str, Any], metric: str) -> str:
 
 
 def all_numbers(data: dict[str, Any]) -> Markup:
-    """The whole table, a row a model and metric."""
+    """The whole table, one row per model and metric."""
     rows = data["metrics"][:MOST_ROWS]
     grouped = is_grouped(data)
     standing = _standing(data)
     numbers = {model: k for k, model in enumerate(data["models"])}
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []
-    header += [("metric", None), ("time", "number"), ("value", "number"), ("interval", "number"),
-               ("standard error", "number"), ("skill over KM", "number"),
-               ("which is better", None)]  # fmt: skip
+    header += [("metric", None), ("time", "number"), ("value, interval", "number"),
+               ("standard error", "number"), ("skill over KM", "number")]  # fmt: skip
     lines = []
     for row in rows:
         name = row["metric"]
@@ -218,14 +217,12 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         if grouped:
             group = group_name(row.get("group"))
             cells.append(tag("td", group, data_sort=group))
-        title, code = REGISTRY[name].title, tag("code", name, class_="interval soft")
-        cells += [tag("td", title, code, data_sort=name), _clock_cell(row)]
-        cells += [_figure_cell(row["value"], standing.get(_key(row), "")), _interval_cell(row)]
-        cells.append(_figure_cell(row["stderr"]))
+        note = tag("div", tag("code", name), f" {REGISTRY[name].better}", class_="small soft")
+        cells += [tag("td", REGISTRY[name].title, note, data_sort=name), _clock_cell(row)]
+        cells += [_cell(row, name, standing), _figure_cell(row["stderr"])]
         skill = row["skill"]
-        cells.append(tag("td", "-" if skill is None else f"{skill:.1%}", class_="number",
+        cells.append(tag("td", "-" if skill is None else f"{100 * skill:.1f} %", class_="number",
                          data_sort="" if skill is None else skill))  # fmt: skip
-        cells.append(tag("td", REGISTRY[name].better))
         lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
     caption = "All models and metrics"
     if len(rows) < len(data["metrics"]):
@@ -253,16 +250,9 @@ def group_name(group: Any) -> str:
     return "all subjects" if group is None else str(group)
 
 
-def _interval_cell(row: dict[str, Any]) -> Markup:
-    known = isinstance(row["low"], float) and isinstance(row["high"], float)
-    shown = f"{number(row['low'])} to {number(row['high'])}" if known else "-"
-    return tag("td", shown, class_="number", data_sort=row["low"] if known else "")
-
-
-def _figure_cell(value: Any, kind: str = "") -> Markup:
+def _figure_cell(value: Any) -> Markup:
     shown = value if isinstance(value, str) else number(value)
-    return tag("td", shown, class_=f"number {kind}".strip(),
-               data_sort="" if value is None else value)  # fmt: skip
+    return tag("td", shown, class_="number", data_sort="" if value is None else value)
 
 
 def _filters(data: dict[str, Any], grouped: bool) -> Markup:
@@ -303,7 +293,7 @@ def conventions(data: dict[str, Any]) -> Markup:
     items = []
     for name, rules in found.items():
         told = "; ".join(f"{k}: {_plain(v)}" for k, v in rules.items() if v is not None)
-        title = join(REGISTRY[name].title, tag("code", name, class_="interval soft"))
+        title = join(REGISTRY[name].title, tag("div", tag("code", name), class_="small soft"))
         items.append(tag("tr", tag("th", title, scope="row"), tag("td", told)))
     body = tag("table", tag("tbody", *items))
     how = "How each number was computed (conventions)"

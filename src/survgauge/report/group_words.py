@@ -45,7 +45,7 @@ def group_words(data: dict[str, Any]) -> list[str]:
         ahead = _clear(data, [r for r in losses if (r["difference"] or 0.0) < 0], metric)
         where = f"In {len(ahead)} of {len(best)} groups" if ahead else "In no group"
         found.append(
-            f"{where} is a model clearly better than Kaplan-Meier for everybody. p-values are "
+            f"{where} is a model clearly better than Kaplan-Meier for everybody. The p-values are "
             "adjusted within each group, not for the number of groups."
         )
     return found

@@ -82,7 +82,7 @@ def finish(
     warnings += tail_remarks([total.folds[None]], problem, request.asked.confidence)
     if request.default:
         scores, warnings = leave_out(scores, warnings)
-    support = support_of(problem, census, scores)
+    support = support_of(problem, census, scores, known.follow)
     if sizes:
         by = scoring.layout.by
         support |= {"groups": sizes, "by": [] if by is None else by.columns}

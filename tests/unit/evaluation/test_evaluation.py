@@ -306,3 +306,15 @@ def test_remarks_and_support_do_not_depend_on_the_level_of_the_intervals():
     assert "c-below-half" in {warning.code for warning in without.warnings}
     assert without.warnings == with_intervals.warnings
     assert without.support == with_intervals.support
+
+
+def test_the_median_follow_up_is_that_of_the_time_until_censoring():
+    time, event = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 0, 0, 0, 1, 0]
+    ev = sg.evaluate(np.full(6, 3.0), (time, event), metrics=["mae_po"], unit="days")
+    # G: 1 - 1/5 at 2, times 3/4 at 3, times 2/3 at 4 = 0.4
+    assert ev.support["median_follow_up"] == 4.0
+    assert "6 subjects, 2 events, median follow-up 4 days" in str(ev)
+    assert "median follow-up 4 days" in ev.to_text()
+    early = sg.evaluate(np.full(3, 3.0), ([1.0, 2.0, 9.0], [0, 1, 1]), metrics=["mae_po"])
+    assert np.isnan(early.support["median_follow_up"])
+    assert "follow-up" not in str(early).split("\n\n")[-1]
