@@ -394,6 +394,9 @@ def test_many_models_and_groups_fit_the_page(open_tab: Any, many: Path, width: i
     tab.page.set_viewport_size({"width": width, "height": 800})
     tab.page.wait_for_timeout(300)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    tab.page.locator("#numbers > details").evaluate("e => { e.open = true; }")
+    place = tab.page.locator("#numbers .table").first
+    assert place.evaluate("e => e.scrollWidth <= e.clientWidth + 1") is (width == 1280)
 
 
 # -- what leaves the page --------------------------------------------------------------------------

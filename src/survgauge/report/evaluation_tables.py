@@ -133,8 +133,9 @@ def _head(label: str, kind: str | None = None) -> Markup:
     return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
 
 
-def _cell(row: Row | None, column: str, standing: dict[Any, str]) -> Markup:
-    common: dict[str, Any] = {"data_column_name": column}
+def _cell(row: Row | None, column: str | None, standing: dict[Any, str]) -> Markup:
+    """A value with its interval, in a `column` that can be hidden."""
+    common: dict[str, Any] = {} if column is None else {"data_column_name": column}
     if row is None:
         return tag("td", "n/a", class_="number soft", data_sort="", **common)
     value = row["value"]
@@ -217,9 +218,9 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         if grouped:
             group = group_name(row.get("group"))
             cells.append(tag("td", group, data_sort=group))
-        note = tag("div", tag("code", name), f" {REGISTRY[name].better}", class_="small soft")
+        note = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
         cells += [tag("td", REGISTRY[name].title, note, data_sort=name), _clock_cell(row)]
-        cells += [_cell(row, name, standing), _figure_cell(row["stderr"])]
+        cells += [_cell(row, None, standing), _figure_cell(row["stderr"])]
         skill = row["skill"]
         cells.append(tag("td", "-" if skill is None else f"{100 * skill:.1f} %", class_="number",
                          data_sort="" if skill is None else skill))  # fmt: skip
