@@ -20,8 +20,8 @@ from .score_tables import Scores, best_models, interval, name_of, score_table, v
 
 #: Rows of groups; the others come with --all.
 _GROUPS = 12
-#: Spaces at which "95 % CI" and "p = 0.5" are not broken.
-_KEPT = re.compile(r"(?<=\d) (?=%)|(?<=%) (?=CI)|(?<=\bp) (?=[=<])|(?<=[=<]) ")
+#: Spaces at which "95 % CI", "p = 0.5" and "* best" are not broken.
+_KEPT = re.compile(r"(?<=\d) (?=%)|(?<=%) (?=CI)|(?<=\bp) (?=[=<])|(?<=[=<*]) ")
 
 
 def first_screen(result: Evaluation, width: int) -> Iterator[Line]:

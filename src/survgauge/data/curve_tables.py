@@ -95,9 +95,9 @@ def refuse_row_numbers(table: Table, name: str) -> None:
         return
     raise InputError(
         f"{table.path}: there is one column per subject, but no times: the first column has no "
-        f"name and holds the row numbers 1 to {len(table)}, as R writes them; in R, turn the matrix "
-        "and name its times: S <- t(S); colnames(S) <- times; write.csv(S, ...). If these numbers "
-        "are the times, call the first column time"
+        f"name and holds the row numbers 1 to {len(table)}, as R writes them; in R, turn the "
+        "matrix and name its times: S <- t(S); colnames(S) <- times; write.csv(S, ...). If these "
+        "numbers are the times, call the first column time"
     )
 
 
