@@ -15,7 +15,12 @@ from survgauge.sources.question import Request, scoring_of
 
 GRID = np.linspace(0, 25, 12)
 #: All that can be streamed.
-NAMES = tuple(name for name in REGISTRY if name != "antolini")
+#: All that stream and need no threshold, which is a setting of its own.
+NAMES = tuple(
+    name
+    for name, metric in REGISTRY.items()
+    if metric.adds_up != "whole" and not metric.reads_threshold
+)
 COLUMNS = {
     "a": sg.CurveColumns("a", GRID),
     "b": sg.CurveColumns("b", GRID),

@@ -202,6 +202,7 @@ def scorer(
     predicts: str | None = None,
     time: float | None = None,
     tau: float | None = None,
+    threshold: float | None = None,
     convention: str | Convention | None = None,
     censoring: Any = None,
     on_unsupported: str = "truncate",
@@ -232,7 +233,7 @@ def scorer(
         estimator can say, curves before times before risks. What ``predict`` gives is known for
         scikit-survival, for XGBoost by its objective, and for scikit-learn's regressors; others
         are refused without `predicts`.
-    time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
+    time, tau, threshold, convention, censoring, on_unsupported, min_g, min_at_risk
         What the metric is asked, as in `evaluate`.
     weighted, area, tail, normalize, floor
         Settings of the time errors, as in `evaluate`.
@@ -263,12 +264,14 @@ def scorer(
         raise InputError("name must hold at least one metric; got an empty list")
     for one in names:
         one_of("name", one, REGISTRY, "sg.available_metrics()")
+        REGISTRY[one].check_threshold(threshold)
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
     if time is not None:
         time = positive(time, "time")  # one score per metric, so one time
     settings = {
-        "time": time, "tau": tau, "convention": convention, "censoring": censoring,
+        "time": time, "tau": tau, "threshold": threshold, "convention": convention,
+        "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip

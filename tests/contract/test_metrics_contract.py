@@ -34,7 +34,7 @@ def train():
 
 
 def compute(name, y, curves, **settings):
-    problem = Problem.of(y, train(), time=6.0, **settings)
+    problem = Problem.of(y, train(), time=6.0, threshold=0.3, **settings)
     return REGISTRY[name].measure(problem, Prediction.of(curves, len(y), "m"))
 
 
@@ -85,7 +85,7 @@ LEAVE_ONE_OUT = [
 @pytest.mark.parametrize("name", LEAVE_ONE_OUT)
 def test_contributions_are_what_leaving_one_out_takes_away(name):
     y, curves = data(60)
-    problem = Problem.of(y, train(), time=6.0)
+    problem = Problem.of(y, train(), time=6.0, threshold=0.3)
     prediction = Prediction.of(curves, len(y), "m")
     whole = REGISTRY[name].measure(problem, prediction)
     keep = ~np.eye(len(y), dtype=bool)
@@ -107,7 +107,7 @@ def test_scorers_have_the_right_sign(name):
         def predict_curves(self, X):
             return curves
 
-    got = sg.scorer(name, y_train=train(), time=6.0)(Model(), np.zeros((len(y), 1)), y)
+    got = sg.scorer(name, y_train=train(), time=6.0, threshold=0.3)(Model(), np.zeros((len(y), 1)), y)
     value = compute(name, y, curves).value
     assert got == pytest.approx({"higher": value, "lower": -value}.get(
         REGISTRY[name].direction, -abs(value - (REGISTRY[name].target or 0.0))

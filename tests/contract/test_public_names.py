@@ -27,6 +27,8 @@ OTHERS = (
     "km_calibration",
     "ici",
     "calibration_slope",
+    "observed_expected",
+    "net_benefit",
 )
 PROMISED = [f"{loss}_{m}" for loss in ("mae", "mse", "rmse") for m in METHODS] + list(OTHERS)
 

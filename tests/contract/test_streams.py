@@ -27,7 +27,7 @@ def test_a_metric_streams_or_is_refused_by_name(name):
     test, train = columns(), columns(seed=5)
     y_train = train["time"], train["event"]
     batches = [{k: v[rows] for k, v in test.items()} for rows in (slice(0, 33), slice(33, 80))]
-    options = {"y_train": y_train, "metrics": [name], "n_boot": 20}
+    options = {"y_train": y_train, "metrics": [name], "n_boot": 20, "threshold": 0.3}
     curves = sg.SurvivalCurves(GRID, test["model"])
     (whole,) = sg.evaluate({"m": curves}, (test["time"], test["event"]), **options).rows()
     layout = {"m": sg.CurveColumns("model", GRID)}

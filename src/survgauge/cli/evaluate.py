@@ -60,6 +60,9 @@ def add_questions(command: Any) -> None:
     group.add_argument(
         "--tau", type=float, help="horizon of all metrics that stop at one, and the usual --time"
     )
+    group.add_argument(
+        "--threshold", type=float, metavar="RISK", help="treat from this risk on: net benefit"
+    )
     group.add_argument("--time", metavar="T,...", help="times of Brier, AUC, 1-calibration and ICI")
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
@@ -185,6 +188,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "unit": args.unit,
         "time": times_of_interest(args.time),
         "tau": args.tau,
+        "threshold": args.threshold,
         "convention": args.convention,
         "censoring": args.censoring,
         "weighted": not args.unweighted,

@@ -15,7 +15,7 @@ from ..inference import log_log_band
 from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
 from ..metrics.calibration.kernels import group_rates
 from ..metrics.problem import Problem
-from ..metrics.registry import supported_time
+from ..metrics.supported import supported_time
 from ._base import FromPredictions, Source, measure_each, members, records
 from .description import (
     Axis,

@@ -55,6 +55,7 @@ def evaluate(
     conditional: Any = None,
     time: float | Sequence[float] | None = None,
     tau: float | None = None,
+    threshold: float | None = None,
     convention: str | Convention | None = None,
     censoring: Any = None,
     on_unsupported: str = "truncate",
@@ -125,6 +126,9 @@ def evaluate(
         most `tau`, and crps and km_calibration integrate up to it; uno, ibs, ibll and mae_within
         stop there, or at the last time that the data support before it. The columns `time` and
         `until` of the table say which times were used.
+    threshold : float, optional
+        Predicted risk from which on a subject is treated, between 0 and 1, for net_benefit, which
+        needs it and belongs to the default metrics where it is given.
     convention : str or Convention, optional
         Definitions of another package or of the paper; see `Convention`.
     censoring : {"test", "train"}, KaplanMeier or callable, optional
@@ -193,14 +197,15 @@ def evaluate(
     y, _ = sampled(y, weight, "y_test")
     seed = check_seed(random_state)
     problem = Problem.of(
-        y, y_train, weight, time=time, tau=tau, convention=convention, censoring=censoring,
+        y, y_train, weight, time=time, tau=tau, threshold=threshold, convention=convention,
+        censoring=censoring,
         conditional=laws_given(X_train, y_train, X_test, y, conditional, seed),
         dependence=dependence,
         on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
         weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
     )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
-    chosen, warnings = chosen_metrics(metrics, y.count)
+    chosen, warnings = chosen_metrics(metrics, y.count, threshold)
     if problem.dependence is not None:
         chosen, left_out = under_dependence(chosen, named=metrics is not None)
         warnings = [*warnings, *left_out]
@@ -241,11 +246,11 @@ def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarni
 
 
 def chosen_metrics(
-    metrics: Iterable[str] | str | None, n: int
+    metrics: Iterable[str] | str | None, n: int, threshold: float | None = None
 ) -> tuple[list[Metric], list[EvaluationWarning]]:
     """Return metrics by name; by default all that suit the number of subjects."""
     if metrics is None:
-        usual, chosen = default_metrics(), default_metrics(n)
+        usual, chosen = (default_metrics(size, threshold=threshold) for size in (0, n))
         skipped = [metric for metric in usual if metric not in chosen]
         return chosen, [_skipped(metric, n) for metric in skipped]
     if not isinstance(metrics, Iterable):
@@ -255,7 +260,10 @@ def chosen_metrics(
         one_of("metrics", name, REGISTRY, "survgauge metrics or sg.available_metrics()")
     if not names:
         raise InputError("metrics must name at least one metric; got an empty list")
-    return [REGISTRY[name] for name in dict.fromkeys(names)], []
+    chosen = [REGISTRY[name] for name in dict.fromkeys(names)]
+    for metric in chosen:
+        metric.check_threshold(threshold)
+    return chosen, []
 
 
 def under_dependence(

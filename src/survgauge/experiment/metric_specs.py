@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._tools.arrays import probability
 from ..data.predictions import Prediction
 from ..data.tails import TAILS
 from ..errors import InputError, one_of
@@ -28,6 +29,8 @@ HORIZON = "horizon"
 #: What a model must offer for a metric of your own, unless the plan says more or less.
 _OWN_NEEDS = "times"
 _SHARED = ("time", "tau", "convention", "min_g", "min_at_risk", "on_unsupported", "censoring")
+#: Of metrics of decisions, which need it.
+_DECISION_ONLY = ("threshold",)
 #: Of metrics that take the law of the event times given features.
 _LAW_ONLY = ("law", "floor")
 _TIME_ERROR_ONLY = {
@@ -171,7 +174,7 @@ class MetricSpec:
     @property
     def truth_settings(self) -> dict[str, Any]:
         """Settings that change what is true, not only how it is estimated."""
-        shared: tuple[str, ...] = ("tau", "time", "min_g", "min_at_risk")
+        shared: tuple[str, ...] = ("tau", "time", "min_g", "min_at_risk", "threshold")
         if self.truth in PLAIN_ERRORS:
             # The two that say where the horizon lies.
             shared = shared[:1] + shared[2:] * (self.settings.get("tau") == HORIZON)
@@ -186,7 +189,9 @@ class MetricSpec:
 def _check_settings(name: str, settings: dict[str, Any]) -> None:
     metric = REGISTRY.get(name)
     time_error = metric is None or metric.method is not None
+    decides = metric is None or metric.reads_threshold
     allowed = (*_SHARED, *_LAW_ONLY, *(_TIME_ERROR_ONLY if time_error else ()))
+    allowed += _DECISION_ONLY if decides else ()
     refuse_unknown(settings, allowed, f"metric {name!r}")
     for key, choices in _TIME_ERROR_ONLY.items():
         if key in settings and settings[key] not in choices:
@@ -205,6 +210,10 @@ def _check_settings(name: str, settings: dict[str, Any]) -> None:
             f"metric {name!r}: time must be one positive number, an entry for each time; got "
             f"{time!r}"
         )
+    if "threshold" in settings:
+        probability(settings["threshold"], f"metric {name!r}: threshold")
+    if metric is not None:
+        metric.check_threshold(settings.get("threshold"))
     _check_law(name, settings)
 
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, positive
+from .._tools.arrays import Floats, Ints, positive, probability
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
@@ -78,6 +78,8 @@ class Problem:
     times: tuple[float, ...] = ()
     #: Whether the caller gave them, or tau.
     timed: bool = False
+    #: Predicted risk from which on a subject is treated, for metrics of decisions.
+    threshold: float | None = None
     #: Look-ups to share with another question, which must not differ but in its time.
     look_ups: InitVar[dict[Any, Any] | None] = None
 
@@ -118,6 +120,7 @@ class Problem:
         censoring: Any = None,
         conditional: Any = None,
         dependence: Any = None,
+        threshold: float | None = None,
         **options: Any,
     ) -> Problem:
         """Resolve all but the horizon, which only the whole test set tells."""
@@ -148,6 +151,7 @@ class Problem:
             dependence=dependence_of(dependence),
             times=times,
             timed=not (time is None and tau is None),
+            threshold=None if threshold is None else probability(threshold, "threshold"),
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:
@@ -371,6 +375,6 @@ def check_options(options: dict[str, Any]) -> None:
     unknown = [name for name in options if name not in _TIME_ERROR_OPTIONS]
     if unknown:
         raise InputError(
-            f"unknown setting {unknown[0]!r}; settings are time, tau, convention, censoring, "
-            f"on_unsupported, min_g, min_at_risk, {', '.join(_TIME_ERROR_OPTIONS)}"
+            f"unknown setting {unknown[0]!r}; settings are time, tau, threshold, convention, "
+            f"censoring, on_unsupported, min_g, min_at_risk, {', '.join(_TIME_ERROR_OPTIONS)}"
         )

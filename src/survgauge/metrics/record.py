@@ -51,7 +51,7 @@ class Measured(Protocol):
 #: Name of a metric, and the time that it is read at (None: it is about no single time).
 Key = tuple[str, float | None]
 UNIT, POSITIVE, ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
-FAMILIES = ("time", "ranking", "probability", "calibration", "own")
+FAMILIES = ("time", "ranking", "probability", "calibration", "decision", "own")
 #: What can be kept of a subject until all are known: a risk, the probability at the time of
 #: interest, or the way of the curve to that time.
 KEEPS = ("risk", "at_time", "path")
@@ -84,7 +84,7 @@ class Metric:
         What `compute` reads of a prediction, where that is so little that a stream can keep it.
     table : type, optional
         What adds up instead of `compute` in a stream; see `OwnSurvival` for its methods.
-    family : {"time", "ranking", "probability", "calibration", "own"}
+    family : {"time", "ranking", "probability", "calibration", "decision", "own"}
         With which other metrics it is shown.
     direction : {"lower", "higher", "target"}
         Which values are better; "target": those near `target`.
@@ -122,6 +122,9 @@ class Metric:
     stops : {"tau", "horizon", "follow_up", ""}
         Where the clock stops: at tau if that is given, at the horizon (tau, or the last time that
         the data support before it), at the last test time or tau before it, or nowhere.
+    reads_threshold : bool
+        Whether it is about the decision at a `threshold` of the predicted risk: it is refused where
+        none is given, and belongs to the default metrics where one is.
     uses_divisor : bool
         Whether the convention's divisor of the scores at each time enters.
     root : bool
@@ -162,6 +165,7 @@ class Metric:
     takes_dependence: bool = False
     reads: str = ""
     stops: str = ""
+    reads_threshold: bool = False
     uses_divisor: bool = False
     root: bool = False
     square: str = ""
@@ -306,19 +310,28 @@ class Metric:
         """Return the terms of the subjects at hand, whose G is known."""
         if self.terms is None:
             raise InputError(f"{self.name} is no mean over subjects")
-        self._check_dependence(problem)
+        self._check_question(problem)
         what = f"metric {self.name!r}: terms"
         return Terms.of(called(self.terms, what, problem, prediction), problem.mass, what)
 
     def measure(self, problem: Problem, prediction: Prediction) -> Measured:
         """Return the metric of all subjects of a problem."""
         if self.compute is not None:
-            self._check_dependence(problem)
+            self._check_question(problem)
             found = called(self.compute, f"metric {self.name!r}: compute", problem, prediction)
             return found if is_own(self.compute) else self._checked(found, len(problem.y))
         return self.mean_of(self.terms_of(problem.with_g(), prediction), problem)
 
-    def _check_dependence(self, problem: Problem) -> None:
+    def check_threshold(self, threshold: float | None) -> None:
+        """Refuse a metric of decisions where no threshold is given."""
+        if self.reads_threshold and threshold is None:
+            raise InputError(
+                f"{self.name} needs threshold, the predicted risk from which on a subject is "
+                "treated: give one, such as threshold=0.2, or leave the metric out"
+            )
+
+    def _check_question(self, problem: Problem) -> None:
+        self.check_threshold(problem.threshold)
         if problem.dependence is not None and not self.takes_dependence:
             raise UndefinedMetricError(
                 "knows independent censoring only, so it has no value under an assumed dependence"

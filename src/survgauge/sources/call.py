@@ -49,6 +49,7 @@ def evaluate_stream(
     progress: Progress | None = None,
     time: float | Sequence[float] | None = None,
     tau: float | None = None,
+    threshold: float | None = None,
     convention: str | Convention | None = None,
     censoring: str | KaplanMeier | None = None,
     on_unsupported: str = "truncate",
@@ -114,6 +115,8 @@ def evaluate_stream(
         `tau`, or else the median event time of the reference set.
     tau : float, optional
         Horizon of all metrics that stop at one, as for `evaluate`.
+    threshold : float, optional
+        Predicted risk from which on a subject is treated, as for `evaluate`.
     convention : str or Convention, optional
         Definitions of another package or of the paper; see `Convention`.
     censoring : {"test", "train"} or KaplanMeier, optional
@@ -153,7 +156,8 @@ def evaluate_stream(
     """
     made = provenance(call_text(evaluate_stream, locals()))
     settings = {
-        "time": time, "tau": tau, "convention": convention, "censoring": censoring,
+        "time": time, "tau": tau, "threshold": threshold, "convention": convention,
+        "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip

@@ -47,6 +47,7 @@ def evaluate_dask(
     client: Any = None,
     time: float | Sequence[float] | None = None,
     tau: float | None = None,
+    threshold: float | None = None,
     convention: str | Convention | None = None,
     censoring: str | KaplanMeier | None = None,
     on_unsupported: str = "truncate",
@@ -76,7 +77,7 @@ def evaluate_dask(
         As for `evaluate_stream`.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
-    time, tau, convention, censoring, on_unsupported, min_g, min_at_risk
+    time, tau, threshold, convention, censoring, on_unsupported, min_g, min_at_risk
         As for `evaluate_stream`.
     weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
@@ -87,7 +88,8 @@ def evaluate_dask(
     """
     made = provenance(call_text(evaluate_dask, locals()))
     settings = {
-        "time": time, "tau": tau, "convention": convention, "censoring": censoring,
+        "time": time, "tau": tau, "threshold": threshold, "convention": convention,
+        "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
     }  # fmt: skip

@@ -78,7 +78,7 @@ class Request:
             probability(confidence, "confidence")
         if not isinstance(unit, str):
             raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
-        chosen = _streamed(metrics)
+        chosen = _streamed(metrics, settings.get("threshold"))
         request = cls(
             tuple(chosen),
             Asked(confidence, check_seed(random_state), whole_number(n_boot, "n_boot", 0)),
@@ -151,11 +151,11 @@ class Request:
         return WholeG(counts.censoring(), flipped_g(counts.outcomes()) if flipped else None)
 
 
-def _streamed(metrics: Iterable[str] | str | None) -> list[Metric]:
+def _streamed(metrics: Iterable[str] | str | None, threshold: float | None) -> list[Metric]:
     """Return metrics by name; by default all that can be streamed."""
     if metrics is None:
-        return default_metrics(streamed=True)
-    chosen = chosen_metrics(metrics, 0)[0]
+        return default_metrics(streamed=True, threshold=threshold)
+    chosen = chosen_metrics(metrics, 0, threshold)[0]
     whole = [metric.name for metric in chosen if metric.adds_up == "whole"]
     if whole:
         raise InputError(

@@ -50,7 +50,7 @@ def differences(ev):
 def test_only_the_ratios_of_sampling_weights_matter(factor):
     y, train, models, rng = draw()
     weight = rng.uniform(0.5, 4, 90)
-    options = {"y_train": train, "metrics": WEIGHTED}
+    options = {"y_train": train, "metrics": WEIGHTED, "threshold": 0.3}
     one = sg.evaluate(models, y, sample_weight=weight, **options)
     with np.errstate(all="raise"):
         two = sg.evaluate(models, y, sample_weight=np.minimum(weight * factor, 1.7e308), **options)
@@ -61,7 +61,7 @@ def test_only_the_ratios_of_sampling_weights_matter(factor):
 
 def test_equal_sampling_weights_change_nothing():
     y, train, models, _ = draw()
-    options = {"y_train": train, "metrics": WEIGHTED, "censoring": None}
+    options = {"y_train": train, "metrics": WEIGHTED, "threshold": 0.3, "censoring": None}
     one = sg.evaluate(models, y, **options)
     two = sg.evaluate(models, y, sample_weight=np.full(90, 7.0), **options)
     np.testing.assert_allclose(numbers(one, "value"), numbers(two, "value"), rtol=1e-10)
@@ -70,7 +70,8 @@ def test_equal_sampling_weights_change_nothing():
 def test_values_and_errors_are_those_of_the_single_functions():
     y, train, models, rng = draw()
     weight = rng.uniform(0.5, 4, 90)
-    ev = sg.evaluate(models, y, y_train=train, sample_weight=weight, metrics=WEIGHTED)
+    options = {"y_train": train, "metrics": WEIGHTED, "threshold": 0.3}
+    ev = sg.evaluate(models, y, sample_weight=weight, **options)
     rows = {(r["model"], r["metric"]): r for r in ev.rows()}
     mean = weight / weight.mean()
     error = sg.time_error_details(y, models["a"], y_train=train, sample_weight=mean)
@@ -87,9 +88,10 @@ def test_values_and_errors_are_those_of_the_single_functions():
 def test_every_metric_heeds_sampling_weights_or_is_undefined():
     y, train, models, rng = draw()
     names = list(REGISTRY)
-    plain = sg.evaluate(models, y, y_train=train, metrics=names, confidence=None)
+    options = {"y_train": train, "metrics": names, "threshold": 0.3, "confidence": None}
+    plain = sg.evaluate(models, y, **options)
     weight = rng.uniform(0.1, 9, 90)
-    ev = sg.evaluate(models, y, y_train=train, metrics=names, confidence=None, sample_weight=weight)
+    ev = sg.evaluate(models, y, sample_weight=weight, **options)
     for before, after in zip(plain.rows(), ev.rows(), strict=True):
         if REGISTRY[after["metric"]].takes_sample_weight:
             if np.isfinite(before["value"]):
@@ -159,7 +161,7 @@ def sandwich(psi, labels):
 def test_standard_errors_are_a_sandwich_by_cluster():
     y, train, models, rng = draw()
     labels = rng.choice(["x", "y", "z", "u", "v", "w"], 90)
-    options = {"y_train": train, "metrics": ANALYTIC}
+    options = {"y_train": train, "metrics": ANALYTIC, "threshold": 0.3}
     plain = sg.evaluate(models, y, **options)
     ev = sg.evaluate(models, y, cluster=labels, **options)
     t = critical(0.95, 5)
@@ -187,7 +189,7 @@ def test_standard_errors_are_a_sandwich_by_cluster():
 
 def test_clusters_of_one_give_the_usual_errors_with_t_quantiles():
     y, train, models, _ = draw()
-    options = {"y_train": train, "metrics": ANALYTIC}
+    options = {"y_train": train, "metrics": ANALYTIC, "threshold": 0.3}
     plain = sg.evaluate(models, y, **options)
     single = sg.evaluate(models, y, cluster=np.arange(90), **options)
     np.testing.assert_allclose(numbers(plain, "stderr"), numbers(single, "stderr"), rtol=1e-12)

@@ -192,8 +192,9 @@ def test_contributions_of_pairs_are_derivatives():
 @pytest.mark.parametrize("name", HEEDING)
 def test_other_numbers_come_out_and_their_convention_says_why(name):
     y, predicted = sample()
-    (usual,) = sg.evaluate(predicted, y, metrics=[name]).scores
-    (found,) = sg.evaluate(predicted, y, metrics=[name], dependence=0.4).scores
+    (usual,) = sg.evaluate(predicted, y, metrics=[name], threshold=0.3).scores
+    asked = {"metrics": [name], "threshold": 0.3, "dependence": 0.4}
+    (found,) = sg.evaluate(predicted, y, **asked).scores
     assert abs(found.value - usual.value) > 1e-4
     assert found.measured.convention["dependence"] == str(sg.Dependence(0.4))
     assert "dependence" not in usual.measured.convention

@@ -39,7 +39,7 @@ def test_a_deleted_model_leaves_nothing_to_the_next():
 def test_every_metric_streams_or_is_refused_by_name(name):
     columns, y_train = draw(40)
     batches = cut(columns, [13, 20])
-    options = {"y_train": y_train, "metrics": [name], "confidence": None}
+    options = {"y_train": y_train, "metrics": [name], "threshold": 0.3, "confidence": None}
     if name == "antolini":
         with pytest.raises(sg.InputError, match="'antolini' needs all subjects at once"):
             sg.evaluate_stream(batches, predictions=COLUMNS, **options)

@@ -31,7 +31,8 @@ def test_a_file_with_one_early_time_gets_no_scores_at_a_late_one():
     time, event, y_train, a = data()
     one = sg.SurvivalCurves([2.0], sg.SurvivalCurves(GRID, a).at([2.0]))
     names = [*READS, "mae_po"]
-    ev = sg.evaluate({"one": one}, (time, event), y_train=y_train, time=8.0, metrics=names)
+    options = {"y_train": y_train, "threshold": 0.3}
+    ev = sg.evaluate({"one": one}, (time, event), time=8.0, metrics=names, **options)
     values = {row["metric"]: row["value"] for row in ev.rows()}
     assert all(np.isnan(values[name]) for name in READS)
     said = {w.metric: w.message for w in ev.warnings if w.code == "past-curve"}
@@ -41,7 +42,7 @@ def test_a_file_with_one_early_time_gets_no_scores_at_a_late_one():
         assert said[name].endswith("so there is no value")  # what to do is the advice of the code
     assert {w.model for w in ev.warnings if w.code == "past-curve"} == {"one"}
     assert not np.isnan(values["mae_po"])  # errors in time have warnings of their own
-    early = sg.evaluate({"one": one}, (time, event), y_train=y_train, time=2.0, metrics=AT_TIME)
+    early = sg.evaluate({"one": one}, (time, event), time=2.0, metrics=AT_TIME, **options)
     assert all(np.isfinite(row["value"]) for row in early.rows())
     assert "past-curve" not in {w.code for w in early.warnings}
 
@@ -55,6 +56,7 @@ def test_the_share_is_that_of_what_is_read(name, weighted):
     w = y.weight
     curves = short(a, 12.0)
     options = {"y_train": y_train, "metrics": [name], "time": 11.0, "confidence": None}
+    options["threshold"] = 0.3
     horizon = sg.evaluate({"m": curves}, y, **options).support["horizon"]
     stop = time[w > 0].max()
     expected = {
@@ -128,7 +130,7 @@ def test_streams_agree(last, by, tail):
     grid = np.append(GRID[last > GRID], last)
     values = sg.SurvivalCurves(GRID, a).at(grid)
     columns = {"time": time, "event": event, "a": values, "g": np.arange(200) % 2}
-    options = {"y_train": y_train, "metrics": STREAMED, "time": 13.0}
+    options = {"y_train": y_train, "metrics": STREAMED, "time": 13.0, "threshold": 0.3}
     found = sg.evaluate_stream(
         cut(columns, [30, 77]),
         predictions={"a": sg.CurveColumns("a", grid, tail=tail)},
@@ -158,7 +160,7 @@ def test_scorers_give_no_score_there():
     X = np.zeros((120, 1))
     for name in READS:
         with pytest.warns(RuntimeWarning, match="the last predicted time is 2"):
-            assert np.isnan(sg.scorer(name, time=5.0)(Model(), X, (time, event)))
+            assert np.isnan(sg.scorer(name, time=5.0, threshold=0.3)(Model(), X, (time, event)))
 
 
 def test_every_metric_of_curves_has_a_rule():

@@ -147,7 +147,7 @@ def test_evaluate_takes_a_weight_of_zero_for_absent(how, trained):
     hospital = np.arange(90) % 12
     weight = 0.5 + np.arange(90) % 3
     metrics = [name for name in WEIGHTED if trained or not name.endswith("_po")]
-    options = {"y_train": train, "metrics": metrics}
+    options = {"y_train": train, "metrics": metrics, "threshold": 0.3}
     more_time, more_event, more_curves = with_absent(time, event, curves)
     zero, clusters = np.concatenate((weight, np.zeros(3))), np.append(hospital, [77, 78, 79])
     if how == "sampling":

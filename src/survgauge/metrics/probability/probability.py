@@ -173,7 +173,7 @@ def binomial_log_likelihood(
         dependence=dependence,
         cause=cause,
     )
-    return _curve(status, checked, _logarithmic(status, clip), "log")
+    return score_curve(status, checked, _logarithmic(status, clip), "log")
 
 
 def integrated_brier_score(
@@ -376,7 +376,7 @@ def _logarithmic(status: Status, clip: float | None) -> Logarithmic:
     return Logarithmic(bound)
 
 
-def _curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> CurveResult:
+def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> CurveResult:
     """All times one by one, with their standard errors."""
     frequency = status.y.weight if status.y.weighted else None
     values, stderr = np.empty(status.times.size), np.empty(status.times.size)
@@ -439,7 +439,9 @@ def _all_integrals(
     """Integrals of several losses: in one pass over the rows unless G depends on the subject."""
     _check_integrable(status)
     if not status.common_g:
-        return {loss: _curve(status, curves, rule, loss).details for loss, rule in rules.items()}
+        return {
+            loss: score_curve(status, curves, rule, loss).details for loss, rule in rules.items()
+        }
     given = status.scheme, curves, list(rules.values()), status.share, status.through_g
     found: list[Integral] = integrals_with_influence(*given)
     details = {}
@@ -457,7 +459,7 @@ def brier_curve(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveRe
     0.1
     """
     status, checked = make_status(y_true, curves, times, **options)
-    return _curve(status, checked, Squared(), "squared")
+    return score_curve(status, checked, Squared(), "squared")
 
 
 def integrated_scores(

@@ -1,0 +1,1 @@
+"""The records of all metrics, one module per family."""

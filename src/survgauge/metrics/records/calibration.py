@@ -1,0 +1,161 @@
+"""Records of the metrics of calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...data.predictions import Prediction
+from ..calibration.calibration import d_calibration, one_calibration
+from ..calibration.calibration_measures import calibration_slope_details, km_distance
+from ..calibration.mean_curve_sums import MeanCurveSums
+from ..calibration.observed_expected import observed_expected
+from ..calibration.own_survival import OwnSurvival
+from ..calibration.smooth_calibration import integrated_calibration_index
+from ..details import Details
+from ..problem import Problem
+from ..record import ANY, POSITIVE, UNIT, Measured, Metric
+from ..supported import supported_time
+
+
+def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    result = d_calibration(problem.y, prediction.curves)
+    return Details(result.p_value, result.convention, result.support)
+
+
+def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    result = one_calibration(problem.y, prediction.curves, supported_time(problem))
+    return Details(result.p_value, result.convention, result.support)
+
+
+@dataclass(frozen=True, repr=False)
+class Distance(Details):
+    """Details of a distance that cannot be negative, with the law that its interval comes from."""
+
+    law: Any = None
+
+    @property
+    def stderr(self) -> float:
+        """Spread of the estimate, were the gap found the true one."""
+        return float("nan") if self.law is None else float(self.law.stderr)
+
+
+def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    return km_distance(
+        problem.y,
+        prediction.curves,
+        clusters=problem.clusters,
+        contributions=problem.contributions,
+        tau=problem.tau,
+    )
+
+
+def _ici(problem: Problem, prediction: Prediction) -> Measured:
+    r = integrated_calibration_index(problem.y, prediction.curves, supported_time(problem))
+    r = r.clustered(problem.clusters)
+    return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
+
+
+def _calibration_slope(problem: Problem, prediction: Prediction) -> Measured:
+    return calibration_slope_details(problem.y, prediction.curves, supported_time(problem))
+
+
+def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
+    return observed_expected(problem.y, prediction.curves, supported_time(problem))
+
+
+_CALIBRATION: dict[str, Any] = {
+    "family": "calibration", "needs": "curves", "range": UNIT, "proper": "no",
+    "takes_sample_weight": False,
+}  # fmt: skip
+
+RECORDS = (
+    Metric(
+        name="d_calibration",
+        title="D-calibration",
+        other_names=(
+            "d_cal",
+            "dcal",
+            "distribution_calibration",
+        ),
+        about="Test of whether predicted survival at the subjects' own times is uniform "
+        "(Kolmogorov-Smirnov).",
+        compute=_d_calibration,
+        table=OwnSurvival,
+        direction="higher",
+        reads="own",
+        inference="test",
+        reference="Haider et al. (2020), JMLR 21",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="one_calibration",
+        title="1-calibration",
+        other_names=(
+            "1_calibration",
+            "hosmer_lemeshow",
+        ),
+        about="Test of whether predicted and observed risks agree at the time, in groups of risk.",
+        compute=_one_calibration,
+        keeps=("path",),
+        direction="higher",
+        reads="time",
+        inference="test",
+        reference="D'Agostino and Nam (2003), variance under the prediction",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="km_calibration",
+        title="KM-calibration",
+        about="Squared distance of the mean predicted curve from Kaplan-Meier of the test "
+        "subjects.",
+        compute=_km_calibration,
+        table=MeanCurveSums,
+        reads="follow_up",
+        stops="follow_up",
+        inference="own",
+        reference="Qi et al. (2023)",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="ici",
+        title="Integrated calibration index (ICI)",
+        other_names=("integrated_calibration_index",),
+        about="Mean distance of predicted from observed (smoothed) probabilities at the time.",
+        compute=_ici,
+        keeps=("at_time",),
+        reads="time",
+        inference="own",
+        reference="Austin et al. (2020), Statistics in Medicine 39",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="calibration_slope",
+        title="Calibration slope",
+        about="Slope of the observed on the predicted log hazard.",
+        below="predicted differences between subjects are too large",
+        above="predicted differences between subjects are too small",
+        compute=_calibration_slope,
+        keeps=("at_time",),
+        direction="target",
+        target=1.0,
+        reads="time",
+        reference="van Houwelingen (2000), Statistics in Medicine 19",
+        **(_CALIBRATION | {"range": ANY}),
+    ),
+    Metric(
+        name="observed_expected",
+        title="Observed over expected events (O/E)",
+        other_names=("oe", "o_e", "oe_ratio", "eo_ratio", "calibration_in_the_large"),
+        about="Kaplan-Meier's risk of the event by the time over the mean predicted risk.",
+        below="predicted risks are too high on average",
+        above="predicted risks are too low on average",
+        compute=_observed_expected,
+        keeps=("at_time",),
+        direction="target",
+        target=1.0,
+        reads="time",
+        reference="Debray et al. (2017), BMJ 356",
+        **(_CALIBRATION | {"range": POSITIVE}),
+    ),
+)

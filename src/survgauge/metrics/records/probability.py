@@ -1,0 +1,206 @@
+"""Records of the metrics of predicted probabilities."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ...data.predictions import Prediction
+from ..details import Details
+from ..grids import equal_steps
+from ..probability.densities import crps_details, log_likelihood_details
+from ..probability.doubly_robust import brier_terms, integrated_terms
+from ..probability.probability import brier_curve, integrated_scores
+from ..problem import Problem
+from ..record import POSITIVE, Metric
+from ..supported import supported_end, supported_time
+from ..terms import Terms
+
+
+def _brier(problem: Problem, prediction: Prediction) -> Details:
+    return brier_curve(
+        problem.y,
+        prediction.curves,
+        [supported_time(problem)],
+        on_unsupported=problem.on_unsupported,
+        follow_up=problem.follow_up,
+        **problem.ipcw,
+    ).details
+
+
+def _brier_dr(problem: Problem, prediction: Prediction) -> Terms:
+    return brier_terms(problem, prediction, supported_time(problem))
+
+
+def _ibs_dr(problem: Problem, prediction: Prediction) -> Terms:
+    return integrated_terms(problem, prediction, supported_end(problem), mean=True)
+
+
+def _crps_dr(problem: Problem, prediction: Prediction) -> Terms:
+    return integrated_terms(problem, prediction, supported_end(problem), mean=False)
+
+
+#: Integrated scores by name, and the loss that each integrates.
+_INTEGRATED = {"ibs": "squared", "ibll": "log"}
+
+
+def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Details:
+    """Return one of the integrated scores; others that were asked for come from the same pass."""
+
+    def both() -> dict[str, Details]:
+        end = supported_end(problem)
+        losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
+        times = equal_steps(end) if problem.grid is None else problem.grid
+        options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
+        return integrated_scores(problem.y, prediction.curves, times, losses, **options)
+
+    found: dict[str, Details] = problem.look_up(prediction, "integrated", both)
+    if _INTEGRATED[name] not in found:
+        found |= both()
+    return found[_INTEGRATED[name]]
+
+
+def _crps(problem: Problem, prediction: Prediction) -> Details:
+    weight, tau = problem.sample_weight, problem.tau
+    found = crps_details(problem.y, prediction.curves, tau=tau, sample_weight=weight)
+    return _numbered(found, problem)
+
+
+def _log_likelihood(problem: Problem, prediction: Prediction) -> Details:
+    weight = problem.sample_weight
+    found = log_likelihood_details(problem.y, prediction.curves, sample_weight=weight)
+    return _numbered(found, problem)
+
+
+def _numbered(found: Details, problem: Problem) -> Details:
+    """Name subjects by their numbers in the whole test set."""
+    if found.counted is not None:
+        found.counted.renumber(problem.numbers)
+    return found
+
+
+_GRAF = "Graf et al. (1999), Statistics in Medicine 18"
+_CENSORING = "under independent censoring"
+_PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
+_ROBUST: dict[str, Any] = {
+    "range": POSITIVE, "reads_g": True, "default": False,
+    "proper": "if the law or G is right", "reference": "this package", **_PROBABILITY,
+}  # fmt: skip
+
+RECORDS = (
+    Metric(
+        name="brier",
+        title="Brier score",
+        other_names=(
+            "brier_score",
+            "bs",
+        ),
+        about="Mean squared error of the predicted probability at the time.",
+        terms=_brier,
+        range=POSITIVE,
+        weights_by_g=True,
+        takes_dependence=True,
+        reads="time",
+        uses_divisor=True,
+        proper=_CENSORING,
+        reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="ibs",
+        title="Integrated Brier score",
+        other_names=(
+            "integrated_brier",
+            "integrated_brier_score",
+        ),
+        about="Brier score averaged over all times up to the horizon.",
+        terms=partial(_integrated, name="ibs"),
+        range=POSITIVE,
+        weights_by_g=True,
+        takes_dependence=True,
+        reads="horizon",
+        stops="horizon",
+        uses_divisor=True,
+        proper=_CENSORING,
+        reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="ibll",
+        title="Integrated log loss",
+        other_names=(
+            "inbll",
+            "integrated_nbll",
+            "integrated_binomial_log_likelihood",
+        ),
+        about="Logarithmic loss of the predicted probabilities, averaged over all times up to "
+        "the horizon.",
+        terms=partial(_integrated, name="ibll"),
+        range=POSITIVE,
+        weights_by_g=True,
+        takes_dependence=True,
+        reads="horizon",
+        stops="horizon",
+        uses_divisor=True,
+        proper=_CENSORING,
+        reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="crps",
+        title="Survival CRPS",
+        about="Squared distance of each curve from the observed course, added up over time.",
+        terms=_crps,
+        range=POSITIVE,
+        reads="own",
+        stops="tau",
+        unit="time",
+        proper="without censoring",
+        reference="Avati et al. (2020), UAI",
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="brier_dr",
+        title="Brier score, doubly robust",
+        about="Brier score at the time, right if the law of the event time or G is right.",
+        terms=_brier_dr,
+        reads="time",
+        **_ROBUST,
+    ),
+    Metric(
+        name="ibs_dr",
+        title="Integrated Brier score, doubly robust",
+        about="Integrated Brier score, right if the law of the event time or G is right.",
+        terms=_ibs_dr,
+        reads="horizon",
+        stops="horizon",
+        **_ROBUST,
+    ),
+    Metric(
+        name="crps_dr",
+        title="CRPS, doubly robust",
+        about="CRPS up to the horizon, right if the law of the event time or G is right.",
+        terms=_crps_dr,
+        reads="horizon",
+        stops="horizon",
+        unit="time",
+        **_ROBUST,
+    ),
+    Metric(
+        name="log_likelihood",
+        title="Log-likelihood",
+        other_names=(
+            "loglik",
+            "nll",
+            "log_loss",
+            "likelihood",
+        ),
+        about="Mean logarithm of the predicted density at events and of the survival at censoring.",
+        terms=_log_likelihood,
+        direction="higher",
+        reads="own",
+        proper="yes",
+        reference="Rindt et al. (2022), AISTATS",
+        **_PROBABILITY,
+    ),
+)

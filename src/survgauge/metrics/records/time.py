@@ -1,0 +1,98 @@
+"""Records of the time errors: three for every method for censored subjects, and the headline."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ...data.predictions import Prediction
+from ...reference.losses import LOSSES
+from ...reference.surrogates import METHODS, Method
+from ..problem import Problem
+from ..record import POSITIVE, Metric
+from ..supported import supported_end
+from ..terms import Terms
+from ..time.terms import Point, convention, time_terms
+
+
+def _time_error(problem: Problem, prediction: Prediction, *, method: str, loss: str) -> Terms:
+    setting, rule, normalize = problem.setting, LOSSES[loss], problem.options["normalize"]
+    point: Point = problem.look_up(
+        prediction, rule.point, lambda: Point.of(setting, prediction.times, rule.point)
+    )
+    rules = convention(setting, method, rule, prediction.times, normalize)
+    return time_terms(setting, point, method, rule, normalize, rules)
+
+
+def _within(problem: Problem, prediction: Prediction) -> Terms:
+    supported_end(problem)
+    return _time_error(problem.within_horizon, prediction, method="dr", loss="absolute")
+
+
+def errors_of(method: Method) -> tuple[Metric, ...]:
+    """Return the mean absolute error of a method, and its (root) squared error."""
+    median, mean = "without censoring, for the median", "without censoring, for the mean"
+    shared: dict[str, Any] = {
+        "family": "time",
+        "range": POSITIVE,
+        "needs": "times",
+        "reference": method.reference,
+        "weights_by_g": method.weights_by_g,
+        "reads_g": method.reads_g,
+        "takes_dependence": method.takes_dependence,
+        "stops": "tau",
+        "method": method,
+    }
+    absolute, squared = (
+        partial(_time_error, method=method.name, loss=loss) for loss in ("absolute", "squared")
+    )
+    mae = Metric(
+        name=f"mae_{method.name}",
+        title=f"MAE, {method.title}",
+        other_names=("mae", "l1", "mean_absolute_error") if method.usual else (),
+        about=f"Mean absolute error; each censored subject {method.counts_as}.",
+        terms=absolute,
+        loss="absolute",
+        unit="time",
+        proper=median,
+        **shared,
+    )
+    shared |= {"terms": squared, "loss": "squared", "proper": mean, "default": False}
+    mse = Metric(
+        name=f"mse_{method.name}",
+        title=f"MSE, {method.title}",
+        other_names=("mse", "mean_squared_error") if method.usual else (),
+        about=f"Mean squared error; each censored subject {method.counts_as}.",
+        unit="time^2",
+        **shared,
+    )
+    rmse = Metric(
+        name=f"rmse_{method.name}",
+        title=f"RMSE, {method.title}",
+        other_names=("rmse", "root_mean_squared_error") if method.usual else (),
+        about=f"Root of the mean squared error; each censored subject {method.counts_as}.",
+        unit="time",
+        root=True,
+        square=f"mse_{method.name}",
+        **shared,
+    )
+    return mae, mse, rmse
+
+
+WITHIN = Metric(
+    name="mae_within",
+    title="MAE within the horizon",
+    other_names=("mae", "l1", "mean_absolute_error"),
+    about="Doubly robust mean absolute error up to tau or the last time the data support.",
+    terms=_within,
+    loss="absolute",
+    unit="time",
+    proper="if the law or G is right, for the median",
+    family="time",
+    range=POSITIVE,
+    needs="times",
+    reference=METHODS["dr"].reference,
+    reads_g=True,
+    method=METHODS["dr"],
+    stops="horizon",
+)
