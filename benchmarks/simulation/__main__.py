@@ -14,13 +14,13 @@ import numpy
 import scipy
 
 import survgauge as sg
+from survgauge.metrics.registry import REGISTRY
 
 from .page import DATA, PAGE, render
 from .plan import BY_METRIC, STUDIES, parts
 from .results import merged
 from .run import STORE, Store, code_version, run
 from .tally import summary
-from .targets import metrics_with_intervals
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--only", nargs="*", choices=list(STUDIES), help="studies; writes no page")
     parser.add_argument(
-        "--metrics", nargs="+", default=[], choices=metrics_with_intervals(),
+        "--metrics", nargs="+", default=[], choices=list(REGISTRY),
         help="simulate these alone, and put them into the results of an earlier run",
     )  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")
@@ -62,7 +62,7 @@ def _with_earlier(data: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
     earlier = json.loads(DATA.read_text(encoding="utf-8"))
     new = {name: data["about"][name] for name in ("date", "code", "reps", "seed")}
     later = {**earlier["about"].get("later", {}), **dict.fromkeys(metrics, new)}
-    rows = merged(earlier["rows"], data["rows"], metrics_with_intervals())
+    rows = merged(earlier["rows"], data["rows"], list(REGISTRY))
     return {"about": {**earlier["about"], "later": later}, "rows": rows}
 
 

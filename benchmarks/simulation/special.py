@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 import survgauge as sg
+from survgauge.metrics.registry import REGISTRY
 
-from .studies import FEW, count_rows, samples, settings_of
+from .studies import FEW, chosen, count_rows, judged_metrics, samples, settings_of
 from .tally import Tally
 from .targets import Targets
 from .world import CENSORING, FRAILTY, draw, predictions
@@ -32,13 +33,15 @@ def tests(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> T
     """Sizes of all tests under the true model, and power against curves 25 % late."""
     tally, given = Tally(), settings_of(part)
     key = {"study": "tests", **{k: part[k] for k in ("censoring", "n")}}
-    time = given["time"]
+    time, names = given["time"], chosen(judged_metrics(), part)
+    if not names:
+        return tally
     for sample in samples(part, rng):
         y, models = sample.y, predictions(sample, "true", "late")
-        names = ["d_calibration", "one_calibration"]
         for row in sg.evaluate(models, y, metrics=names, **given).rows():
-            place = {**key, "metric": f"{row['metric']} in evaluate", "model": row["model"]}
-            tally.test(place, row["value"])
+            _count(tally, {**key, "model": row["model"]}, row)
+        if "metrics" in part:  # the others have nothing to do with them
+            continue
         for model, curves in models.items():
             for method in ("chi2", "ks"):
                 p = _p_value(sg.d_calibration, y, curves, method=method)
@@ -50,8 +53,17 @@ def tests(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> T
         p = _p_value(sg.log_rank, y, curves)
         tally.test({**key, "metric": "log_rank of medians", "model": "true"}, p)
         _other_tests(tally, key, sample, rng)
-        _other_intervals(tally, key, sample, curves, time)
+        _coverage(tally, {**key, "metric": "coverage", "model": "true"}, y, curves)
     return tally
+
+
+def _count(tally: Tally, key: dict[str, Any], row: dict[str, Any]) -> None:
+    """Count a test, or whether the interval of the true model holds the best value."""
+    metric = REGISTRY[row["metric"]]
+    if metric.inference == "test":
+        tally.test({**key, "metric": f"{metric.name} in evaluate"}, row["value"])
+    elif metric.target is not None and key["model"] == "true":
+        tally.interval({**key, "metric": metric.name}, row, metric.target, within=metric.range)
 
 
 def _other_tests(tally: Tally, key: dict[str, Any], sample: Any, rng: Any) -> None:
@@ -65,19 +77,11 @@ def _other_tests(tally: Tally, key: dict[str, Any], sample: Any, rng: Any) -> No
         tally.test({**key, "metric": "censoring_test", "model": "true"}, p)
 
 
-def _other_intervals(
-    tally: Tally, key: dict[str, Any], sample: Any, curves: Any, time: float
-) -> None:
-    """Value and 1.96 standard errors of single functions that the registry does not have."""
-    y = sample.y
-    found = {
-        "calibration_slope": (sg.calibration_slope_details(y, curves, time), 1.0),
-        "coverage": (sg.coverage_details(y, curves, 0.9), 0.9),
-    }
-    for name, (details, target) in found.items():
-        value, wide = details.value, 1.96 * details.stderr
-        row = {"value": value, "low": value - wide, "high": value + wide}
-        tally.interval({**key, "metric": name, "model": "true"}, row, target)
+def _coverage(tally: Tally, key: dict[str, Any], y: Any, curves: Any) -> None:
+    """Value and 1.96 standard errors of the coverage of 90 % prediction intervals."""
+    details = sg.coverage_details(y, curves, 0.9)
+    value, wide = details.value, 1.96 * details.stderr
+    tally.interval(key, {"value": value, "low": value - wide, "high": value + wide}, 0.9)
 
 
 def clusters(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:

@@ -11,7 +11,7 @@ import survgauge as sg
 from survgauge.metrics.registry import REGISTRY, default_metrics
 
 from .tally import Tally
-from .targets import Targets, metrics_with_intervals
+from .targets import THRESHOLD, Targets, metrics_with_intervals
 from .world import CENSORING, Sample, draw, predictions, training_set
 
 DEFAULT_METRICS = [metric.name for metric in default_metrics()]
@@ -33,6 +33,11 @@ def remaining_metrics() -> list[str]:
     return [m for m in metrics_with_intervals() if m not in DISTANCES]
 
 
+def judged_metrics() -> list[str]:
+    """Return tests, and metrics whose best value the true model has."""
+    return [n for n, m in REGISTRY.items() if m.inference == "test" or m.target is not None]
+
+
 def chosen(names: list[str], part: dict[str, Any]) -> list[str]:
     """Return the metrics that a part is about: all, or those that it names."""
     wanted = part.get("metrics", "").split()
@@ -43,7 +48,8 @@ def settings_of(part: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `evaluate` that all studies share."""
     censoring = CENSORING[part["censoring"]]
     train = training_set(part["seed"], censoring, part["train"], part["block"])
-    return {"y_train": train, "time": censoring.time, "tau": censoring.tau}
+    asked = {"time": censoring.time, "tau": censoring.tau, "threshold": THRESHOLD}
+    return {"y_train": train, **asked}
 
 
 def samples(part: dict[str, Any], rng: np.random.Generator) -> Iterator[Sample]:
@@ -93,9 +99,11 @@ def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Ta
     tally, given = Tally(), settings_of(part)
     key = {"study": "more", **{k: part[k] for k in ("censoring", "n", "train")}}
     absolute = [m for m in chosen(core_metrics(), part) if m.startswith("mae_")]
+    names = chosen(remaining_metrics(), part)
+    if not names:
+        return tally
     for sample in samples(part, rng):
         models = predictions(sample, "twin a", "true")
-        names = chosen(remaining_metrics(), part)
         ev = sg.evaluate(models, sample.y, metrics=names, **given)
         count_rows(tally, key, ev, targets, "twin a", skipped=core_metrics())
         for row in ev.comparisons():

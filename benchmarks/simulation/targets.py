@@ -14,6 +14,8 @@ from survgauge.metrics.registry import REGISTRY
 from .world import FRAILTY, Censoring, curves, draw, scale_of, stream
 
 PIECE, PIECES = 50_000, 3
+#: Risk from which on subjects are treated, for metrics of decisions.
+THRESHOLD = 0.3
 MODELS = ("twin a", "true")
 #: Metrics that stop at tau or, before it, at the horizon that the data support, and their names
 #: without censoring: known as functions of where they stop.
@@ -31,7 +33,7 @@ def is_time_error(name: str) -> bool:
 
 def estimates_truth(name: str) -> bool:
     """Whether a metric promises its value without censoring: those that weight by 1/G."""
-    weighted = name in (*TO_HORIZON, "brier", "brier_dr", "auc")
+    weighted = name in (*TO_HORIZON, "brier", "brier_dr", "auc", "net_benefit")
     return weighted or (is_time_error(name) and name.endswith(("_ipcw_d", "_dr")))
 
 
@@ -90,7 +92,7 @@ def without_censoring(
 
 
 def _plain(sample: Any, predicted: Any, censoring: Censoring) -> dict[str, float]:
-    """True errors up to the horizon, without one ("free"), Brier score and AUC."""
+    """True errors up to the horizon, without one ("free"), Brier score, AUC, net benefit."""
     t, tau = sample.event_time, censoring.tau
     known = {"method": "true", "true_time": t}
     mae = sg.mae(sample.known, predicted, tau=tau, **known)
@@ -98,6 +100,7 @@ def _plain(sample: Any, predicted: Any, censoring: Censoring) -> dict[str, float
     s, late = predicted.at([censoring.time])[:, 0], t > censoring.time
     controls, cases = int(late.sum()), int((~late).sum())
     area = (rankdata(s)[late].sum() - controls * (controls + 1) / 2) / (controls * cases)
+    odds = THRESHOLD / (1 - THRESHOLD)
     return {
         "mae": mae,
         "mse": mse,
@@ -105,6 +108,7 @@ def _plain(sample: Any, predicted: Any, censoring: Censoring) -> dict[str, float
         "free": sg.mae(sample.known, predicted, **known),
         "brier": float(np.mean((late - s) ** 2)),
         "auc": float(area),
+        "net_benefit": float(np.mean((1 - s >= THRESHOLD) * np.where(late, -odds, 1.0))),
     }
 
 
@@ -144,6 +148,7 @@ def with_censoring(
         sample = draw(rng, PIECE, censoring, frailty=u)
         predicted = {model: curves(scale_of(sample, model)) for model in MODELS}
         settings = {"y_train": train, "time": censoring.time, "confidence": None}
+        settings["threshold"] = THRESHOLD
         ev = sg.evaluate(predicted, sample.y, metrics=names, tau=censoring.tau, **settings)
         absolute = [name for name in names if name.startswith("mae_")]
         rows = [(row, row["metric"]) for row in ev.rows()]
@@ -164,4 +169,5 @@ def metrics_with_intervals() -> list[str]:
 def limited(everything: bool) -> list[str]:
     """Metrics whose limits are simulated: all, or those that look at the reference set."""
     names = [n for n in metrics_with_intervals() if n not in (*TO_HORIZON, "km_calibration")]
-    return names if everything else [n for n in names if is_time_error(n) or n.endswith("_dr")]
+    looking = [n for n in names if is_time_error(n) or n.endswith("_dr") or n == "ipa"]
+    return names if everything else looking

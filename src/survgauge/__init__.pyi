@@ -58,6 +58,8 @@ from .metrics.calibration.smooth_calibration import ICIResult as ICIResult
 from .metrics.calibration.smooth_calibration import (
     integrated_calibration_index as integrated_calibration_index,
 )
+from .metrics.calibration.weak_calibration import WeakCalibration as WeakCalibration
+from .metrics.calibration.weak_calibration import weak_calibration as weak_calibration
 from .metrics.censoring_tests import CensoringTest as CensoringTest
 from .metrics.censoring_tests import censoring_test as censoring_test
 from .metrics.conventions import Convention as Convention

@@ -129,7 +129,7 @@ def _score(
         return float("nan"), replace(undefined(error, model, metric.name), message=message)
     value, remark = float(measured.value), None
     spread = measured.stderr  # 0 where so few pairs are in one order that nothing is significant
-    if metric.family == "ranking" and spread > 0 and value + _TURNED_ROUND * spread < 0.5:
+    if metric.is_share_of_pairs and spread > 0 and value + _TURNED_ROUND * spread < 0.5:
         message = (
             f"{metric.name} of {model} is {value:.3f} on this fold, significantly below 0.5: is a "
             "risk read as a time, or a time as a risk? Then give predicts='risk' or "

@@ -213,6 +213,7 @@ CALLS = {
                       "confidence": 0.9},
     "net_benefit": {"y_true": Y, "risk_or_curves": CURVES, "time": 9.0, "thresholds": [0.2, 0.4],
                     "y_train": TRAIN, "method": "ipcw", "censoring": "train"},
+    "weak_calibration": {**ON_CURVES, "time": 9.0, "probability": "survival"},
     "observed_expected": {**ON_CURVES, "time": 9.0, "probability": "survival", "confidence": 0.9},
     "one_calibration": {**ON_CURVES, "time": 9.0, "groups": 2, "method": None,
                         "probability": "survival", "convention": "survgauge"},

@@ -107,7 +107,9 @@ def test_scorers_have_the_right_sign(name):
         def predict_curves(self, X):
             return curves
 
-    got = sg.scorer(name, y_train=train(), time=6.0, threshold=0.3)(Model(), np.zeros((len(y), 1)), y)
+    got = sg.scorer(name, y_train=train(), time=6.0, threshold=0.3)(
+        Model(), np.zeros((len(y), 1)), y
+    )
     value = compute(name, y, curves).value
     assert got == pytest.approx({"higher": value, "lower": -value}.get(
         REGISTRY[name].direction, -abs(value - (REGISTRY[name].target or 0.0))

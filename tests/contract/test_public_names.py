@@ -29,6 +29,11 @@ OTHERS = (
     "calibration_slope",
     "observed_expected",
     "net_benefit",
+    "calibration_intercept",
+    "calibration_slope_at",
+    "a_calibration",
+    "ipa",
+    "royston_d",
 )
 PROMISED = [f"{loss}_{m}" for loss in ("mae", "mse", "rmse") for m in METHODS] + list(OTHERS)
 

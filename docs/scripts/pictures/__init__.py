@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import calibration, errors, evidence, probability, ranking
+from . import calibration, decision, errors, evidence, probability, ranking
 from .style import save
 
 __all__ = ["PICTURES", "save"]
 
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
-    for module in (errors, ranking, probability, calibration, evidence)
+    for module in (errors, ranking, probability, calibration, decision, evidence)
     for function in module.ALL
 }

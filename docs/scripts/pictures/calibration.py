@@ -201,6 +201,25 @@ def calibration_slope() -> Any:
     return figure
 
 
+def observed_expected() -> Any:
+    figure, ax = panels(height=3.0)
+    y, _, _, scale = weibull_ward(600, seed=5)
+    km = sg.KaplanMeier.fit(y)
+    t, s = steps(km)
+    ax.step(t, 1 - s, where="post", color=INK, lw=1.8, label="observed: 1 - Kaplan-Meier")
+    grid = np.linspace(0, 20, 81)
+    for factor, colour, line in ((1.0, BLUE, "-"), (1.5, ORANGE, "--")):
+        curves = weibull_curves(scale * factor)
+        found = sg.observed_expected(y, curves, 8.0)
+        name = "true curves" if factor == 1 else "curves 50 % late"
+        label = f"expected by {name}: O/E {found.ratio:.2f}"
+        ax.plot(grid, 1 - curves.at(grid).mean(axis=0), color=colour, ls=line, lw=2, label=label)
+    ax.axvline(8.0, color=GREY, lw=0.8)
+    ax.set(xlim=(0, 20), ylim=(0, 1.02), xlabel="time (days)", ylabel="risk of the event")
+    ax.legend(loc="lower right")
+    return figure
+
+
 def log_rank() -> Any:
     figure, ax = panels(height=3.0)
     y, _, _, scale = weibull_ward(300, seed=8)
@@ -261,6 +280,7 @@ ALL = (
     ici,
     coverage,
     calibration_slope,
+    observed_expected,
     log_rank,
     residuals,
 )

@@ -223,7 +223,7 @@ def check_measured(
             "large-weight",
             f"one subject stands for {largest:.1f} subjects, because G is small at its time",
         )
-    if metric.family == "ranking" and measured.value + 2 * _spread(measured, clusters) < 0.5:
+    if metric.is_share_of_pairs and measured.value + 2 * _spread(measured, clusters) < 0.5:
         remark(
             "c-below-half",
             f"the value {measured.value:.3f} is significantly below 0.5, so the order may be "

@@ -280,6 +280,11 @@ class Metric:
         return self.terms is not None and self.direction == "lower"
 
     @property
+    def is_share_of_pairs(self) -> bool:
+        """Whether it is a share of pairs of subjects: one half for an order by chance."""
+        return self.family == "ranking" and self.range == UNIT
+
+    @property
     def within_horizon(self) -> bool:
         """Whether it is a time error whose clock stops within what the data support."""
         return self.method is not None and self.stops == "horizon"

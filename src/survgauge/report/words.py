@@ -87,6 +87,8 @@ def _at_times(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]:
 
 def _ranking(data: dict[str, Any], row: Row) -> str:
     """Say how many pairs a model puts in the right order."""
+    if not REGISTRY[row["metric"]].is_share_of_pairs:
+        return model_sentence(data, row)
     told = f"{REGISTRY[row['metric']].title} {number(row['value'], DIGITS)}"
     sure = in_brackets(told, interval_text(data, row["low"], row["high"]))
     share = f"{row['value'] * 100:.0f} %"

@@ -101,7 +101,9 @@ def test_pages_hold_numbers_or_nothing(situation: str) -> None:
 def test_every_metric_alone_has_a_page() -> None:
     models = {"c": curves(), "t": TIMES, "r": sg.RiskScores(X)}
     for name in REGISTRY:
-        ev = sg.evaluate(models, TEST, y_train=TRAIN, metrics=[name], threshold=0.3, confidence=None)
+        ev = sg.evaluate(
+            models, TEST, y_train=TRAIN, metrics=[name], threshold=0.3, confidence=None
+        )
         assert {r["metric"] for r in content(evaluation_html(ev))["record"]["metrics"]} == {name}
 
 

@@ -9,8 +9,12 @@ from scipy.special import chdtrc
 
 from ..._tools.arrays import Floats
 from ...data.outcomes import Outcomes
+from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from .calibration import own_time_support
+from ..details import Details
+from ..problem import Problem
+from ..support import Support
+from .calibration import own_time_counts, own_time_support
 from .inputs import checked_count
 from .result import CalibrationResult
 
@@ -19,9 +23,10 @@ from .result import CalibrationResult
 _STOP = 0.95
 #: Expected events that a bin needs for the chi-squared law; thinner ones join their neighbours.
 _LEAST = 5.0
+_BINS = 3
 
 
-def a_calibration(y_true: Any, curves: Any, *, bins: int = 3) -> CalibrationResult:
+def a_calibration(y_true: Any, curves: Any, *, bins: int = _BINS) -> CalibrationResult:
     r"""A-calibration: whether events come as often as each subject's own curve says.
 
     Under the true model :math:`u_i = 1 - S_i(T_i)` is uniform, with the hazard 1/(1 - u). In a bin
@@ -80,14 +85,29 @@ def expected_events_test(
     y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
 ) -> CalibrationResult:
     """Compare observed and expected events of present subjects, given S at their own times."""
+    return _tested(*_counted(y, s, bins), convention, support)
+
+
+def _counted(y: Outcomes, s: Floats, bins: int) -> tuple[Floats, Floats]:
+    """Return the events seen and those expected in each bin, which add up over subjects."""
     hazard, weight = -np.log(np.maximum(s, 1 - _STOP)), y.weight
-    ends = _STOP * np.arange(bins + 1) / bins
-    edges = -np.log1p(-ends)
+    edges = -np.log1p(-_ends(bins))
     lived = np.array([np.sum(weight * np.minimum(hazard, edge)) for edge in edges])
-    expected = np.diff(lived)
     seen = y.event & (s > 1 - _STOP)
     place = np.minimum(edges.searchsorted(hazard[seen], "right") - 1, bins - 1)
-    observed = np.bincount(place, weight[seen], bins).astype(np.float64)
+    return np.bincount(place, weight[seen], bins).astype(np.float64), np.diff(lived)
+
+
+def _ends(bins: int) -> Floats:
+    """Bounds of the bins of u."""
+    return _STOP * np.arange(bins + 1) / bins
+
+
+def _tested(
+    observed: Floats, expected: Floats, convention: dict[str, Any], support: dict[str, Any]
+) -> CalibrationResult:
+    """Test whether as many events were seen in each bin as expected."""
+    bins = expected.size
     observed, expected, last = _joined(observed, expected)
     if not expected.size:
         raise UndefinedMetricError(
@@ -104,11 +124,67 @@ def expected_events_test(
     }
     support |= {"bins": freedom, "expected_events": float(expected.sum())}
     support["thin_bins"] = int((expected < _LEAST).sum())
-    bounds = np.concatenate(([0.0], ends[np.array(last) + 1]))
+    bounds = np.concatenate(([0.0], _ends(bins)[np.array(last) + 1]))
     return CalibrationResult(
         float(chdtrc(freedom, statistic)), statistic, observed, expected, bounds, observed,
         "a_calibration", freedom, convention, support,
     )  # fmt: skip
+
+
+class ExpectedEvents:
+    """Observed and expected events by bin, of every model; chunks of subjects add up."""
+
+    def __init__(self) -> None:
+        self._models: dict[str, _Sums] = {}
+
+    def update(self, problem: Problem, predictions: dict[str, Prediction]) -> None:
+        """Add a chunk of subjects with the predictions of all models that have curves."""
+        for model, prediction in predictions.items():
+            self._models.setdefault(model, _Sums()).update(problem.y, prediction)
+
+    def merge(self, other: ExpectedEvents) -> None:
+        """Add the subjects of another part."""
+        for model, theirs in other._models.items():
+            self._models.setdefault(model, _Sums()).merge(theirs)
+
+    def measured(self, model: str, problem: Problem) -> Details:
+        """Return the p-value of one model; raise where it is undefined."""
+        return self._models[model].measured()
+
+
+class _Sums:
+    """Events of one model by bin, seen and expected."""
+
+    def __init__(self) -> None:
+        self.events = np.zeros((2, _BINS))
+        self.convention: dict[str, Any] = {}
+        self.support = Support()
+        self.undefined: str | None = None
+
+    def update(self, y: Outcomes, prediction: Prediction) -> None:
+        """Add a chunk."""
+        try:
+            rows, s, convention, support = own_time_support(y, prediction.curves)
+        except UndefinedMetricError as error:
+            self.undefined = self.undefined or str(error)
+            return
+        self.events = self.events + _counted(rows, s, _BINS)
+        self.convention = self.convention or convention
+        self.support.merge(own_time_counts(y, support))
+
+    def merge(self, other: _Sums) -> None:
+        """Add the chunks of another part."""
+        self.events = self.events + other.events
+        self.convention = self.convention or other.convention
+        self.support.merge(other.support)
+        self.undefined = self.undefined or other.undefined
+
+    def measured(self) -> Details:
+        """Return the p-value of all subjects."""
+        if self.undefined is not None:
+            raise UndefinedMetricError(self.undefined)
+        found = _tested(*self.events, dict(self.convention), self.support.result())
+        return Details(found.p_value, found.convention, found.support)
 
 
 def _joined(observed: Floats, expected: Floats) -> tuple[Floats, Floats, list[int]]:

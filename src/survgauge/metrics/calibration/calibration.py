@@ -12,6 +12,7 @@ from ..._tools.arrays import Floats
 from ...data.outcomes import Outcomes
 from ...errors import one_of
 from ..checks import check_curves
+from ..support import Support
 from . import kernels as kernel
 from .inputs import checked_count, description, own_survival, present_rows, read_past
 from .one_calibration import one_calibration
@@ -116,6 +117,13 @@ def own_time_support(
         "past_curves": int(past.sum()),
     }
     return rows, s, convention, support
+
+
+def own_time_counts(y: Outcomes, support: dict[str, Any]) -> Support:
+    """Return the support of `own_time_support` as counts that add up over chunks."""
+    weight = float(y.weight.sum())
+    counts = {name: number for name, number in support.items() if name != "past_curve"}
+    return Support(counts=counts, shares={"past_curve": (support["past_curve"] * weight, weight)})
 
 
 def _pearson(

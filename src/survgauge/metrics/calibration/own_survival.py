@@ -14,7 +14,7 @@ from ..details import Details
 from ..problem import Problem
 from ..support import Support
 from . import kernels as kernel
-from .calibration import own_time_support, uniform_test
+from .calibration import own_time_counts, own_time_support, uniform_test
 
 _BINS = 10
 
@@ -63,9 +63,7 @@ class _Probabilities:
             self.undefined = self.undefined or str(error)
             return
         self.convention = self.convention or convention
-        weight = float(y.weight.sum())
-        assumed = support.pop("past_curve") * weight, weight
-        self.support.merge(Support(counts=support, shares={"past_curve": assumed}))
+        self.support.merge(own_time_counts(y, support))
         # Copies: a view would keep all that was read with it in memory.
         weights = rows.weight.copy() if rows.weighted else None
         self._parts.append((np.array(s), rows.event.copy(), weights))

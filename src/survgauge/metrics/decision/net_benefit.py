@@ -29,10 +29,9 @@ from ..checks import read_curves
 from ..conventions import convention_of
 from ..details import Details, paired_error, standard_error
 from ..ipcw import CensoringWeights
+from ..probability.treatment import ROUNDING
 from ..terms import Terms
 
-#: Risks below a threshold by no more than this are equal to it: 1 - 0.8 is below 0.2 by rounding.
-_ROUNDING = 1e-12
 METHODS = ("kaplan_meier", "ipcw")
 
 #: Net benefit of treating some subjects at some odds, with contributions, and whether follow-up of
@@ -161,7 +160,7 @@ class Question:
 
     def treated(self, threshold: float) -> Bools:
         """Whose risk is at least the threshold."""
-        return self.risk >= threshold - _ROUNDING
+        return self.risk >= threshold - ROUNDING
 
     def at(self, threshold: float) -> Details:
         """Net benefit of treating subjects from a threshold on."""

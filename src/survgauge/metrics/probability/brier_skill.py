@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats
 from ...data.curves import SurvivalCurves
+from ...errors import UndefinedMetricError
 from ...reference.baseline import reference_curves
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
@@ -62,6 +63,24 @@ def brier_skill(
         censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
         sample_weight=sample_weight,
     )  # fmt: skip
+    return _skill(status, checked)
+
+
+def skill_at(y_true: Any, curves: Any, time: float, **options: Any) -> Details:
+    """`brier_skill` at one time, whose weights may be known; `options` are those of `brier_curve`.
+
+    >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
+    >>> round(skill_at(([2, 5, 8, 9], [1, 0, 1, 1]), curves, 4.0).value, 3)
+    0.29
+    """
+    found = _skill(*make_status(y_true, curves, [time], **options)).details
+    if found.support["baseline_loss"] == 0:
+        raise UndefinedMetricError("Kaplan-Meier makes no error at the time, so nothing is saved")
+    return found
+
+
+def _skill(status: Status, checked: SurvivalCurves) -> CurveResult:
+    """Both losses at each time, with the contributions to their ratio."""
     base = reference_curves(status.weights.reference, len(status.y))
     scheme, g = status.scheme, status.through_g
     frequency = status.y.weight if status.y.weighted else None

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...data.predictions import Prediction
+from ..calibration.a_calibration import ExpectedEvents, a_calibration
 from ..calibration.calibration import d_calibration, one_calibration
 from ..calibration.calibration_measures import calibration_slope_details, km_distance
 from ..calibration.mean_curve_sums import MeanCurveSums
 from ..calibration.observed_expected import observed_expected
 from ..calibration.own_survival import OwnSurvival
 from ..calibration.smooth_calibration import integrated_calibration_index
+from ..calibration.weak_calibration import Regression
 from ..details import Details
 from ..problem import Problem
 from ..record import ANY, POSITIVE, UNIT, Measured, Metric
@@ -62,6 +64,19 @@ def _calibration_slope(problem: Problem, prediction: Prediction) -> Measured:
 
 def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
     return observed_expected(problem.y, prediction.curves, supported_time(problem))
+
+
+def _intercept(problem: Problem, prediction: Prediction) -> Measured:
+    return Regression.of(problem.y, prediction.curves, supported_time(problem)).intercept()
+
+
+def _slope_at(problem: Problem, prediction: Prediction) -> Measured:
+    return Regression.of(problem.y, prediction.curves, supported_time(problem)).slope()
+
+
+def _a_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    result = a_calibration(problem.y, prediction.curves)
+    return Details(result.p_value, result.convention, result.support)
 
 
 _CALIBRATION: dict[str, Any] = {
@@ -157,5 +172,53 @@ RECORDS = (
         reads="time",
         reference="Debray et al. (2017), BMJ 356",
         **(_CALIBRATION | {"range": POSITIVE}),
+    ),
+    Metric(
+        name="calibration_intercept",
+        title="Calibration intercept at the time",
+        other_names=("intercept", "citl", "calibration_in_the_large"),
+        about="What has to be added to every predicted log(-log S) at the time for risks that are "
+        "right on average.",
+        below="predicted risks are too high on average",
+        above="predicted risks are too low on average",
+        compute=_intercept,
+        keeps=("at_time",),
+        direction="target",
+        target=0.0,
+        reads="time",
+        reference="van Geloven et al. (2022), BMJ 377",
+        default=False,
+        **(_CALIBRATION | {"range": ANY}),
+    ),
+    Metric(
+        name="calibration_slope_at",
+        title="Calibration slope at the time",
+        other_names=("slope", "weak_calibration"),
+        about="Slope of the observed on the predicted log(-log S) at the time.",
+        below="predicted risks at the time differ too much between subjects",
+        above="predicted risks at the time differ too little between subjects",
+        compute=_slope_at,
+        keeps=("at_time",),
+        direction="target",
+        target=1.0,
+        reads="time",
+        reference="van Geloven et al. (2022), BMJ 377",
+        default=False,
+        **(_CALIBRATION | {"range": ANY}),
+    ),
+    Metric(
+        name="a_calibration",
+        title="A-calibration",
+        other_names=("a_cal", "acal"),
+        about="Test of whether events come as often as each subject's own curve says, in bins of "
+        "the predicted distribution.",
+        compute=_a_calibration,
+        table=ExpectedEvents,
+        direction="higher",
+        reads="own",
+        inference="test",
+        reference="Simonsen and Waagepetersen (2025)",
+        default=False,
+        **_CALIBRATION,
     ),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from ...data.predictions import Prediction
 from ..details import Details
 from ..grids import equal_steps
+from ..probability.brier_skill import skill_at
 from ..probability.densities import crps_details, log_likelihood_details
 from ..probability.doubly_robust import brier_terms, integrated_terms
 from ..probability.probability import brier_curve, integrated_scores
@@ -26,6 +27,17 @@ def _brier(problem: Problem, prediction: Prediction) -> Details:
         follow_up=problem.follow_up,
         **problem.ipcw,
     ).details
+
+
+def _ipa(problem: Problem, prediction: Prediction) -> Details:
+    return skill_at(
+        problem.y,
+        prediction.curves,
+        supported_time(problem),
+        on_unsupported=problem.on_unsupported,
+        follow_up=problem.follow_up,
+        **problem.ipcw,
+    )
 
 
 def _brier_dr(problem: Problem, prediction: Prediction) -> Terms:
@@ -144,6 +156,28 @@ RECORDS = (
         uses_divisor=True,
         proper=_CENSORING,
         reference=_GRAF,
+        **_PROBABILITY,
+    ),
+    Metric(
+        name="ipa",
+        title="Index of prediction accuracy (IPA)",
+        other_names=(
+            "scaled_brier",
+            "brier_skill",
+            "brier_skill_score",
+            "index_of_prediction_accuracy",
+        ),
+        about="Share of Kaplan-Meier's Brier score at the time that the model saves.",
+        compute=_ipa,
+        keeps=("at_time",),
+        direction="higher",
+        range=(float("-inf"), 1.0),
+        weights_by_g=True,
+        reads="time",
+        uses_divisor=True,
+        proper="for many subjects, under independent censoring",
+        reference="Kattan and Gerds (2018), Diagnostic and Prognostic Research 2",
+        default=False,
         **_PROBABILITY,
     ),
     Metric(

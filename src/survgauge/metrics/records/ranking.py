@@ -14,7 +14,8 @@ from ..ranking.discrimination import (
     concordance_td_details,
 )
 from ..ranking.dynamic_auc import auc_curve
-from ..record import UNIT, Measured, Metric
+from ..ranking.royston import royston_d
+from ..record import ANY, UNIT, Measured, Metric
 from ..supported import supported_end, supported_time
 
 
@@ -55,6 +56,11 @@ _C = ("c_index", "ci", "c_statistic", "concordance", "concordance_index")
 _RANKING: dict[str, Any] = {
     "family": "ranking", "direction": "higher", "range": UNIT, "proper": "no",
 }  # fmt: skip
+
+
+def _royston_d(problem: Problem, prediction: Prediction) -> Measured:
+    return royston_d(problem.y, prediction.risk)
+
 
 RECORDS = (
     Metric(
@@ -118,5 +124,18 @@ RECORDS = (
         reads="time",
         reference="Blanche et al. (2013), Statistics in Medicine 32",
         **_RANKING,
+    ),
+    Metric(
+        name="royston_d",
+        title="Royston and Sauerbrei's D",
+        other_names=("d_statistic", "r2_d", "separation"),
+        about="Log hazard ratio between the halves of the subjects at high and at low risk.",
+        compute=_royston_d,
+        keeps=("risk",),
+        needs="risk",
+        takes_sample_weight=False,
+        reference="Royston and Sauerbrei (2004), Statistics in Medicine 23",
+        default=False,
+        **(_RANKING | {"range": ANY}),
     ),
 )
