@@ -66,11 +66,13 @@ def interval_of(metric: dict[str, Any]) -> str:
 
 
 def page_of(name: str) -> str:
-    """Squared errors of all methods share a page, and so do doubly robust scores."""
+    """Return where a metric is described: squared errors share a page, and so do some others."""
     if name.startswith(("mse_", "rmse_")):
         return "losses"
     if name == "mae_within":
         return "mae_dr"
+    if name in ("calibration_intercept", "calibration_slope_at"):
+        return "weak_calibration"
     return "robust_scores" if name in ("brier_dr", "ibs_dr", "crps_dr") else name
 
 

@@ -1,4 +1,4 @@
-"""Royston's D, IPA and Kaplan-Meier at a time from R (tests/reference/r/study.R)."""
+"""What validation studies report, from R (tests/reference/r/study.R)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.outcomes import Outcomes
+from survgauge.reference.pseudo_survival import PseudoSurvival
 from survgauge.reference.survival_at import survival_at
 
 FOLDER = Path(__file__).parent / "r"
@@ -40,6 +41,33 @@ def test_index_of_prediction_accuracy(name):
     y, _, curves, wanted = read(name)
     found = sg.brier_skill(y, curves, [wanted["at"]], convention="riskregression")
     assert found.values[0] == pytest.approx(wanted["ipa"]["ipa"], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_weak_calibration(name):
+    y, _, curves, wanted = read(name)
+    found = sg.weak_calibration(y, curves, wanted["at"])
+    assert found.intercept.value == pytest.approx(wanted["weak"]["intercept"], abs=1e-8)
+    assert found.slope.value == pytest.approx(wanted["weak"]["slope"], abs=1e-8)
+    pseudo = PseudoSurvival.of(Outcomes(*y), wanted["at"])
+    np.testing.assert_allclose(1 - pseudo.values, wanted["weak"]["pseudo"], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_records_have_the_same_numbers(name):
+    y, risk, curves, wanted = read(name)
+    names = ["ipa", "calibration_intercept", "calibration_slope_at"]
+    asked = {"time": wanted["at"], "convention": "riskregression", "min_at_risk": 1}
+    ev = sg.evaluate({"A": curves}, y, metrics=names, confidence=None, **asked)
+    found = {row["metric"]: row["value"] for row in ev.rows()}
+    assert found["ipa"] == pytest.approx(wanted["ipa"]["ipa"], abs=1e-9)
+    assert found["calibration_intercept"] == pytest.approx(wanted["weak"]["intercept"], abs=1e-8)
+    assert found["calibration_slope_at"] == pytest.approx(wanted["weak"]["slope"], abs=1e-8)
+    ev = sg.evaluate({"A": sg.RiskScores(risk)}, y, metrics=["royston_d"])
+    assert ev.rows()[0]["value"] == pytest.approx(wanted["royston"]["D"], abs=1e-9)
+    assert ev.support["metrics"]["A"]["royston_d"]["r_squared"] == pytest.approx(
+        wanted["royston"]["r_squared"], abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -220,6 +220,47 @@ def observed_expected() -> Any:
     return figure
 
 
+def weak_calibration() -> Any:
+    figure, axes = panels(3, height=2.7, sharey=True)
+    y, _, _, scale = weibull_ward(1500, seed=7)
+    true = np.log(-np.log(weibull_curves(scale).at(8.0)))
+    for ax, (word, shift, factor) in zip(
+        axes, (("too low", -0.7, 1.0), ("right", 0.0, 1.0), ("too extreme", 0.0, 2.0)), strict=True
+    ):
+        predicted = shift + factor * true
+        found = sg.weak_calibration(y, np.exp(-np.exp(predicted)), 8.0)
+        risk = np.linspace(0.01, 0.99, 99)
+        x = np.log(-np.log1p(-risk))
+        ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
+        # Where the slope is not 1, the line turns about the mean prediction.
+        middle = predicted.mean()
+        line = found.intercept.value + middle + found.slope.value * (x - middle)
+        ax.plot(risk, -np.expm1(-np.exp(line)), color=BLUE, lw=2)
+        a, b = found.intercept.value, found.slope.value
+        ax.set_title(f"{word}\nintercept {a:+.2f}, slope {b:.2f}", fontsize=9)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted risk")
+    axes[0].set_ylabel("observed risk by day 8")
+    return figure
+
+
+def a_calibration() -> Any:
+    figure, axes = panels(2, height=2.8, sharey=True)
+    y, _, _, scale = weibull_ward(400, seed=3)
+    for ax, factor, name in zip(axes, (1.0, 1.4), ("the true curves", "curves late"), strict=True):
+        found = sg.a_calibration(y, weibull_curves(scale * factor))
+        left, width = found.edges[:-1], np.diff(found.edges)
+        ax.bar(left, found.observed, width * 0.94, align="edge", color=BLUE, label="events seen")
+        for start, wide, level in zip(left, width, found.expected, strict=True):
+            ax.plot([start, start + wide], [level, level], color=INK, lw=2)
+        ax.plot([], [], color=INK, lw=2, label="events expected")
+        p = found.p_value
+        ax.set_title(f"{name}: p {'< 0.001' if p < 0.001 else f'= {p:.2f}'}")
+        ax.set(xlim=(0, 1), xlabel="u = 1 - S(t) at the subject's own time")
+    axes[0].set_ylabel("events")
+    axes[0].legend(loc="upper right", fontsize=8.5)
+    return figure
+
+
 def log_rank() -> Any:
     figure, ax = panels(height=3.0)
     y, _, _, scale = weibull_ward(300, seed=8)
@@ -281,6 +322,8 @@ ALL = (
     coverage,
     calibration_slope,
     observed_expected,
+    weak_calibration,
+    a_calibration,
     log_rank,
     residuals,
 )

@@ -193,4 +193,23 @@ def robust_scores() -> Any:
     return figure
 
 
-ALL = (brier, ibs, ibll, crps, log_likelihood, skill, robust_scores)
+def ipa() -> Any:
+    figure, ax = panels(height=3.0)
+    y, _, _, scale = weibull_ward(1500, seed=5)
+    times = np.linspace(1, 18, 35)
+    for curves, colour, line, name in (
+        (weibull_curves(scale), BLUE, "-", "the true curves"),
+        (weibull_curves(scale * 1.5), ORANGE, "--", "curves 50 % late"),
+    ):
+        found = sg.brier_skill(y, curves, times)
+        ax.plot(times, found.values, color=colour, ls=line, lw=2, label=name)
+        low, high = found.values - 1.96 * found.stderr, found.values + 1.96 * found.stderr
+        ax.fill_between(times, low, high, color=colour, alpha=0.15, lw=0)
+    ax.axhline(0, color=GREY, lw=1)
+    ax.text(0.2, -0.045, "Kaplan-Meier for everybody", color=GREY)
+    ax.set(xlim=(0, 18), ylim=(-0.3, 0.4), xlabel="time (days)", ylabel="IPA(t)")
+    ax.legend(loc="lower center")
+    return figure
+
+
+ALL = (brier, ipa, ibs, ibll, crps, log_likelihood, skill, robust_scores)

@@ -128,4 +128,21 @@ def auc() -> Any:
     return figure
 
 
-ALL = (harrell, uno, antolini, auc)
+def royston_d() -> Any:
+    figure, axes = panels(2, height=2.9, sharey=True)
+    y, _, x, _ = weibull_ward(600, seed=6)
+    noise = np.random.default_rng(1).normal(size=x.size)
+    for ax, risk, name in zip(axes, (x, x + 2 * noise), ("a good risk", "a poor risk"), strict=True):
+        found = sg.royston_d(y, risk)
+        high = risk > np.median(risk)
+        for rows, colour, word in ((~high, BLUE, "lower half"), (high, RED, "higher half")):
+            t, s = steps(sg.KaplanMeier.fit(y[rows]))
+            ax.step(t, s, where="post", color=colour, lw=1.8, label=word)
+        ax.set_title(f"{name}: D = {found.value:.2f}, R² = {found.r_squared:.2f}")
+        ax.set(xlim=(0, 25), ylim=(0, 1.02), xlabel="time (days)")
+    axes[0].set_ylabel("Kaplan-Meier")
+    axes[0].legend(loc="upper right")
+    return figure
+
+
+ALL = (harrell, uno, antolini, auc, royston_d)

@@ -1,5 +1,5 @@
 # Reference values for what validation studies report: Royston's D, the index of prediction
-# accuracy, Kaplan-Meier, RMST and log-rank test by group of predicted risk.
+# accuracy, weak calibration, Kaplan-Meier, RMST and log-rank test by group of predicted risk.
 # Run in this directory after metrics.R: Rscript study.R  (reads metrics.json, writes study.json)
 #
 # The data are the test halves of metrics.json; predictions are those of its Cox model A.
@@ -12,6 +12,25 @@ suppressPackageStartupMessages({
 source("json17.R")
 
 tight <- coxph.control(eps = 1e-12, toler.chol = 1e-13, iter.max = 100)
+
+# Weak calibration (van Geloven et al. 2022): pseudo-observations of the risk, a generalised linear
+# model with complementary log-log link and constant variance; predictions as offset, or as covariate.
+weak_calibration <- function(test, survival, at) {
+  # `pseudo` looks its data up again by name, from where the formula was written.
+  km <- eval(substitute(survfit(Surv(time, event) ~ 1, data = DATA), list(DATA = test)))
+  risk <- as.numeric(1 - pseudo(km, times = at))
+  x <- log(-log(survival))
+  family <- quasi(link = "cloglog", variance = "constant")
+  exact <- glm.control(epsilon = 1e-14, maxit = 200)
+  intercept <- glm(risk ~ 1 + offset(x), family = family, start = 0, control = exact)
+  slope <- glm(risk ~ x, family = family, start = c(0, 1), control = exact)
+  # It stops when the deviance does, while the coefficients still move in the eighth digit.
+  for (again in 1:30) {
+    intercept <- glm(risk ~ 1 + offset(x), family = family, start = coef(intercept), control = exact)
+    slope <- glm(risk ~ x, family = family, start = coef(slope), control = exact)
+  }
+  list(pseudo = risk, intercept = unname(coef(intercept)[1]), slope = unname(coef(slope)["x"]))
+}
 
 reference <- function(data) {
   test <- data.frame(time = data$test$time, event = as.integer(data$test$event),
@@ -34,6 +53,7 @@ reference <- function(data) {
   difference <- survdiff(Surv(time, event) ~ group, data = test)
   overall <- summary(survfit(Surv(time, event) ~ 1, data = test), times = at, extend = TRUE)
   list(
+    weak = weak_calibration(test, survival[, 4], at),
     recipe = "royston(coxph(Surv ~ risk)); Score(summary = 'ipa'); survfit(Surv ~ group)",
     at = at,
     royston = list(D = unname(d["D"]), se = unname(d["se(D)"]), r_squared = unname(d["R.D"])),
