@@ -77,6 +77,7 @@ RECORDS = {
     "NetBenefit",
     "ObservedExpected",
     "Pooled",
+    "WeakCalibration",
     "Recalibration",
     "RiskGroups",
     "RoystonD",
@@ -121,7 +122,7 @@ ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "
           "conditional": None, "floor": 0.1, "dependence": None, "sample_weight": ONES,
           "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
-SETTINGS = {"time": 5.0, "tau": 9.0, "convention": None, "censoring": None,
+SETTINGS = {"time": 5.0, "tau": 9.0, "threshold": 0.3, "convention": None, "censoring": None,
             "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
             "area": "step", "tail": "linear", "normalize": "n", "floor": 0.1}
 STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics": ["mae_po"],

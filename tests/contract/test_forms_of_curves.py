@@ -67,6 +67,8 @@ def flat(result):
     for name in ("values", "value", "p_value", "ici", "mean", "residuals", "brier"):
         if hasattr(result, name) and not callable(getattr(result, name)):
             return np.ravel(np.asarray(getattr(result, name), dtype=float))
+    if isinstance(result, sg.WeakCalibration):
+        result = result.intercept, result.slope
     if isinstance(result, tuple):
         return np.concatenate([flat(value) for value in result])
     return np.ravel(np.asarray(result, dtype=float))

@@ -132,7 +132,8 @@ def royston_d() -> Any:
     figure, axes = panels(2, height=2.9, sharey=True)
     y, _, x, _ = weibull_ward(600, seed=6)
     noise = np.random.default_rng(1).normal(size=x.size)
-    for ax, risk, name in zip(axes, (x, x + 2 * noise), ("a good risk", "a poor risk"), strict=True):
+    named = {"a good risk": x, "a poor risk": x + 2 * noise}
+    for ax, (name, risk) in zip(axes, named.items(), strict=True):
         found = sg.royston_d(y, risk)
         high = risk > np.median(risk)
         for rows, colour, word in ((~high, BLUE, "lower half"), (high, RED, "higher half")):

@@ -183,7 +183,8 @@ class _Sums:
         """Return the p-value of all subjects."""
         if self.undefined is not None:
             raise UndefinedMetricError(self.undefined)
-        found = _tested(*self.events, dict(self.convention), self.support.result())
+        seen, expected = self.events
+        found = _tested(seen, expected, dict(self.convention), self.support.result())
         return Details(found.p_value, found.convention, found.support)
 
 

@@ -100,11 +100,11 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
     psi[present] += _through_ranks(values[present], scores, pulls, rows.weight)
     explained = value**2 / KAPPA**2
     convention = {"scores": "Blom, tied risks share their mean", "ties": ties}
+    share = explained / (_NOISE + explained)
     support = {"subjects": y.count, "events": y.event_count, "converged": fit.converged}
-    support["r_squared"] = explained / (_NOISE + explained)
     return RoystonD(
-        value, convention, support, psi, y.weight if y.weighted else None,
-        r_squared=support["r_squared"],
+        value, convention, {**support, "r_squared": share}, psi, y.weight if y.weighted else None,
+        r_squared=share,
         model_stderr=float(np.sqrt(fit.covariance[0, 0])),
     )  # fmt: skip
 
