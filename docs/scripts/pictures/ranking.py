@@ -130,7 +130,7 @@ def auc() -> Any:
 
 def royston_d() -> Any:
     figure, axes = panels(2, height=2.9, sharey=True)
-    y, _, x, _ = weibull_ward(600, seed=6)
+    y, _, x, _ = weibull_ward(300, seed=6)
     noise = np.random.default_rng(1).normal(size=x.size)
     named = {"a good risk": x, "a poor risk": x + 2 * noise}
     for ax, (name, risk) in zip(axes, named.items(), strict=True):
