@@ -40,6 +40,8 @@ class Rubin:
         """Pool values with their standard errors; `freedom` without missing data."""
         q, u = np.asarray(values, dtype=np.float64), np.asarray(stderrs, dtype=np.float64) ** 2
         m, mean = q.size, float(q.mean())
+        if not np.isfinite(q).all():  # an infinite loss in one imputation leaves no variance
+            return cls(mean, NAN, NAN, NAN)
         between, within = float(np.var(q, ddof=1)), float(u.mean())
         total = within + (1 + 1 / m) * between
         if not (np.isfinite(total) and total > 0):

@@ -95,7 +95,7 @@ class Validation:
     def _row(self, k: int, metric: Metric) -> dict[str, Any]:
         values = np.array([(fit.training[k], fit.test[k], fit.optimism[k]) for fit in self.fits])
         training, test, inner = values.reshape(-1, 3).T
-        known = np.isfinite(test if self.method == "cv" else training - test)
+        known = np.isfinite(test) & (np.isfinite(training) | (self.method == "cv"))
         apparent, means = float(self.apparent[k]), (NAN, NAN)
         if known.any():
             means = float(training[known].mean()), float(test[known].mean())
@@ -103,7 +103,7 @@ class Validation:
         if self.confidence is None:
             stderr = NAN
         elif self.method == "bootstrap":
-            stderr = _two_stage_stderr(training - test, inner)
+            stderr = _two_stage_stderr(training[known] - test[known], inner[known])
         else:
             stderr = self._folds_stderr(test[known])
         found = self._interval(metric, apparent - optimism, stderr)
@@ -213,7 +213,7 @@ def _two_stage_stderr(error: Floats, inner: Floats) -> float:
     `error` is that of the apparent value of each sample, `inner` one optimism found within it.
     """
     spread = bootstrap_stderr(error)
-    known = np.isfinite(error) & np.isfinite(inner)
+    known = np.isfinite(inner)
     if known.sum() < FEWEST_REPLICATES or not spread > 0:
         return spread
     slope = np.cov(error[known], inner[known])[0, 1] / np.var(error[known], ddof=1)

@@ -319,7 +319,9 @@ class _Work:
             if split.inner is not None:
                 predicting = self.fitting(split.inner)
                 training = self._scores(predicting, split.inner, split.inner)
-                return training - self._scores(predicting, split.inner, split.fitted)
+                test = self._scores(predicting, split.inner, split.fitted)
+                with np.errstate(invalid="ignore"):  # two infinite losses
+                    return training - test
         except Exception:  # the standard error rests on the other samples
             pass
         return np.full(len(self.asked.metrics), np.nan)

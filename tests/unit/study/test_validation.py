@@ -213,3 +213,12 @@ def test_progress_is_told_on_standard_error(capsys):
     assert "2/2 fits, 0 failed" in capsys.readouterr().err
     sg.validate(cox, X, y, metrics="harrell", resamples=2)
     assert capsys.readouterr().err == ""
+
+
+def test_infinite_losses_are_left_out_without_a_numpy_warning(recwarn):
+    X, y = data(40)
+    flat = lambda X, y: lambda X: sg.SurvivalCurves([20, 40], np.ones((len(X), 2)))  # noqa: E731
+    found = sg.validate(flat, X, y, metrics="log_likelihood", resamples=3)
+    assert not np.isfinite(found.rows()[0]["apparent"])
+    assert found.rows()[0]["fits"] == 0
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]

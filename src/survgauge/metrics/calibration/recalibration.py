@@ -215,6 +215,8 @@ def _refined(curves: SurvivalCurves) -> SurvivalCurves:
     """Join curves by lines on so many times that a map of their values has the shape of the map."""
     times = curves.times
     pieces = -(-_FINE // times.shape[-1])
+    if pieces == 1 and curves.interpolation == "linear":
+        return curves
     if (times[..., 0] > 0).all():
         times = np.concatenate((np.zeros((*times.shape[:-1], 1)), times), axis=-1)
     steps = np.diff(times, axis=-1)[..., None] * np.arange(pieces) / pieces
