@@ -45,9 +45,3 @@ def test_harrell_of_a_cox_model(method, resamples):
     assert abs(np.mean(corrected - truth)) < 0.01
     # 95 % of 120 draws, give or take three of its standard errors.
     assert 0.89 <= np.mean((low <= truth) & (truth <= high)) <= 1.0
-    print(
-        method,
-        np.mean(apparent - truth),
-        np.mean(corrected - truth),
-        np.mean((low <= truth) & (truth <= high)),
-    )
