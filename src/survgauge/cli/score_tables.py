@@ -25,7 +25,7 @@ _NAME, _TITLE = 36, 26
 
 def score_table(models: list[str], scores: list[Scores], width: int) -> tuple[list[Line], bool]:
     """Return metrics in rows of one or two lines, or in columns, and whether limits are there."""
-    ways = [(1, None, len(scores)), (2, None, len(scores))]
+    ways: list[tuple[int, int | None, int]] = [(1, None, len(scores)), (2, None, len(scores))]
     # The last metric may go, before metrics become columns.
     ways += [(2, _TITLE, count) for count in range(len(scores), max(len(scores) - 2, 0), -1)]
     for lines, title, count in ways:

@@ -26,6 +26,7 @@ from ..displays.description import (
 )
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
+from ..report.experiment_words import interval_words
 from . import meta
 from .comparisons import CriticalDifference
 from .panels import TruthPanel
@@ -263,7 +264,8 @@ class SummaryDisplay(Display):
     def __init__(
         self, results: Results, truth: str | None = None, metrics: Iterable[str] | None = None
     ) -> None:
-        table = _chosen(results, truth, metrics).summary()
+        chosen = _chosen(results, truth, metrics)
+        table, self._intervals = chosen.summary(), interval_words(p.dataset for p in chosen.panels)
         self._frame = table.sort_values(["total", "tau"], ascending=False, kind="stable")
 
     def frame(self) -> Any:
@@ -300,7 +302,7 @@ class SummaryDisplay(Display):
         )  # fmt: skip
         caption = (
             "A metric wins a data set if it has most of the truly best three models among its best "
-            "three, then by being closest to the truth. Lines are intervals over runs."
+            f"three, then by being closest to the truth. {self._intervals}"
         )
         return Chart("Wins and means of the metrics", caption, panels, 3, "y", width=8.5)
 

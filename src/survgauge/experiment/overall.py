@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from .._tools.arrays import Floats
+from ..report.experiment_words import FEWEST_BASES
 from . import meta
 from .panels import TruthPanel
 
@@ -35,7 +37,14 @@ def matrix(panels: list[TruthPanel], metrics: list[str], measure: str) -> Floats
 
 
 def mean_interval(panels: list[TruthPanel], metrics: list[str], measure: str) -> Any:
-    """Interval over runs of the mean over data sets; NaN where some data set lacks a metric."""
+    """Interval of the mean over data sets; NaN where it is not known.
+
+    It is one over data bases, or with fewer than six of them one over runs, which
+    `interval_words` says.
+    """
+    bases = [panel.dataset for panel in panels]
+    if len(set(bases)) >= FEWEST_BASES:
+        return interval_over_bases(matrix(panels, metrics, measure), bases, *BOUNDS[measure])
     if not all(panel.has_spread and len(panel.metrics) == len(metrics) for panel in panels):
         nothing = np.full(len(metrics), np.nan)
         return nothing, nothing
@@ -45,3 +54,32 @@ def mean_interval(panels: list[TruthPanel], metrics: list[str], measure: str) ->
     ]
     estimate = matrix(panels, metrics, measure).mean(axis=0)
     return meta.interval(estimate, np.mean(stacked, axis=0), *BOUNDS[measure])
+
+
+def interval_over_bases(
+    values: Floats, bases: list[str], least: float = -np.inf, most: float = np.inf
+) -> tuple[Floats, Floats]:
+    """95 % t interval of the mean over data sets, of which those of one base are not independent.
+
+    Parameters
+    ----------
+    values : ndarray of shape (data sets, metrics)
+        A measure.
+    bases : list of str
+        The data base of each data set.
+    least, most : float
+        Of the measure.
+
+    Examples
+    --------
+    >>> low, high = interval_over_bases(np.array([[1.0], [1.0], [3.0], [3.0]]), list("aabb"))
+    >>> round(float(low[0]), 2), round(float(high[0]), 2)  # of the two numbers 1 and 3
+    (-10.71, 14.71)
+    """
+    labels, base = np.unique(np.array(bases, dtype=object), return_inverse=True)
+    mean, count = values.mean(axis=0), labels.size
+    sums = np.zeros((count, values.shape[1]))
+    np.add.at(sums, base, values - mean)
+    spread = np.sqrt(count / (count - 1) * (sums**2).sum(axis=0)) / len(values)
+    half = stdtrit(count - 1, 0.975) * spread
+    return np.maximum(mean - half, least), np.minimum(mean + half, most)

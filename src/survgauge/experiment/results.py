@@ -33,8 +33,9 @@ class Results:
     """Results of an experiment, and what follows from them.
 
     Metrics are compared within a *truth*: all mean absolute errors with the true one, and so on.
-    Statistics are those of the means over runs (folds and repeats), as in the paper; intervals
-    come from redrawing repeats and folds.
+    Statistics are those of the means over runs (folds and repeats), as in the paper; intervals on
+    one data set come from redrawing repeats and folds, those of means over data sets from the data
+    bases where there are six or more.
 
     Parameters
     ----------
@@ -293,7 +294,7 @@ class Results:
         """Wins of each metric by kind of censoring, as in the paper's table, and its means.
 
         Columns: a kind of censoring each, total, tau, overlap and relative (means over data sets,
-        the first with an interval over runs).
+        the first with an interval: over data bases, or over runs with fewer than six of them).
         """
         panels = self._of(truth)
         kinds = list(dict.fromkeys(panel.censoring for panel in panels))

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._tools.latex import Best
 from .._tools.text_tables import number
-from ..report.experiment_words import advice_p, percent, rule
+from ..report.experiment_words import advice_p, interval_words, percent, rule
 from .overall import matrix, metrics_of
 from .panels import TruthPanel
 from .published import PAPER_METRICS
@@ -87,11 +87,12 @@ def _wins(results: Results, truth: str) -> Section:
          percent(row["relative"]), *(str(int(row[kind])) for kind in kinds)]
         for name, row in table.iterrows()
     ]  # fmt: skip
-    count = sum(panel.truth == truth for panel in results.panels)
+    bases = [panel.dataset for panel in results.panels if panel.truth == truth]
+    count = len(bases)
     note = (
         "A metric wins a data set if it has most of the truly best three models among its best "
         "three, then by being closest to the truth; ties share a win. The last columns are wins by "
-        "kind of censoring."
+        f"kind of censoring. {interval_words(bases)}"
     )
     heading = f"Wins over {count} data set{'s' * (count != 1)}; truth: {truth}"
     return Section(f"wins-{truth}", heading, ["metric", *means, *kinds], rows, 1, note)

@@ -218,8 +218,8 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         if grouped:
             group = group_name(row.get("group"))
             cells.append(tag("td", group, data_sort=group))
-        note = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
-        cells += [tag("td", REGISTRY[name].title, note, data_sort=name), _clock_cell(row)]
+        which = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
+        cells += [tag("td", REGISTRY[name].title, which, data_sort=name), _clock_cell(row)]
         cells += [_cell(row, None, standing), _figure_cell(row["stderr"])]
         skill = row["skill"]
         cells.append(tag("td", "-" if skill is None else f"{100 * skill:.1f} %", class_="number",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._tools.text_tables import number
-from .experiment_words import best_models, percent
+from .experiment_words import best_models, interval_words, percent
 from .markup import Markup, join, table, tag
 
 _MOST_FAILURES = 200
@@ -26,7 +26,7 @@ def wins(data: Row, truth: str) -> Markup:
     rule = (
         "A metric wins a data set if it has most of the truly best three models among its best "
         "three, then by being closest to the truth; ties share a win. The last columns count the "
-        "wins by kind of censoring."
+        f"wins by kind of censoring. {interval_words(base for base, _ in data['sets'])}"
     )
     few_told = f"Truth: {truth}. Here the metrics without settings compete. {rule}"
     parts = [_wins_table(few, few_told, name, series_of(data))]

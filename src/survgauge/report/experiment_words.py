@@ -143,3 +143,19 @@ def rule() -> str:
         f"{FEWEST_BASES} data bases no such test can reach its level, whatever the numbers are: "
         f'there are "{TOO_FEW}".'
     )
+
+
+def interval_words(bases: Iterable[str]) -> str:
+    """Say what the intervals of means over data sets are about.
+
+    >>> interval_words(["a", "b", "a"])[:60]
+    'Intervals are over the runs on these 2 data bases; other dat'
+    """
+    count = len(set(bases))
+    if count >= FEWEST_BASES:
+        return f"Intervals are over the {count} data bases."
+    these = "this data base" if count == 1 else f"these {count} data bases"
+    return (
+        f"Intervals are over the runs on {these}; other data bases may differ by more, which only "
+        f"{FEWEST_BASES} or more of them would show."
+    )

@@ -241,7 +241,7 @@ def test_row_numbers_of_r_are_no_times(folder, capsys):
     rows = [[f'"{k + 1}"', *column] for k, column in enumerate(folder["survival"].T)]
     write("r.csv", ['""', *(f'"{k + 1}"' for k in range(N))], rows)
     said = refusal(capsys, *PLAIN[:3], "m=r.csv")
-    assert f"r.csv: there is one column per subject, but no times: the first column" in said
+    assert "r.csv: there is one column per subject, but no times: the first column" in said
     assert f"row numbers 1 to {len(GRID)}" in said
     write("r.csv", ["time", *range(N)], [[k + 1, *row[1:]] for k, row in enumerate(rows)])
     assert len(values(capsys, *PLAIN[:3], "m=r.csv", metrics="ibs")) == 1  # they are times here

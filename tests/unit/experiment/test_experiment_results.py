@@ -16,6 +16,8 @@ import pandas as pd
 from survgauge.errors import InputError
 from survgauge.experiment import Results, side_by_side
 from survgauge.experiment.advice import verdict
+from survgauge.experiment.evidence import t_interval
+from survgauge.experiment.overall import interval_over_bases
 from survgauge.experiment.progress import ProgressLines, RunProgress, TimeLeft
 from survgauge.experiment.sections import sections
 from survgauge.experiment.writing import markdown, text, write_all
@@ -229,6 +231,35 @@ def test_intervals_come_from_the_runs(results):
     pd.testing.assert_frame_equal(again, results.proximity)  # seeded by names
     alone = Results(table(runs=1)).proximity
     assert alone["low"].isna().all()
+
+
+def test_intervals_of_means_are_over_data_bases():
+    """Sets of one base share what is special about it: eight bases are eight numbers, not 24."""
+    bases = [f"base {k // 3}" for k in range(24)]
+    rng, covered = np.random.default_rng(0), np.zeros(2)
+    for _ in range(400):
+        values = 0.5 + np.repeat(rng.normal(0, 0.2, 8), 3) + rng.normal(0, 0.05, 24)
+        for k, groups in enumerate((bases, [str(k) for k in range(24)])):
+            low, high = interval_over_bases(values[:, None], groups)
+            covered[k] += low[0] <= 0.5 <= high[0]
+    assert 0.93 <= covered[0] / 400 <= 0.97
+    assert covered[1] / 400 < 0.85
+    by_hand = t_interval(values.reshape(8, 3).mean(axis=1))
+    low, high = interval_over_bases(values[:, None], bases)
+    assert (low[0], high[0]) == pytest.approx(by_hand[1:])
+
+
+def test_a_table_says_what_its_intervals_are_over():
+    few = Results(table(noise=0.3))
+    assert "over the runs on these 2 data bases" in experiment_html(few)
+    whole = pd.concat(
+        table(noise=6.0, seed=k).assign(dataset=lambda t, k=k: t["dataset"] + str(k))
+        for k in range(3)
+    )
+    many = Results(whole)
+    assert "Intervals are over the 6 data bases." in experiment_html(many)
+    row = many.summary().loc["mae_po"]
+    assert row["tau_low"] < row["tau"] < row["tau_high"]
 
 
 def test_spread_shrinks_with_the_number_of_runs():
