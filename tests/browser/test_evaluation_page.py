@@ -90,7 +90,7 @@ def test_calibration_has_histograms_and_a_panel_a_model(open_tab: Any, path: Pat
     titles = [text for text in tab.texts("#d-calibration svg text") if ": p " in text]
     assert len(titles) == 2
     assert tab.page.locator("#d-calibration svg g rect").count() > 20
-    strips = tab.page.locator("#smooth-calibration svg g rect")
+    strips = tab.page.locator("#calibration-panel svg g rect")
     whole = strips.count()
     tab.page.locator("button.chip").first.click()
     assert strips.count() < whole

@@ -15,11 +15,12 @@ from ..errors import one_of
 from ._base import Display, about
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
+from .calibration_panel import CalibrationPanelDisplay
 from .decision_curve import SCALES, DecisionCurveDisplay
 from .differences import DifferencesDisplay
 from .groups import GroupsDisplay
 from .mae_variants import MAEVariantsDisplay
-from .mean_curves import MeanCurveDisplay, SmoothCalibrationDisplay
+from .mean_curves import MeanCurveDisplay
 from .predicted_actual import PredictedActualDisplay
 from .risk_groups import RiskGroupsDisplay
 from .scores import MetricsDisplay
@@ -34,6 +35,7 @@ __all__ = [
     "DISPLAYS",
     "SCALES",
     "AuditDisplay",
+    "CalibrationPanelDisplay",
     "DCalibrationDisplay",
     "DecisionCurveDisplay",
     "DifferencesDisplay",
@@ -49,7 +51,6 @@ __all__ = [
     "RiskGroupsDisplay",
     "SemiSyntheticDisplay",
     "SixMetricsDisplay",
-    "SmoothCalibrationDisplay",
     "SubjectCurvesDisplay",
     "SupportDisplay",
     "SurrogatesDisplay",
@@ -70,7 +71,7 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
     "auc": partial(TimeCurveDisplay.from_evaluation, kind="auc"),
     "d_calibration": DCalibrationDisplay.from_evaluation,
     "one_calibration": OneCalibrationDisplay.from_evaluation,
-    "smooth_calibration": SmoothCalibrationDisplay.from_evaluation,
+    "calibration_panel": CalibrationPanelDisplay.from_evaluation,
     "mean_curve": MeanCurveDisplay.from_evaluation,
     "decision_curve": DecisionCurveDisplay.from_evaluation,
     "risk_groups": RiskGroupsDisplay.from_evaluation,

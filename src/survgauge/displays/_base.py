@@ -116,7 +116,7 @@ class Display:
         """Describe the figure: its panels, axes, marks and words."""
         raise NotImplementedError
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, width: float | None = None) -> Any:
         """Draw; returns the figure.
 
         Parameters
@@ -124,8 +124,10 @@ class Display:
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one a panel. By default on a new figure, with title and number of
             subjects above it (``figure.suptitle("")`` takes them away).
+        width : float, optional
+            Inches of a new figure: 3.5 (89 mm) for one column of a paper, 7 for two.
         """
-        return draw(self.describe(), ax, self.about)
+        return draw(self.describe(), ax, self.about, width)
 
 
 class FromPredictions(Display):

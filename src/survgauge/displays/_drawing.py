@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .._tools.arrays import positive
 from ..errors import InputError
 from . import _style as style
 from .description import (
@@ -29,16 +31,24 @@ from .description import (
 _BANDS_LEFT_OUT = {"bands": f"not drawn for more than {MOST_BANDS} models"}
 #: Inches below the panels: one line of the legend.
 _FOOT = 0.35
+#: Inches that a panel needs beside others.
+_NARROW = 2.0
 #: Points between two lines of numbers below an axis, and from the axis to the first of them.
 _COUNT, _COUNTS_AT = 9.5, 34.0
 
 
-def draw(chart: Chart, ax: Any = None, about: str = "") -> Any:
+def draw(chart: Chart, ax: Any = None, about: str = "", width: float | None = None) -> Any:
     """Draw on a new figure or on the axes given, one a panel; returns the figure.
 
     A new figure has the chart's title and `about` above it, so that it says what it shows alone.
     """
     own = ax is None
+    if width is not None:
+        if not own:
+            raise InputError("width is that of a new figure; the axes given with ax have theirs")
+        # Fewer panels beside each other where they would be too narrow to read.
+        columns = min(chart.columns, max(1, int(positive(width, "width") / _NARROW)))
+        chart = replace(chart, width=width, columns=columns)
     with style.look(own):
         axes = _axes(chart) if own else _given(ax, len(chart.panels))
         names = style.short_names(chart.models, 22 if chart.columns == 1 else 18)
@@ -58,15 +68,13 @@ def draw(chart: Chart, ax: Any = None, about: str = "") -> Any:
 
 def _axes(chart: Chart) -> list[Any]:
     """Axes of a new figure, row by row; places past the last panel stay empty."""
-    from matplotlib.figure import Figure
-
     count, columns = len(chart.panels), chart.columns
     heights = [
         max(_height(panel) for panel in chart.panels[k : k + columns])
         for k in range(0, count, columns)
     ]
     # Not through pyplot: nothing is left open, and no window system is needed.
-    figure = Figure(figsize=(chart.width, sum(heights) + _FOOT), layout="constrained")
+    figure = style.figure_class()(figsize=(chart.width, sum(heights) + _FOOT), layout="constrained")
     made = figure.subplots(
         len(heights), columns, squeeze=False, height_ratios=heights,
         sharex=chart.shared == "x", sharey=chart.shared == "y",
@@ -157,6 +165,8 @@ class _Drawing:
                 ax.set(**{"xlabel" if axis is panel.x else "ylabel": _text(axis.text)})
         if panel.rows:
             self.draw_rows()
+        if panel.equal:
+            ax.set_aspect("equal", adjustable="box")
         if panel.counts:
             self.draw_counts(panel.counts)
         if panel.title:
@@ -176,7 +186,7 @@ class _Drawing:
         ruled = any(mark.label for mark in self.panel.marks if isinstance(mark, Rule))
         if self.panel.x.ticks is None and (ruled or ax.lines):
             ax.locator_params(axis="x", nbins=5)
-        small = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": "x-small"}
+        small = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 6.5}
         for k, row in enumerate(rows):
             if row.beside:
                 colour = "black" if row.clear else style.GREY
@@ -298,7 +308,7 @@ class _Drawing:
         where = self.ax.transData if mark.on_data else self.ax.transAxes
         self.ax.text(
             mark.x, mark.y, _text(mark.text), transform=where, ha=mark.align, zorder=6,
-            va="bottom" if mark.y < 0.5 or mark.on_data else "top", fontsize="x-small",
+            va="bottom" if mark.y < 0.5 or mark.on_data else "top", fontsize=6.5,
             color=style.colour(mark.role),
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1},
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from textwrap import fill
 from typing import Any
 
@@ -51,6 +52,23 @@ def look(own: bool) -> Iterator[None]:
         raise MissingExtraError("plot()", "plot") from error
     with matplotlib.rc_context(_RC if own else {}):
         yield
+
+
+@cache
+def figure_class() -> Any:
+    """Return matplotlib's figure, which our own figures are, saved as journals take them.
+
+    PDF and PostScript files hold TrueType fonts (type 3 is refused by many), SVG files outlines.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    class PrintFigure(Figure):  # type: ignore[misc, unused-ignore]
+        def savefig(self, *args: Any, **kwargs: Any) -> None:
+            with rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}):
+                super().savefig(*args, **kwargs)
+
+    return PrintFigure
 
 
 def colour(role: int | str) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, positive
+from .._tools.arrays import Floats, Ints, positive
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..inference import log_log_band
 from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
-from ..metrics.calibration.kernels import group_rates
+from ..metrics.calibration.kernels import GroupRates, group_rates
 from ..metrics.problem import Problem
 from ..metrics.supported import supported_time
 from ._base import FromPredictions, Source, measure_each, members, records
@@ -278,7 +278,7 @@ class OneCalibrationDisplay(FromPredictions):
 def panel_per_model(count: int) -> dict[str, Any]:
     """Layout of a chart with one panel per model: up to three beside each other."""
     columns = min(count, 3)
-    return {"columns": columns, "width": {1: 3.6, 2: 5.4, 3: 7.0}[columns], "shared": "y"}
+    return {"columns": columns, "width": {1: 3.5, 2: 5.4, 3: 7.0}[columns], "shared": "y"}
 
 
 def time_of_interest(problem: Problem, time: float | None) -> float:
@@ -298,8 +298,16 @@ def _group_spread(
     present = np.flatnonzero(y.weight > 0)
     p = 1 - s[present]
     rows = [present[(p >= low) & (p <= high)] for low, high in result.edges]
+    rates, lower, upper = rates_with_band(y, s, rows, time, confidence)
+    return lower, upper, rates.events
+
+
+def rates_with_band(
+    y: Outcomes, s: Floats, rows: list[Ints], time: float, confidence: float | None
+) -> tuple[GroupRates, Floats, Floats]:
+    """Return the rates of groups of subjects, and the bounds of the observed ones."""
     rates = group_rates(y, s, rows, time)
     survival = 1 - rates.observed
     relative = np.sqrt(rates.greenwood) / np.where(survival > 0, survival, 1.0)
     low, high = log_log_band(survival, relative, confidence)
-    return 1 - high, 1 - low, rates.events
+    return rates, 1 - high, 1 - low

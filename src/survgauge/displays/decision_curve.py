@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
-from ..errors import InputError, one_of
+from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics.decision.net_benefit import NetBenefit, net_benefit
 from ._base import FromPredictions, Source, band, measure_each, members, records
 from .calibration import time_of_interest
@@ -128,6 +128,10 @@ class DecisionCurveDisplay(FromPredictions):
             lambda p: net_benefit(y, p.curves, when, thresholds=thresholds),
         )  # fmt: skip
         first = next(iter(found.values()))
+        if not first.incidence > 0:
+            raise UndefinedMetricError(
+                f"a decision curve is undefined: there is no event by {amount(when, ev.unit)}"
+            )
         curves = {m: _curve(result, scale, ev.confidence) for m, result in found.items()}
         gaps: dict[str, Bounded] = {}
         if reference is not None:

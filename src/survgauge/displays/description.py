@@ -146,7 +146,10 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars between `edges` from `base` to `top`; `gap` is the share of a bar that stays empty."""
+    """Bars between `edges` from `base` to `top`; `gap` is the share of a bar that stays empty.
+
+    `counts`: what the bars stand for, where that is not their height.
+    """
 
     edges: Any
     base: Any
@@ -155,6 +158,7 @@ class Bars:
     label: Text = ""
     hollow: bool = False
     gap: float = 0.0
+    counts: Any = None
 
 
 @dataclass(frozen=True)
@@ -221,7 +225,8 @@ class Panel:
 
     With `rows`, the vertical axis has their names from top to bottom, and the marks' `y` are
     numbers of rows. A panel whose title names a model is a panel of that model. `height` is in
-    inches, without `counts`, and `note` is said below where the panel is shown alone.
+    inches, without `counts`, and `note` is said below where the panel is shown alone. `equal`: a
+    unit is as long across as upwards.
     """
 
     x: Axis
@@ -232,6 +237,7 @@ class Panel:
     height: float = 2.3
     note: str = ""
     counts: Counts | None = None
+    equal: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +255,7 @@ class Chart:
     shared : {"", "x", "y"}
         Which axis all panels have in common.
     width : float
-        Inches; a column of a paper is 3.4 wide, a page 7.
+        Inches; a column of a paper is 3.5 (89 mm) wide, two are 7.
     left_out : dict of str to str
         What could not be drawn, and why.
     remarks : tuple of str
@@ -261,7 +267,7 @@ class Chart:
     panels: tuple[Panel, ...]
     columns: int = 1
     shared: str = ""
-    width: float = 3.6
+    width: float = 3.5
     left_out: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._tools.text_tables import number
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
 from ..evaluation.verdict import judged_by
@@ -21,6 +22,8 @@ from .measures import chosen, measure_axis, read_at, rows_of_record, shown_value
 MOST_MODELS = 4
 MOST_GROUPS = 60
 EVERYBODY = "all subjects"
+#: Inches between the models of a group, and more than that between groups.
+_BESIDE, _BETWEEN = 0.11, 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +142,8 @@ class GroupsDisplay(Display):
             Axis(),
             tuple(marks),
             known_by.better,
-            tuple(self._row(group) for group in groups),
-            height=0.74 + len(groups) * max(0.17, 0.115 * len(models)),
+            tuple(self._row(group, models) for group in groups),
+            height=0.74 + len(groups) * (_BETWEEN + _BESIDE * len(models)),
             note=f"{known_by.about} {known_by.better.capitalize()} ({self.metric}).".lstrip(),
         )
         return Chart(
@@ -152,9 +155,16 @@ class GroupsDisplay(Display):
             remarks=self._remarks(len(groups), len(models)),
         )
 
-    def _row(self, group: Any) -> Row:
-        known = any(np.isfinite(r["value"]) for r in self.values if r.get("group") == group)
-        return Row(self._label(group), inside="" if known else "n/a")
+    def _row(self, group: Any, models: list[str]) -> Row:
+        """Name of a group; the number itself where there is one model."""
+        rows = [r for r in self.values if r.get("group") == group and np.isfinite(r["value"])]
+        one = next((r for r in rows if [r["model"]] == models), None)
+        beside = ""
+        if one is not None:
+            beside = number(one["value"], 3)
+            if np.isfinite(one["low"]):
+                beside += f" ({number(one['low'], 3)} to {number(one['high'], 3)})"
+        return Row(self._label(group), beside, inside="" if rows else "n/a")
 
     def _label(self, group: Any) -> str:
         name = EVERYBODY if group is None else short_name(group, 24)
@@ -164,8 +174,8 @@ class GroupsDisplay(Display):
         """Values of each model, below each other within a row."""
         place, found = positions(self.models), []
         for k, model in enumerate(models):
-            # Half of a row stays empty, so that groups part.
-            shift = 0.0 if len(models) == 1 else 0.5 * (k / (len(models) - 1) - 0.5)
+            row_height = _BETWEEN + _BESIDE * len(models)
+            shift = _BESIDE * (k - (len(models) - 1) / 2) / row_height
             rows = [
                 row
                 for row in self.values

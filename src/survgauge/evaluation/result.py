@@ -293,24 +293,28 @@ class Evaluation:
         stderr = NAN if self.confidence is None else a.stderr_against(b)
         return compare_pair(a.value, b.value, stderr, self.confidence or 0.95, a.freedom)
 
-    def plot(self, kind: str = "metrics", ax: Any = None, **options: Any) -> Any:
+    def plot(
+        self, kind: str = "metrics", ax: Any = None, *, width: float | None = None, **options: Any
+    ) -> Any:
         """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.
 
         Parameters
         ----------
         kind : str
             metrics, differences, groups, subjects, predicted_actual, error_by_status,
-            error_over_time, brier, auc, d_calibration, one_calibration, smooth_calibration,
+            error_over_time, brier, auc, d_calibration, one_calibration, calibration_panel,
             mean_curve, decision_curve, risk_groups, support, surrogates, six_metrics or
             mae_variants.
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one a panel; by default on a new figure.
+        width : float, optional
+            Inches of a new figure: 3.5 (89 mm) for one column of a paper, 7 for two.
         **options
             What the display's `from_evaluation` takes, such as `models` or `time`.
         """
         # By name: displays know evaluations, not the other way round.
         displays = import_module("survgauge.displays")
-        return displays.display(self, kind, **options).plot(ax)
+        return displays.display(self, kind, **options).plot(ax, width=width)
 
     def to_html(
         self, path: Any, *, title: str = "Evaluation of survival models", audit: Any = None

@@ -34,14 +34,14 @@ _SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "calibration": (
         ("d-calibration", "d_calibration"),
         ("one-calibration", "one_calibration"),
-        ("smooth-calibration", "smooth_calibration"),
+        ("calibration-panel", "calibration_panel"),
     ),
     "decisions": (("decision-curve", "decision_curve"), ("risk-groups", "risk_groups")),
     "subjects": (("subject-curves", "subjects"),),
     "support": (("support-chart", "support"), ("surrogates-chart", "surrogates")),
 }
 #: Charts at one time of interest.
-_AT_A_TIME = ("one_calibration", "smooth_calibration", "decision_curve", "risk_groups")
+_AT_A_TIME = ("one_calibration", "calibration_panel", "decision_curve", "risk_groups")
 #: Subjects that charts are computed from; of more, a random sample is drawn.
 MOST_SUBJECTS = 10_000
 #: Charts of all subjects, however many: they count, or show a few.
@@ -51,10 +51,15 @@ _OF_ALL = ("support", "subjects", "risk_groups")
 _SCORED = {
     "d_calibration": {"p_value": "d_calibration"},
     "one_calibration": {"p_value": "one_calibration"},
-    "smooth_calibration": {"ici": "ici", "expected_ici": ""},
+    "calibration_panel": {
+        "ratio": "observed_expected",
+        "slope": "calibration_slope",
+        "ici": "ici",
+        "expected_ici": "",
+    },
 }
 #: Figures as wide as the page.
-_WIDE = ("error-time", "mean-curves", "d-calibration", "one-calibration", "smooth-calibration",
+_WIDE = ("error-time", "mean-curves", "d-calibration", "one-calibration", "calibration-panel",
          "decision-curve", "risk-groups", "subject-curves")  # fmt: skip
 
 
@@ -132,12 +137,14 @@ def _as_in_the_table(shown: displays.Display, ev: Evaluation, kind: str) -> disp
     if kind not in _SCORED:
         return shown
     at = None, getattr(shown, "time", None)
-    known = {(s.metric.name, s.model): s.value for s in ev.scores
+    known = {(s.metric.name, s.model): (s.value, s.low, s.high) for s in ev.scores
              if s.group is None and s.time in at}  # fmt: skip
-    fields: dict[str, Any] = {
-        field: {model: known.get((metric, model), float("nan")) for model in getattr(shown, field)}
-        for field, metric in _SCORED[kind].items()
-    }
+    fields: dict[str, Any] = {}
+    for field, metric in _SCORED[kind].items():
+        fields[field] = {}
+        for model, value in getattr(shown, field).items():
+            found = known.get((metric, model), (float("nan"),) * 3)
+            fields[field][model] = found if isinstance(value, tuple) else found[0]
     return replace(shown, **fields)
 
 

@@ -10,7 +10,7 @@ from .reporting import provenance
 #: Charts on paper, each the first that there is: how wide it is in pixels, and which.
 _PLACES = (
     (680, ("differences-chart", "metrics-chart")),
-    (330, ("smooth-calibration", "error-status")),
+    (330, ("mean-curves", "error-status")),
     (330, ("brier-chart", "auc-chart")),
 )
 

@@ -109,6 +109,7 @@ def _panel(panel: Panel) -> Spec:
             for row in panel.rows
         ],
         "height": panel.height,
+        "equal": panel.equal,
         "marks": [_mark(mark) for mark in panel.marks],
         "counts": _counts(panel.counts),
     }

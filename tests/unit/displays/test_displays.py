@@ -365,23 +365,8 @@ def test_one_calibration_by_the_formula(ev):
 
 def test_calibration_is_read_at_the_time_of_interest(ev):
     one = displays.OneCalibrationDisplay.from_evaluation(ev)
-    smooth = displays.SmoothCalibrationDisplay.from_evaluation(ev)
+    smooth = displays.CalibrationPanelDisplay.from_evaluation(ev)
     assert one.time == smooth.time == ev.problem.time
-
-
-def test_smooth_calibration_holds_the_curve_and_counts(ev):
-    d = displays.SmoothCalibrationDisplay.from_evaluation(ev, time=6.0)
-    result = sg.integrated_calibration_index(Y, GOOD, 6.0)
-    assert d.observed["good"] == pytest.approx(result.curve_observed)
-    assert (d.ici["good"], d.e90["good"]) == (result.ici, result.e90)
-    p, happened = 1 - GOOD.at(6.0), Y.event & (Y.time <= 6.0)
-    assert d.histogram["good"].sum() == N
-    for k in range(d.edges.size - 1):
-        inside = (p >= d.edges[k]) & (p < d.edges[k + 1])
-        assert d.histogram["good"][k] == inside.sum()
-        assert d.events["good"][k] == (inside & happened).sum()
-    known = d.low["good"] <= d.observed["good"]
-    assert (known & (d.observed["good"] <= d.high["good"])).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -547,6 +532,12 @@ def equal(a, b):
         return list(a) == list(b) and all(equal(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, sg.RiskGroups):
+        return all(
+            equal(getattr(a, n), getattr(b, n)) for n in ("label", "names", "rmst", "p_value")
+        )
     return a == b or (a != a and b != b)
 
 
@@ -579,7 +570,7 @@ def test_frames_are_the_rows(ev, kind, monkeypatch):
 
 def test_without_intervals_bounds_are_nan():
     part = sg.evaluate(PREDICTIONS, Y, y_train=Y_TRAIN, confidence=None, metrics=["mae_po"])
-    for kind in ("brier", "auc", "error_over_time", "one_calibration", "smooth_calibration"):
+    for kind in ("brier", "auc", "error_over_time", "one_calibration", "calibration_panel"):
         display = DISPLAYS[kind](part)
         assert np.isnan(display.low["good"]).all()
         assert np.isnan(display.high["good"]).all()

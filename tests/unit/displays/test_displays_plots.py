@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 
 N = 40
 NEED_CURVES = {
-    "brier", "d_calibration", "one_calibration", "smooth_calibration", "mean_curve", "six_metrics",
+    "brier", "d_calibration", "one_calibration", "calibration_panel", "mean_curve", "six_metrics",
     "decision_curve",
 }  # fmt: skip
 NEED_TIMES = {
@@ -69,14 +69,14 @@ SITUATIONS = {
         {"y_train": None},
         {
             "predicted_actual", "error_by_status", "error_over_time", "auc", "one_calibration",
-            "smooth_calibration", "surrogates", "six_metrics", "decision_curve", "risk_groups",
+            "calibration_panel", "surrogates", "six_metrics", "decision_curve", "risk_groups",
         },
     ),
     "no events in the test set": (
         {"good": GOOD, "t": TIMES},
         NOBODY,
         {},
-        {"auc", "smooth_calibration", "risk_groups"},
+        {"auc", "calibration_panel", "risk_groups", "decision_curve"},
     ),
     "nobody censored": (FOUR, sg.Outcomes(Y.time, np.ones(N)), {}, {"surrogates"}),
     "a horizon": (FOUR, Y, {"tau": 8.0}, set()),
@@ -85,26 +85,26 @@ SITUATIONS = {
         {"good": GOOD[:2], "t": TIMES[:2]},
         Y[:2],
         {},
-        {"surrogates", "smooth_calibration"},
+        {"surrogates", "calibration_panel", "decision_curve"},
     ),
     "one time": (
         {"good": GOOD, "t": TIMES},
         sg.Outcomes(np.full(N, 5.0), Y.event),
         {},
-        {"auc"},
+        {"auc", "decision_curve"},
     ),
     "time zero": (
         {"good": GOOD, "t": TIMES},
         sg.Outcomes(np.zeros(N), Y.event),
         {},
-        {"brier", "auc", "one_calibration", "smooth_calibration", "decision_curve"},
+        {"brier", "auc", "one_calibration", "calibration_panel", "decision_curve"},
     ),
     "curves without a tail": (
         {"good": sg.SurvivalCurves([0, 4], GOOD.at([0, 4]), tail="nan"), "t": TIMES},
         Y,
         {},
         {
-            "d_calibration", "one_calibration", "smooth_calibration", "six_metrics",
+            "d_calibration", "one_calibration", "calibration_panel", "six_metrics",
             "decision_curve",
         },
     ),

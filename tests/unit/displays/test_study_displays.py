@@ -35,6 +35,115 @@ def ev():
     )  # fmt: skip
 
 
+# -- calibration ----------------------------------------------------------------------------------
+
+
+def test_a_calibration_panel_holds_curve_groups_and_counts(ev):
+    d = displays.CalibrationPanelDisplay.from_evaluation(ev, models="good", groups=5)
+    result = sg.integrated_calibration_index(Y, GOOD, 6.0)
+    assert d.observed["good"] == pytest.approx(result.curve_observed)
+    inside = (d.low["good"] <= d.observed["good"]) & (d.observed["good"] <= d.high["good"])
+    assert inside.all()
+    p, happened = 1 - GOOD.at(6.0), Y.event & (Y.time <= 6.0)
+    lost = ~Y.event & (Y.time < 6.0)
+    outcome = {"event": happened, "free": ~happened & ~lost, "censored": lost}
+    for name, part in outcome.items():
+        assert d.histogram["good"][name].sum() == part.sum()
+        for k in range(d.edges.size - 1):
+            last = k == d.edges.size - 2
+            within = (p >= d.edges[k]) & ((p <= d.edges[k + 1]) if last else p < d.edges[k + 1])
+            assert d.histogram["good"][name][k] == (within & part).sum()
+    groups, order = d.groups["good"], np.argsort(p)
+    for k, own in enumerate(np.split(order, 5)):
+        assert groups["predicted"][k] == pytest.approx(p[own].mean())
+        observed = 1 - km_at(list(zip(Y.time[own], Y.event[own], strict=True)), 6.0)
+        assert groups["observed"][k] == pytest.approx(float(observed))
+        assert (groups["n"][k], groups["events"][k]) == (12, happened[own].sum())
+        assert not groups["low"][k] > groups["observed"][k]
+
+
+def test_the_measures_of_a_calibration_panel(ev):
+    d = displays.CalibrationPanelDisplay.from_evaluation(ev)
+    for model in ("good", "other"):
+        curves = ev.predictions[model].curves
+        ratio = sg.observed_expected(Y, curves, 6.0)
+        assert d.ratio[model] == pytest.approx((ratio.ratio, ratio.low, ratio.high))
+        slope = sg.calibration_slope_details(Y, curves, 6.0)
+        margin = Z * slope.stderr
+        ends = slope.value - margin, slope.value + margin
+        assert d.slope[model] == pytest.approx((slope.value, *ends))
+        ici = sg.integrated_calibration_index(Y, curves, 6.0)
+        assert d.ici[model] == pytest.approx((ici.ici, *ici.interval(0.95)))
+    note = d.describe().panels[0].marks[-1].text.split("\n")
+    assert note[0] == "O/E {:.2f} ({:.2f} to {:.2f})".format(*d.ratio["good"])
+    assert note[1].startswith("slope ")
+    assert note[2] == "ICI {:.3f} ({:.3f} to {:.3f})".format(*d.ici["good"])
+
+
+def test_measures_of_clusters_count_clusters():
+    hospital = np.arange(60) % 6
+    found = sg.evaluate(
+        {"good": GOOD}, Y, time=6.0, cluster=hospital, n_boot=0,
+        metrics=["calibration_slope", "ici"],
+    )  # fmt: skip
+    d = displays.CalibrationPanelDisplay.from_evaluation(found)
+    table = {row["metric"]: row for row in found.rows()}
+    assert d.ici["good"][1:] == pytest.approx((table["ici"]["low"], table["ici"]["high"]))
+    slope = table["calibration_slope"]
+    assert d.slope["good"] == pytest.approx((slope["value"], slope["low"], slope["high"]))
+
+
+def test_a_calibration_panel_has_equal_axes_and_says_no_more_than_it_knows():
+    flat = sg.SurvivalCurves(GOOD.times, np.tile(GOOD.survival.mean(axis=0), (60, 1)))
+    shown = displays.CalibrationPanelDisplay.from_predictions(flat, Y, settings={"time": 6.0})
+    panel = shown.describe().panels[0]
+    assert "slope" not in panel.marks[-1].text  # all predictions are equal
+    assert panel.equal
+    assert panel.x.high == panel.y.high
+    figure = shown.plot()
+    figure.draw_without_rendering()
+    ax = figure.axes[0]
+    (x0, y0), (x1, y1) = ax.transData.transform([(0, 0), (0.1, 0.1)])
+    assert x1 - x0 == pytest.approx(y1 - y0)
+
+
+def test_the_numbers_stand_where_they_cover_less():
+    """Predictions far too low push the curve into the upper corner, far too high ones below."""
+    for power, corner in ((0.15, 0.98), (6.0, 0.02)):
+        curves = sg.SurvivalCurves(GOOD.times, GOOD.survival**power)
+        d = displays.CalibrationPanelDisplay.from_predictions(curves, Y, settings={"time": 6.0})
+        note = d.describe().panels[0].marks[-1]
+        assert note.x == corner
+
+
+# -- print ----------------------------------------------------------------------------------------
+
+
+def test_saved_figures_embed_fonts_that_journals_take(ev, tmp_path):
+    pytest.importorskip("matplotlib")
+    for kind in ("calibration_panel", "decision_curve", "risk_groups"):
+        figure = ev.plot(kind, width=3.5)
+        assert figure.get_size_inches()[0] == 3.5
+        path = tmp_path / f"{kind}.pdf"
+        figure.savefig(path)
+        plain = path.read_bytes()
+        assert b"/Subtype /Type3" not in plain
+        assert b"/FontFile2" in plain  # TrueType, embedded
+        figure.savefig(path.with_suffix(".svg"))
+        drawn = path.with_suffix(".svg").read_text(encoding="utf-8")
+        assert "<text" not in drawn  # outlines: the same without the font
+        assert "<image" not in drawn
+
+
+def test_narrow_figures_have_panels_below_each_other(ev):
+    pytest.importorskip("matplotlib")
+    wide, narrow = (ev.plot("risk_groups", models=["good", "other"], width=w) for w in (7, 3.5))
+    tops = [{round(ax.get_subplotspec().rowspan.start) for ax in f.axes} for f in (wide, narrow)]
+    assert tops == [{0}, {0, 1}]
+    with pytest.raises(sg.InputError, match="width is that of a new figure"):
+        ev.plot("decision_curve", ax=wide.axes[0], width=3.5)
+
+
 # -- decision curves ------------------------------------------------------------------------------
 
 

@@ -96,7 +96,7 @@ def test_charts_offer_the_times(evaluation):
     figures = {f["id"]: f for f in json.loads(found.group(1))["figures"]}
     wanted = [f"{time:g} days" for time in TIMES]
     assert figures["one-calibration"]["choices"]["options"] == wanted
-    assert figures["smooth-calibration"]["choices"]["options"] == wanted
+    assert figures["calibration-panel"]["choices"]["options"] == wanted
     for name in ("metrics-chart", "differences-chart"):
         options = figures[name]["choices"]["options"]
         assert [o for o in options if o.startswith("Brier score at")] == [

@@ -320,14 +320,15 @@ def test_the_page_draws_what_the_displays_describe(evaluation: Any) -> None:
         assert bars["censored, spread over bins"]["top"] == pytest.approx(
             d.observed[model], rel=1e-4
         )
-    smooth = displays.SmoothCalibrationDisplay.from_evaluation(evaluation)
-    curves, histograms = figures["smooth-calibration"][0]["panels"]
-    lines = {m["label"]: m["y"] for m in curves["marks"] if m["type"] == "line"}
-    assert lines["cox"] == pytest.approx(smooth.observed["cox"], rel=1e-4)
-    assert [row["series"] for row in histograms["rows"]] == [["cox"], ["flat"]]
-    events, others = (np.array(m["top"]) - m["base"] for m in histograms["marks"][:2])
-    share = smooth.events["cox"] / (smooth.histogram["cox"] - smooth.events["cox"]).max()
-    assert -events / others.max() == pytest.approx(share, rel=1e-3, abs=1e-4)
+    shown = displays.CalibrationPanelDisplay.from_evaluation(evaluation)
+    panels = figures["calibration-panel"][0]["panels"]
+    assert [panel["series"] for panel in panels] == [["cox"], ["flat"]]
+    assert panels[0]["equal"] is True
+    (line,) = (m for m in panels[0]["marks"] if m["type"] == "line")
+    assert line["y"] == pytest.approx(shown.observed["cox"], rel=1e-4)
+    bars = [m for m in panels[0]["marks"] if m["type"] == "bars"]
+    for mark, counts in zip(bars, shown.histogram["cox"].values(), strict=True):
+        assert mark["counts"] == pytest.approx(counts)
 
 
 @pytest.mark.parametrize("kind", displays.DISPLAYS)
@@ -359,9 +360,9 @@ def test_the_page_says_what_ici_chance_alone_would_give(tmp_path):
     expected = ev.scores[0].measured.support["expected_if_calibrated"]
     assert 0 < expected < 0.2
     page = Outline(ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8"))
-    [smooth] = (f for f in page.data["figures"] if f["id"] == "smooth-calibration")
-    [row] = smooth["specs"][0]["panels"][1]["rows"]
-    assert row["beside"].endswith(f"by chance {number(expected, 2)}")
+    [smooth] = (f for f in page.data["figures"] if f["id"] == "calibration-panel")
+    [note] = (m for m in smooth["specs"][0]["panels"][0]["marks"] if m["type"] == "note")
+    assert note["text"].endswith(f"by chance {number(expected, 2)}")
     assert "by chance, the one expected of a perfectly calibrated model" in page.text
 
 
@@ -476,7 +477,7 @@ def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> N
     told = "Drawn from a random sample of 200 of the 500 test subjects"
     assert {name for name, f in found.items() if told in f["specs"][0]["note"]} == {
         "predicted-actual", "error-status", "error-time", "brier-chart", "auc-chart", "mean-curves",
-        "d-calibration", "one-calibration", "smooth-calibration", "surrogates-chart",
+        "d-calibration", "one-calibration", "calibration-panel", "surrogates-chart",
         "decision-curve",
     }  # fmt: skip
     # Numbers in titles are those of the tables.

@@ -204,6 +204,10 @@ const Charts = (() => {
     for (const mark of panel.marks) if (mark.type === "points") for (const at of new Set(mark.y.filter(known).map(Math.round))) counts[at] += 1;
     return Math.max(ROW, 10 * Math.max(...counts));
   }
+  // Width of an equal panel, whose height follows from it.
+  const EQUAL = 380;
+  const equalWidth = (panel, room) => (panel.equal ? Math.min(room, EQUAL) : room);
+  const tall = (panel, domain, room) => (panel.equal ? (equalWidth(panel, room) * (domain.y[1] - domain.y[0])) / (domain.x[1] - domain.x[0]) : bodyHeight(panel));
   const bodyHeight = (panel) => (panel.rows.length ? panel.rows.length * rowHeight(panel) : Math.max(72, panel.height * 120 - 50));
   function leftOf(panel, domain, width) {
     if (panel.rows.length) return Math.min(width * 0.4, Math.max(60, ...panel.rows.map((row) => textWidth(row.label))) + 14);
@@ -372,9 +376,11 @@ const Charts = (() => {
     },
     note(mark, body, { sx, sy, box }) {
       const x = mark.on_data ? sx(mark.x) : box.left + mark.x * (box.right - box.left);
-      const y = mark.on_data ? sy(mark.y) - 3 : box.bottom - mark.y * (box.bottom - box.top) + 10;
+      const lines = rowsOf(mark.text).length;
+      const inside = box.bottom - mark.y * (box.bottom - box.top);
+      const y = mark.on_data ? sy(mark.y) - 3 : inside + (mark.y < 0.5 ? -4 - LINE * (lines - 1) : 10);
       const anchor = { left: "start", center: "middle", right: "end" }[mark.align || "left"];
-      block(body, mark.text, x, y, 300, { "text-anchor": anchor, style: `fill:${colour(mark.role || "ink")};font-size:11px` });
+      block(body, mark.text, x, y, 300, { "text-anchor": anchor, style: `fill:${colour(mark.role || "ink")};font-size:11px;paint-order:stroke;stroke:var(--card);stroke-width:3px` });
     },
   };
   const ORDER = ["span", "bars", "rule", "line", "points", "note"];
@@ -412,9 +418,17 @@ const Charts = (() => {
   function targetsOf(panel, place) {
     const of = (type) => panel.marks.filter((mark) => mark.type === type);
     if (panel.rows.length) return rowTargets(panel, place);
-    if (of("bars").length) return barTargets(panel, of("bars"), place);
+    const bars = of("bars");
+    if (bars.length && !bars[0].counts) return barTargets(panel, bars, place);
     const lines = of("line").filter((mark) => named(mark) && mark.x.length > 1);
-    return lines.length ? lineTargets(panel, lines, place) : pointTargets(panel, place.dots);
+    const above = lines.length ? lineTargets(panel, lines, place) : pointTargets(panel, place.dots);
+    if (!bars.length) return above;
+    // Bars below a curve with points: what is close to a point, then what is above or in the bars.
+    const { box, sy } = place;
+    const end = Math.max(...bars.flatMap((mark) => [...mark.base, ...mark.top]).filter(known));
+    const cell = (upper, lower) => ({ start: box.start, end: box.end, upper, lower });
+    const split = together([{ cell: cell(box.top, sy(end)), targets: above }, { cell: cell(sy(end), box.bottom), targets: barTargets(panel, bars, place) }]);
+    return lines.length ? nearFirst(pointTargets(panel, place.dots), split) : split;
   }
   const named = (mark) => mark.name || mark.label || null;
   const oneLine = (text) => text.replaceAll("\n", " ");
@@ -431,13 +445,26 @@ const Charts = (() => {
       nearest: (px, py) => (panel.rows.length ? Math.max(0, Math.min(panel.rows.length - 1, Math.floor((py - box.top) / rowHeight(panel)))) : -1),
     };
   }
+  const heights = (mark) => mark.top.map((top, i) => Math.abs(top - mark.base[i]));
+  function nearFirst(near, rest) {
+    return {
+      count: near.count + rest.count,
+      at: (k) => (k < near.count ? near.at(k) : rest.at(k - near.count)),
+      nearest(px, py) {
+        const k = near.nearest(px, py);
+        if (k >= 0) return k;
+        const other = rest.nearest(px, py);
+        return other < 0 ? -1 : near.count + other;
+      },
+    };
+  }
   function barTargets(panel, bars, { box, sx }) {
     const { edges } = bars[0];
     return {
       count: edges.length - 1,
       at: (k) => ({
         title: `${oneLine(panel.x.label)} ${format(edges[k])} to ${format(edges[k + 1])}`,
-        rows: bars.map((mark) => [mark.label, format(mark.top[k] - mark.base[k])]),
+        rows: bars.map((mark) => [mark.label, format((mark.counts || heights(mark))[k])]),
         marks: [],
         guide: { x: sx((edges[k] + edges[k + 1]) / 2), top: box.top, bottom: box.bottom },
       }),
@@ -552,12 +579,12 @@ const Charts = (() => {
       const row = panels.slice(k, k + columns);
       const last = spec.shared !== "x" || k + columns >= panels.length;
       const head = 8 + LINE * Math.max(0, ...row.map((panel) => (panel.title ? rowsOf(panel.title).length : 0)));
-      const body = Math.max(...row.map(bodyHeight));
+      const body = Math.max(...row.map((panel, j) => tall(panel, domain[k + j], cell - left - right)));
       const foot = last ? Math.max(...row.map(footOf)) : 10;
       row.forEach((panel, j) => {
         const start = j * cell;
         const top = upper + head;
-        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left, right: start + cell - right, top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
+        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left, right: start + left + equalWidth(panel, cell - left - right), top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
       });
       upper += head + body + foot;
     }
@@ -595,7 +622,7 @@ const Charts = (() => {
     for (const panel of spec.panels) for (const mark of panel.marks) {
       const row = (k) => (panel.rows.length ? panel.rows[Math.round(k)].label : null);
       const shared = [single ? null : oneLine(panel.y.label)];
-      if (mark.type === "bars") mark.top.forEach((top, i) => rows.push([panel.title || null, row(mark.base[i]), mark.label || null, `${format(mark.edges[i])} to ${format(mark.edges[i + 1])}`, Math.abs(top - mark.base[i]), ...shared, null, null, null, null]));
+      if (mark.type === "bars") mark.top.forEach((top, i) => rows.push([panel.title || null, row(mark.base[i]), mark.label || null, `${format(mark.edges[i])} to ${format(mark.edges[i + 1])}`, (mark.counts || heights(mark))[i], ...shared, null, null, null, null]));
       if ((mark.type === "line" || mark.type === "points") && mark.x) mark.x.forEach((at, i) => rows.push([
         panel.title || null, row(mark.y[i]), named(mark), at, panel.rows.length ? null : mark.y[i], ...shared,
         pick(mark.low || mark.left, i), pick(mark.high || mark.right, i), pick(mark.to, i), pick(mark.names, i),

@@ -1,0 +1,339 @@
+"""Calibration at one time: smooth curve, groups, predicted risks by outcome, and the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats, whole_number
+from .._tools.text_tables import number
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import UndefinedMetricError
+from ..inference import interval
+from ..metrics.calibration.calibration_measures import calibration_slope_details
+from ..metrics.calibration.kernels import risk_groups
+from ..metrics.calibration.observed_expected import observed_expected
+from ..metrics.calibration.smooth_calibration import ICIResult, integrated_calibration_index
+from ..metrics.details import Clusters, Details, standard_error
+from ._bands import smooth_band
+from ._base import FromPredictions, Source, measure_each, members, records
+from .calibration import rates_with_band, time_of_interest
+from .description import (
+    Axis,
+    Bars,
+    Chart,
+    Line,
+    Model,
+    Note,
+    Panel,
+    Points,
+    Rule,
+    amount,
+    positions,
+    round_ticks,
+)
+
+_BARS = 40
+#: Groups by risk, and subjects that one has at least.
+_GROUPS, _LEAST = 10, 10
+#: The strip of bars below the curve, as a share of the axis.
+_STRIP = 0.22
+#: A number with its interval.
+Measure = tuple[float, float, float]
+OUTCOMES = {"event": "event by then", "free": "event-free", "censored": "censored before"}
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationPanelDisplay(FromPredictions):
+    """Observed against predicted probability of the event by a time, one panel per model.
+
+    Attributes
+    ----------
+    time : float
+        The time.
+    predicted, observed, low, high : dict of model to ndarray of shape (100,)
+        The smooth curve from the lowest to the highest prediction, with its pointwise band.
+    groups : dict of model to dict of str to ndarray of shape (groups,)
+        Groups of about equally many subjects by predicted risk: their mean prediction `predicted`,
+        1 - Kaplan-Meier `observed` with its interval `low` to `high` (NaN where nothing or
+        everything happened), and the numbers of subjects `n` and `events`.
+    edges : ndarray of shape (bars + 1,)
+        Bounds of the histogram of predictions.
+    histogram : dict of model to dict of str to ndarray of shape (bars,)
+        Subjects whose prediction lies in a bar: with the event by the time (`event`), event-free
+        at it (`free`), and censored before (`censored`).
+    ratio, slope, ici : dict of model to (value, low, high)
+        Observed over expected events, calibration slope, and integrated calibration index.
+    expected_ici : dict of model to float
+        ICI that chance alone would give a perfectly calibrated model; NaN where it is unknown.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 4, 8], [[1, s / 10, 0] for s in (2, 5, 9, 6, 3, 7, 4, 8)])
+    >>> y = ([2, 5, 8, 6, 7, 3, 4, 9], [1, 0, 1, 1, 1, 1, 1, 0])
+    >>> d = CalibrationPanelDisplay.from_predictions(curves, y, time=5)
+    >>> d.predicted["model"][[0, -1]].round(3), float(d.histogram["model"]["event"].sum())
+    (array([0.325, 0.85 ]), 3.0)
+    """
+
+    time: float
+    predicted: dict[str, Floats]
+    observed: dict[str, Floats]
+    low: dict[str, Floats]
+    high: dict[str, Floats]
+    groups: dict[str, dict[str, Floats]]
+    edges: Floats
+    histogram: dict[str, dict[str, Floats]]
+    ratio: dict[str, Measure]
+    slope: dict[str, Measure]
+    ici: dict[str, Measure]
+    expected_ici: dict[str, float]
+    models: tuple[str, ...]
+    unit: str = ""
+    confidence: float | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls,
+        ev: Source,
+        *,
+        time: float | None = None,
+        knots: int = 3,
+        groups: int | None = None,
+        models: Iterable[str] | str | None = None,
+    ) -> CalibrationPanelDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        time : float, optional
+            By default the evaluation's time of interest.
+        knots : {3, 4, 5}
+            Of the spline.
+        groups : int, optional
+            Number of groups by risk; by default ten, or fewer so that each has ten subjects.
+        models : names, optional
+            By default all.
+        """
+        usable, left_out = members(ev, "curves", "a calibration panel", models)
+        y, when = ev.problem.y, time_of_interest(ev.problem, time)
+        if groups is None:
+            groups = int(np.clip(float(y.weight.sum()) // _LEAST, 1, _GROUPS))
+        whole_number(groups, "groups", 1)
+        clusters = ev.problem.clusters
+
+        def compute(prediction: Prediction) -> tuple[ICIResult, Prediction]:
+            smooth = integrated_calibration_index(y, prediction.curves, when, knots=knots)
+            return smooth.clustered(clusters), prediction
+
+        found = measure_each(usable, left_out, "the smooth calibration curve", compute)
+        smooth = {model: result for model, (result, _) in found.items()}
+        bands = {model: smooth_band(result, ev.confidence) for model, result in smooth.items()}
+        # Bars end where the predictions do.
+        edges = np.linspace(0.0, max(float(r.predicted.max()) for r in smooth.values()), _BARS + 1)
+        others = {
+            model: _measures(y, p, when, ev.confidence, clusters)
+            for model, (_, p) in found.items()
+        }  # fmt: skip
+        return cls(
+            when,
+            {model: result.curve_predicted for model, result in smooth.items()},
+            {model: result.curve_observed for model, result in smooth.items()},
+            {model: low for model, (low, _) in bands.items()},
+            {model: high for model, (_, high) in bands.items()},
+            {m: _groups(y, r.predicted, when, groups, ev.confidence) for m, r in smooth.items()},
+            edges,
+            {model: _histogram(y, r.predicted, when, edges) for model, r in smooth.items()},
+            {model: ratio for model, (ratio, _) in others.items()},
+            {model: slope for model, (_, slope) in others.items()},
+            {model: (r.ici, *_limits(r, ev.confidence)) for model, r in smooth.items()},
+            {model: result.expected_if_calibrated for model, result in smooth.items()},
+            tuple(ev.predictions),
+            ev.unit,
+            ev.confidence,
+            left_out,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per model and point of the curve; groups and bars are in their fields."""
+        columns = ("predicted", "observed", "low", "high")
+        return [
+            row
+            for model in self.predicted
+            for row in records(
+                model=model, time=self.time, **{c: getattr(self, c)[model] for c in columns}
+            )
+        ]
+
+    def describe(self) -> Chart:
+        """One panel per model, on the same axes."""
+        end = self._end()
+        columns = min(len(self.predicted), 2)
+        level = ""
+        if self.confidence is not None:
+            level = (
+                f"; band, lines and numbers in brackets are {self.confidence * 100:g} % intervals"
+            )
+        return Chart(
+            "Calibration",
+            "Observed against predicted probability of the event; on the dashed line they are "
+            "equal. The curve is smooth, points are groups of equally many subjects by predicted "
+            f"risk (1 - Kaplan-Meier){level}. "
+            "The bars below count predictions: those of subjects with the event by then point "
+            "upwards, the others downwards. O/E is observed over expected events (best: 1), slope "
+            "that of the log hazard (best: 1). ICI is the mean distance from the line; by "
+            "chance, the one expected of a perfectly calibrated model.",
+            tuple(self._panel(model, end) for model in self.predicted),
+            columns=columns, shared="y", width=3.5 * columns, left_out=self.left_out,
+        )  # fmt: skip
+
+    def _end(self) -> float:
+        """Where both axes end: past all points, and intervals that are not too long."""
+        points = [v[name] for v in self.groups.values() for name in ("observed", "predicted")]
+        shown = _largest([*self.predicted.values(), *self.observed.values(), *points])
+        bounds = _largest([shown, *(v["high"] for v in self.groups.values())])
+        return min(1.0, 1.04 * min(bounds, 1.5 * shown)) or 1.0
+
+    def _panel(self, model: str, end: float) -> Panel:
+        when = f"event by {amount(self.time, self.unit)}"
+        grid, found = self.predicted[model], self.groups[model]
+        label = (Model(model),) if len(self.predicted) > 1 else "smooth curve"
+        curve = Line(
+            grid, self.observed[model], positions(self.models)[model], label, self.low[model],
+            self.high[model], marked=bool(grid[0] == grid[-1]),
+        )  # fmt: skip
+        sizes = zip(found["n"].tolist(), found["events"].tolist(), strict=True)
+        points = Points(
+            found["predicted"], found["observed"], "ink", "groups by risk", found["low"],
+            found["high"], names=tuple(f"{n:,.0f} subjects, {e:,.0f} events" for n, e in sizes),
+            marker="square", size=3.5,
+        )  # fmt: skip
+        ticks = round_ticks(end, 5)
+        return Panel(
+            Axis(f"Predicted probability of the\n{when}", "", 0, end, ticks),
+            Axis(f"Observed probability of the\n{when}", "", -_STRIP * end, end, ticks),
+            (Rule("diagonal"), curve, points, *self._bars(model, end), self._note(model, end)),
+            (Model(model),),
+            height=3.6,
+            equal=True,
+        )
+
+    def _bars(self, model: str, end: float) -> list[Bars]:
+        """Predictions by outcome below the curve: events upwards, the others downwards."""
+        event, free, censored = (self.histogram[model][name] for name in OUTCOMES)
+        middle = -0.5 * _STRIP * end
+        scale = 0.44 * _STRIP * end / max(float(event.max()), float((free + censored).max()), 1.0)
+        label = [
+            f"{told} ({self.histogram[model][name].sum():,.0f})" for name, told in OUTCOMES.items()
+        ]
+        below = middle - scale * free
+        return [
+            Bars(self.edges, middle, middle + scale * event, "event", label[0], counts=event),
+            Bars(self.edges, middle, below, "pale", label[1], counts=free),
+            Bars(self.edges, below, below - scale * censored, "censored", label[2], hollow=True,
+                 counts=censored),
+        ]  # fmt: skip
+
+    def _note(self, model: str, end: float) -> Note:
+        """The measures, in the corner that has less to cover: above the line or below it."""
+        lines = [
+            f"{name} {_written(measure, digits)}"
+            for name, measure, digits in (
+                ("O/E", self.ratio[model], 2), ("slope", self.slope[model], 2),
+                ("ICI", self.ici[model], 3),
+            )
+            if np.isfinite(measure[0])
+        ]  # fmt: skip
+        expected = self.expected_ici[model]
+        if np.isfinite(expected) and lines:
+            lines.append(f"ICI by chance {number(expected, 2)}")
+        above, below = self._covered(model, end)
+        text = "\n".join(lines)
+        if below < above:
+            return Note(text, 0.98, (_STRIP + 0.02) / (1 + _STRIP), "right")
+        return Note(text, 0.02, 0.98)
+
+    def _covered(self, model: str, end: float) -> tuple[float, float]:
+        """How much of curve, band and points lies in the corner above the line, and below it."""
+        found = self.groups[model]
+        x = np.concatenate([self.predicted[model]] * 3 + [found["predicted"]] * 3)
+        y = np.concatenate(
+            [getattr(self, name)[model] for name in ("observed", "low", "high")]
+            + [found[name] for name in ("observed", "low", "high")]
+        )
+        above = (x < 0.55 * end) & (y > 0.72 * end)
+        return float(above.sum()), float(((x > 0.45 * end) & (y < 0.28 * end)).sum())
+
+
+def _largest(values: list[Any]) -> float:
+    known = np.concatenate([np.ravel(v) for v in values])
+    return float(known[np.isfinite(known)].max(initial=0.0))
+
+
+def _written(measure: Measure, digits: int) -> str:
+    value, low, high = (f"{v:.{digits}f}" for v in measure)
+    return f"{value} ({low} to {high})" if np.isfinite(measure[1]) else value
+
+
+def _limits(found: ICIResult, confidence: float | None) -> tuple[float, float]:
+    return (float("nan"), float("nan")) if confidence is None else found.interval(confidence)
+
+
+def _measures(
+    y: Outcomes, prediction: Prediction, time: float, level: float | None, clusters: Clusters | None
+) -> tuple[Measure, Measure]:
+    """Observed over expected events and calibration slope with their intervals."""
+    ratio = _measure(observed_expected, "log", y, prediction, time, level, clusters)
+    slope = _measure(calibration_slope_details, "normal", y, prediction, time, level, clusters)
+    return ratio, slope
+
+
+def _measure(
+    compute: Callable[..., Details], scale: str, y: Outcomes, prediction: Prediction, time: float,
+    level: float | None, clusters: Clusters | None,
+) -> Measure:  # fmt: skip
+    nan = float("nan")
+    try:
+        found = compute(y, prediction.curves, time)
+    except UndefinedMetricError:
+        return nan, nan, nan
+    if level is None or (scale == "log" and not found.value > 0):
+        return found.value, nan, nan
+    stderr, freedom = found.stderr, float("inf")
+    if clusters is not None and found.psi is not None:
+        stderr = standard_error(found.psi, found.frequency, clusters)
+        freedom = clusters.freedom
+    ends = interval(found.value, stderr, level, scale, freedom=freedom)
+    return found.value, ends.low, ends.high
+
+
+def _groups(
+    y: Outcomes, risk: Floats, time: float, groups: int, confidence: float | None
+) -> dict[str, Floats]:
+    """Groups by predicted risk: prediction, Kaplan-Meier with its interval, and counts."""
+    present = np.flatnonzero(y.weight > 0)
+    weight = y.weight[present] if y.weighted else None
+    rows = [present[part] for part in risk_groups(1 - risk[present], weight, groups)]
+    rates, low, high = rates_with_band(y, 1 - risk, rows, time, confidence)
+    return {
+        "predicted": rates.expected, "observed": rates.observed, "low": low, "high": high,
+        "n": rates.size, "events": rates.events,
+    }  # fmt: skip
+
+
+def _histogram(y: Outcomes, risk: Floats, time: float, edges: Floats) -> dict[str, Floats]:
+    """Subjects in each bar of predicted risk, by what happened to them."""
+    happened, lost = y.event & (y.time <= time), ~y.event & (y.time < time)
+    parts = {"event": happened, "free": ~happened & ~lost, "censored": lost}
+    return {
+        name: np.histogram(risk, edges, weights=y.weight * part)[0].astype(np.float64)
+        for name, part in parts.items()
+    }
