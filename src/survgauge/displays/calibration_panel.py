@@ -177,6 +177,8 @@ class CalibrationPanelDisplay(FromPredictions):
         """One panel per model, on the same axes."""
         end = self._end()
         columns = min(len(self.predicted), 2)
+        # Measures stand inside the panels where they cover nothing, otherwise all in the titles.
+        inside = all(self._corner(model, end) for model in self.predicted)
         level = ""
         if self.confidence is not None:
             level = (
@@ -191,7 +193,7 @@ class CalibrationPanelDisplay(FromPredictions):
             "upwards, the others downwards. O/E is observed over expected events (best: 1), slope "
             "that of the log hazard (best: 1). ICI is the mean distance from the line; by "
             "chance, the one expected of a perfectly calibrated model.",
-            tuple(self._panel(model, end) for model in self.predicted),
+            tuple(self._panel(model, end, inside) for model in self.predicted),
             columns=columns, shared="y", width=3.5 * columns, left_out=self.left_out,
         )  # fmt: skip
 
@@ -202,7 +204,7 @@ class CalibrationPanelDisplay(FromPredictions):
         bounds = _largest([shown, *(v["high"] for v in self.groups.values())])
         return min(1.0, 1.04 * min(bounds, 1.5 * shown)) or 1.0
 
-    def _panel(self, model: str, end: float) -> Panel:
+    def _panel(self, model: str, end: float, inside: bool) -> Panel:
         when = f"event by {amount(self.time, self.unit)}"
         grid, found = self.predicted[model], self.groups[model]
         label = (Model(model),) if len(self.predicted) > 1 else "smooth curve"
@@ -216,13 +218,14 @@ class CalibrationPanelDisplay(FromPredictions):
             found["high"], names=tuple(f"{n:,.0f} subjects, {e:,.0f} events" for n, e in sizes),
             marker="square", size=3.5,
         )  # fmt: skip
-        ticks = round_ticks(end, 5)
+        ticks, told, corner = round_ticks(end, 5), self._told(model), self._corner(model, end)
+        note = [Note(told, *corner)] if inside and corner else []
         return Panel(
             Axis(f"Predicted probability of the\n{when}", "", 0, end, ticks),
             Axis(f"Observed probability of the\n{when}", "", -_STRIP * end, end, ticks),
-            (Rule("diagonal"), curve, points, *self._bars(model, end), self._note(model, end)),
-            (Model(model),),
-            height=3.6,
+            (Rule("diagonal"), curve, points, *self._bars(model, end), *note),
+            (Model(model),) if inside else (Model(model), f"\n{told}".rstrip()),
+            height=3.6 + (0.0 if inside else 0.15 * (told.count("\n") + 1)),
             equal=True,
         )
 
@@ -242,8 +245,8 @@ class CalibrationPanelDisplay(FromPredictions):
                  counts=censored),
         ]  # fmt: skip
 
-    def _note(self, model: str, end: float) -> Note:
-        """The measures, in the corner that has less to cover: above the line or below it."""
+    def _told(self, model: str) -> str:
+        """The measures that are known, one per line."""
         lines = [
             f"{name} {_written(measure, digits)}"
             for name, measure, digits in (
@@ -254,23 +257,26 @@ class CalibrationPanelDisplay(FromPredictions):
         ]  # fmt: skip
         expected = self.expected_ici[model]
         if np.isfinite(expected) and lines:
-            lines.append(f"ICI by chance {number(expected, 2)}")
-        above, below = self._covered(model, end)
-        text = "\n".join(lines)
-        if below < above:
-            return Note(text, 0.98, (_STRIP + 0.02) / (1 + _STRIP), "right")
-        return Note(text, 0.02, 0.98)
+            lines[-1] += f",\nby chance {number(expected, 2)}"
+        return "\n".join(lines)
 
-    def _covered(self, model: str, end: float) -> tuple[float, float]:
-        """How much of curve, band and points lies in the corner above the line, and below it."""
+    def _corner(self, model: str, end: float) -> tuple[float, float, str] | None:
+        """Where the measures cover nothing: above the line, below it, or nowhere."""
+        above, below = self._covered(model, end)
+        if not above:
+            return 0.02, 0.98, "left"
+        return None if below else (0.98, (_STRIP + 0.02) / (1 + _STRIP), "right")
+
+    def _covered(self, model: str, end: float) -> tuple[bool, bool]:
+        """Whether curve, band or points lie in the corner above the line, and in that below it."""
         found = self.groups[model]
         x = np.concatenate([self.predicted[model]] * 3 + [found["predicted"]] * 3)
         y = np.concatenate(
             [getattr(self, name)[model] for name in ("observed", "low", "high")]
             + [found[name] for name in ("observed", "low", "high")]
         )
-        above = (x < 0.55 * end) & (y > 0.72 * end)
-        return float(above.sum()), float(((x > 0.45 * end) & (y < 0.28 * end)).sum())
+        above = (x < 0.56 * end) & (y > 0.74 * end)
+        return bool(above.any()), bool(((x > 0.44 * end) & (y < 0.28 * end)).any())
 
 
 def _largest(values: list[Any]) -> float:

@@ -23,8 +23,8 @@ _POINTS = 101
 #: With fewer subjects than this, every one of them is marked.
 _FEW = 40
 _REASONS = {
-    "thin-risk-set": "beyond it too few are at risk",
-    "g-below-floor": "beyond it almost all are censored",
+    "thin-risk-set": "few are at risk later",
+    "g-below-floor": "later almost all are censored",
     "past-follow-up": "follow-up ends",
 }
 

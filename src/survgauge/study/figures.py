@@ -13,8 +13,8 @@ from ..evaluation import Evaluation
 from ..evaluation.when import rounded
 
 FORMATS = ("pdf", "svg", "png")
-#: Letters as letters in a PDF file, so that they can be searched and edited.
-_RC: dict[Any, Any] = {"pdf.fonttype": 42, "savefig.dpi": 300}
+#: Dots per inch of pictures.
+_DPI = 300
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,5 @@ def draw(ev: Evaluation, folder: Path, plan: list[Figure]) -> tuple[list[Figure]
 
 
 def _save(made: Any, path: Path) -> None:
-    import matplotlib
-
-    with matplotlib.rc_context(_RC):
-        for kind in FORMATS:
-            made.savefig(path.with_name(f"{path.name}.{kind}"))
+    for kind in FORMATS:
+        made.savefig(path.with_name(f"{path.name}.{kind}"), dpi=_DPI)

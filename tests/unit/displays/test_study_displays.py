@@ -8,7 +8,7 @@ from naive import km_at
 
 import survgauge as sg
 from survgauge import displays
-from survgauge.displays.description import Line, round_ticks
+from survgauge.displays.description import Line, Note, round_ticks
 
 Z = 1.959963984540054
 
@@ -33,6 +33,12 @@ def ev():
         {"good": GOOD, "other": other, "risk": sg.RiskScores(X)},
         Y, y_train=Y_TRAIN, unit="days", n_boot=0, metrics=["brier"], time=6.0,
     )  # fmt: skip
+
+
+def measures(panel):
+    """Lines of the measures, wherever they stand."""
+    notes = [mark.text for mark in panel.marks if isinstance(mark, Note)]
+    return (notes or [panel.title[1].strip()])[0].split("\n")
 
 
 # -- calibration ----------------------------------------------------------------------------------
@@ -74,10 +80,10 @@ def test_the_measures_of_a_calibration_panel(ev):
         assert d.slope[model] == pytest.approx((slope.value, *ends))
         ici = sg.integrated_calibration_index(Y, curves, 6.0)
         assert d.ici[model] == pytest.approx((ici.ici, *ici.interval(0.95)))
-    note = d.describe().panels[0].marks[-1].text.split("\n")
+    note = measures(d.describe().panels[0])
     assert note[0] == "O/E {:.2f} ({:.2f} to {:.2f})".format(*d.ratio["good"])
     assert note[1].startswith("slope ")
-    assert note[2] == "ICI {:.3f} ({:.3f} to {:.3f})".format(*d.ici["good"])
+    assert note[2] == "ICI {:.3f} ({:.3f} to {:.3f}),".format(*d.ici["good"])
 
 
 def test_measures_of_clusters_count_clusters():
@@ -97,7 +103,11 @@ def test_a_calibration_panel_has_equal_axes_and_says_no_more_than_it_knows():
     flat = sg.SurvivalCurves(GOOD.times, np.tile(GOOD.survival.mean(axis=0), (60, 1)))
     shown = displays.CalibrationPanelDisplay.from_predictions(flat, Y, settings={"time": 6.0})
     panel = shown.describe().panels[0]
-    assert "slope" not in panel.marks[-1].text  # all predictions are equal
+    assert [line.split()[0] for line in measures(panel)] == [
+        "O/E",
+        "ICI",
+        "by",
+    ]  # all predictions are equal
     assert panel.equal
     assert panel.x.high == panel.y.high
     figure = shown.plot()
@@ -107,13 +117,20 @@ def test_a_calibration_panel_has_equal_axes_and_says_no_more_than_it_knows():
     assert x1 - x0 == pytest.approx(y1 - y0)
 
 
-def test_the_numbers_stand_where_they_cover_less():
-    """Predictions far too low push the curve into the upper corner, far too high ones below."""
-    for power, corner in ((0.15, 0.98), (6.0, 0.02)):
-        curves = sg.SurvivalCurves(GOOD.times, GOOD.survival**power)
-        d = displays.CalibrationPanelDisplay.from_predictions(curves, Y, settings={"time": 6.0})
-        note = d.describe().panels[0].marks[-1]
-        assert note.x == corner
+def test_the_numbers_stand_where_they_cover_nothing():
+    """Above the line, below it where the curve runs above, in the title where there is no room."""
+    y, curves, _ = draw(4000, 3)
+    for power, place in ((1.0, 0.02), (0.3, 0.98)):
+        off = sg.SurvivalCurves(curves.times, curves.survival**power)
+        d = displays.CalibrationPanelDisplay.from_predictions(off, y, settings={"time": 6.0})
+        panel = d.describe().panels[0]
+        (note,) = (mark for mark in panel.marks if isinstance(mark, Note))
+        assert note.x == place
+        assert len(panel.title) == 1
+    few = displays.CalibrationPanelDisplay.from_predictions(GOOD, Y, settings={"time": 6.0})
+    panel = few.describe().panels[0]
+    assert not any(isinstance(mark, Note) for mark in panel.marks)
+    assert panel.title[1].startswith("\nO/E ")
 
 
 # -- print ----------------------------------------------------------------------------------------

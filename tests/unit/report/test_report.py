@@ -361,8 +361,9 @@ def test_the_page_says_what_ici_chance_alone_would_give(tmp_path):
     assert 0 < expected < 0.2
     page = Outline(ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8"))
     [smooth] = (f for f in page.data["figures"] if f["id"] == "calibration-panel")
-    [note] = (m for m in smooth["specs"][0]["panels"][0]["marks"] if m["type"] == "note")
-    assert note["text"].endswith(f"by chance {number(expected, 2)}")
+    [panel] = smooth["specs"][0]["panels"]
+    told = [panel["title"], *(m["text"] for m in panel["marks"] if m["type"] == "note")]
+    assert told[-1].endswith(f"by chance {number(expected, 2)}")
     assert "by chance, the one expected of a perfectly calibrated model" in page.text
 
 
