@@ -19,6 +19,15 @@ from .word import new_document, saved
 _PAGE = 42
 #: Small letters, so that five columns fit on a page, with a little air between rows.
 _STYLE = r"\centering\footnotesize\setlength{\tabcolsep}{4pt}\renewcommand{\arraystretch}{1.1}"
+#: Of a table on a page of its own.
+_LOOK = """<style>
+body { font: 15px/1.5 sans-serif; margin: 2em; }
+caption { text-align: left; font-weight: bold; margin-bottom: 0.5em; }
+table { border-collapse: collapse; border-block: 2px solid; }
+thead { border-bottom: 1px solid; }
+th, td { padding: 0.15em 1.2em 0.15em 0; vertical-align: top; }
+</style>
+"""
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,12 @@ class PrintedTable:
             f"<tbody>\n{body}</tbody>\n</table>\n{notes}"
         )
 
+    def _page(self) -> str:
+        """Return a page of its own, to open and to copy from."""
+        head = f'<meta charset="utf-8">\n<title>{escape(self.heading)}</title>\n{_LOOK}'
+        body = f"<body>\n{self.html()}</body>\n</html>\n"
+        return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}</head>\n{body}'
+
     def _html_row(self, row: tuple[str, ...]) -> str:
         if len(row) == 1:
             span = f'colspan="{len(self.header)}" scope="rowgroup" style="text-align:left"'
@@ -188,7 +203,7 @@ class PrintedTable:
         """Write the table; the ending says how: .md, .tex, .html, .docx or .txt."""
         suffix = Path(path).suffix.lower()
         forms: dict[str, Callable[[], str | bytes]] = {
-            ".md": self.markdown, ".tex": self.latex, ".html": self.html, ".docx": self.word,
+            ".md": self.markdown, ".tex": self.latex, ".html": self._page, ".docx": self.word,
             ".txt": self.__str__,
         }  # fmt: skip
         if suffix not in forms:

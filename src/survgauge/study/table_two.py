@@ -9,7 +9,7 @@ from typing import Any
 
 from .._tools.text_tables import number, p_text, relation
 from ..evaluation import Evaluation
-from ..evaluation.when import Column, column_of, when
+from ..evaluation.when import Column, column_of, rounded
 from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY
 from .printed import PrintedTable
@@ -168,8 +168,10 @@ def metric_name(row: Row, unit: str) -> str:
     metric = REGISTRY[row["metric"]]
     counted = {"time": unit, "time^2": f"squared {unit}" if unit else ""}.get(metric.unit, "")
     told = f"{metric.title} ({counted})" if counted else metric.title
-    at = when(row, unit)
-    return f"{told}, {at}" if at else told
+    for word, time in (("at", row.get("time")), ("up to", row.get("until"))):
+        if time is not None:
+            return f"{told}, {word} {rounded(time, unit)}"
+    return told
 
 
 def _differences(ev: Evaluation, reference: str) -> dict[tuple[Column, str], Row]:

@@ -41,7 +41,9 @@ def _items(
     groups, clusters = "groups" in ev.support, "clusters" in ev.support
     both = "of training and test set" if train else "of the test set"
     drawn = f"; figures: {', '.join(figures)}" if figures else ""
-    decisions = getattr(ev.problem, "threshold", None) is not None
+    decisions = [name for name in figures if name.startswith("decision_curve")]
+    if getattr(ev.problem, "threshold", None) is not None:
+        decisions.insert(0, "net benefit in Table 2")
     yield (
         "5a, 5b",
         "Sources and dates of the data",
@@ -81,7 +83,7 @@ def _items(
     yield (
         "12e",
         "Clinical utility",
-        "net benefit: Table 2" if decisions else "not examined (--threshold)",
+        ", ".join(decisions) or "not examined (--threshold)",
         "which decision the model is for, and why at these thresholds",
     )
     yield (
