@@ -144,7 +144,10 @@ def _measures(ev: Evaluation, parts: dict[str, Any]) -> Iterator[str]:
         yield f"{start} {_series(told)}."
     threshold = getattr(ev.problem, "threshold", None)
     if threshold is not None:
-        yield f"Decisions were assessed at a threshold risk of {100 * threshold:g} %."
+        yield (
+            f"Decisions were assessed at a threshold risk of {100 * threshold:g} %, with the "
+            "observed risks of those above and below it by Kaplan-Meier [@vickers2008]."
+        )
 
 
 def _series(items: list[str]) -> str:

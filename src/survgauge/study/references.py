@@ -124,10 +124,10 @@ REFERENCES = {
         Reference("debray2017", "Debray, T. P. A. and Damen, J. A. A. G. and Snell, K. I. E. and "
                   "others", "A guide to systematic review and meta-analysis of prediction model "
                   "performance", 2017, "BMJ", "356", "i6460", "10.1136/bmj.i6460"),
-        Reference("crowson2016", "Crowson, C. S. and Atkinson, E. J. and Therneau, T. M.",
-                  "Assessing calibration of prognostic risk scores", 2016,
-                  "Statistical Methods in Medical Research", "25", "1692-1706",
-                  "10.1177/0962280213497434"),
+        Reference("vangeloven2022", "van Geloven, N. and Giardiello, D. and Bonneville, E. F. and "
+                  "others", "Validation of prediction models in the presence of competing risks: a "
+                  "guide through modern methods", 2022, "BMJ", "377", "e069249",
+                  "10.1136/bmj-2021-069249"),
         Reference("haider2020", "Haider, H. and Hoehn, B. and Davis, S. and Greiner, R.",
                   "Effective ways to build and evaluate individual survival distributions", 2020,
                   "Journal of Machine Learning Research", "21", "1-63"),
@@ -177,18 +177,32 @@ def keys_of(text: str) -> list[str]:
     return (["survgauge"] if "this package" in text else []) + found
 
 
+def parts_of(text: str) -> list[str | list[str]]:
+    """Split a text into texts and lists of the keys that it cites.
+
+    >>> parts_of("By C [@uno2011], not [@nobody].")
+    ['By C ', ['uno2011'], ', not [@nobody].']
+    """
+    found: list[str | list[str]] = []
+    rest = ""
+    for k, part in enumerate(_CITATION.split(text)):
+        keys = [word.strip().lstrip("@") for word in part.split(";")]
+        if k % 2 and all(key in REFERENCES for key in keys):
+            found += [rest, keys]
+            rest = ""
+        else:  # a name may look like a citation
+            rest += f"[{part}]" if k % 2 else part
+    return [*found, rest]
+
+
 def cited(texts: Iterable[str]) -> list[str]:
     """Keys of all publications that texts cite, in the order of their first citation.
 
     >>> cited(["By C [@uno2011; @harrell1996].", "By Brier [@graf1999] and C [@uno2011]."])
     ['uno2011', 'harrell1996', 'graf1999']
     """
-    found = [key for text in texts for group in _CITATION.findall(text) for key in _keys(group)]
-    return list(dict.fromkeys(found))
-
-
-def _keys(group: str) -> list[str]:
-    return [word.strip().lstrip("@") for word in group.split(";")]
+    parts = [part for text in texts for part in parts_of(text)]
+    return list(dict.fromkeys(key for part in parts if isinstance(part, list) for key in part))
 
 
 def with_numbers(text: str, order: list[str]) -> str:
@@ -197,18 +211,7 @@ def with_numbers(text: str, order: list[str]) -> str:
     >>> with_numbers("By C [@uno2011; @graf1999].", ["graf1999", "uno2011"])
     'By C [2, 1].'
     """
-    return _CITATION.sub(
-        lambda m: "[" + ", ".join(str(order.index(key) + 1) for key in _keys(m[1])) + "]", text
+    return "".join(
+        part if isinstance(part, str) else f"[{', '.join(str(order.index(k) + 1) for k in part)}]"
+        for part in parts_of(text)
     )
-
-
-def parts_of(text: str) -> list[str | list[str]]:
-    """Split a text into texts and lists of keys, in turn.
-
-    >>> parts_of("By C [@uno2011].")
-    ['By C ', ['uno2011'], '.']
-    """
-    found: list[str | list[str]] = []
-    for k, part in enumerate(_CITATION.split(text)):
-        found.append(_keys(part) if k % 2 else part)
-    return found
