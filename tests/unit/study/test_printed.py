@@ -59,6 +59,22 @@ def test_write_follows_the_ending(tmp_path, suffix):
     assert "Brier score" in path.read_text()
 
 
+def test_a_page_of_its_own_has_its_encoding(tmp_path):
+    text = TABLE.write(tmp_path / "table.html").read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert '<meta charset="utf-8">' in text
+    assert TABLE.html() in text
+
+
+def test_headings_span_the_table():
+    table = PrintedTable("T", ("a", "b"), (("Part & more",), ("x", "1")), name="Table 3")
+    assert "| **Part & more** |  |" in table.markdown()
+    assert r"\multicolumn{2}{l}{\textit{Part \& more}} \\" in table.latex()
+    assert 'colspan="2"' in table.html()
+    assert table.markdown().startswith("**Table 3. T**")
+    assert r"\label{tab:table3}" in table.latex()
+
+
 def test_write_refuses_other_endings(tmp_path):
     with pytest.raises(sg.InputError, match=r"\.docx"):
         TABLE.write(tmp_path / "table.pdf")

@@ -67,6 +67,13 @@ def test_every_number_of_a_citation_is_in_the_list():
     assert cited == set(keys)
 
 
+def test_a_name_that_looks_like_a_citation_stays_a_name():
+    prose = Prose("Methods", ("The model [@mine; @uno2011] by C [@uno2011].",))
+    assert prose.plain() == ["The model [@mine; @uno2011] by C [1]."]
+    assert prose.keys == ["uno2011"]
+    assert prose.latex().count(r"\cite{") == 1
+
+
 def test_bibtex_braces_balance():
     for reference in REFERENCES.values():
         assert reference.bibtex().count("{") == reference.bibtex().count("}")
