@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .groups import group_differences, group_means
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
 from .warnings import EvaluationWarning
+
+if TYPE_CHECKING:
+    from ..study.result import Study
 
 NAN = float("nan")
 #: What everybody together is called in a table with groups.
@@ -192,14 +195,16 @@ class Evaluation:
 
     def comparisons(self, reference: str | None = None) -> list[dict[str, Any]]:
         """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
+        pairs = list(combinations(self.models, 2))
         if reference is not None:
             one_of("reference", reference, self.models)
+            pairs = [(model, reference) for model in self.models if model != reference]
         rows = []
         by_cell = {(s.group, s.metric.name, s.time, s.model): s for s in self.scores}
         cells = dict.fromkeys((s.group, s.metric.name, s.time) for s in self.scores)
         for cell in cells:
             family = []
-            for a, b in self._pairs(reference):
+            for a, b in pairs:
                 first, second = by_cell.get((*cell, a)), by_cell.get((*cell, b))
                 if first is None or second is None or not first.metric.ranks_models:
                     continue
@@ -207,11 +212,6 @@ class Evaluation:
                 family.append((labels, self._compare(first, second)))
             rows += adjusted(family, self.confidence)
         return rows
-
-    def _pairs(self, reference: str | None) -> list[tuple[str, str]]:
-        if reference is None:
-            return list(combinations(self.models, 2))
-        return [(model, reference) for model in self.models if model != reference]
 
     def baseline_comparisons(self) -> list[dict[str, Any]]:
         """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
@@ -344,7 +344,7 @@ class Evaluation:
         metrics: Sequence[str] | None = None,
         X_test: Any = None,
         X_train: Any = None,
-    ) -> Any:
+    ) -> Study:
         """Make the tables, figures and methods paragraph of a validation study.
 
         Parameters
@@ -361,7 +361,7 @@ class Evaluation:
         Study
             `table_one`, `table_two`, `methods`, and ``write(folder)``, which writes all files.
         """
-        made = import_module("survgauge.study.result").Study
+        made: type[Study] = import_module("survgauge.study.result").Study
         return made.of(self, reference=reference, metrics=metrics, X_test=X_test, X_train=X_train)
 
     def to_text(self) -> str:
