@@ -12,7 +12,6 @@ from ..evaluation.when import rounded
 from ..metrics.registry import REGISTRY, Metric
 from .prose import Prose
 from .references import keys_of
-from .sample import FollowUp
 from .table_two import parts_of
 
 #: How the parts of Table 2 are called in a sentence.
@@ -38,15 +37,13 @@ _SPREAD = {
 Row = dict[str, Any]
 
 
-def methods(ev: Evaluation, follow_up: FollowUp, reference: str | None = None) -> Prose:
+def methods(ev: Evaluation, reference: str | None = None) -> Prose:
     """Say how the numbers of a study were made, in sentences with references.
 
     Parameters
     ----------
     ev : Evaluation
         Narrowed to what is reported; where the conventions come from.
-    follow_up : FollowUp
-        Of the test subjects.
     reference : str, optional
         The model from which differences are told.
     """
@@ -54,7 +51,7 @@ def methods(ev: Evaluation, follow_up: FollowUp, reference: str | None = None) -
     rows = [row for cells in parts.values() for some in cells.values() for row in some.values()]
     records = [REGISTRY[name] for name in dict.fromkeys(row["metric"] for row in rows)]
     paragraphs = [
-        _subjects(ev, follow_up),
+        _subjects(ev),
         [*_times(ev, rows), *_measures(ev, parts)],
         [*_censoring(ev, records), *_errors(ev, rows), *_predictions(ev, rows)],
         [*_intervals(ev, rows), *_comparisons(ev, records, reference), *_groups(ev)],
@@ -65,7 +62,7 @@ def methods(ev: Evaluation, follow_up: FollowUp, reference: str | None = None) -
     )
 
 
-def _subjects(ev: Evaluation, follow_up: FollowUp) -> list[str]:
+def _subjects(ev: Evaluation) -> list[str]:
     support = ev.support
     n, died = support["subjects"], support["events"]
     who = listed([f"{name}" for name in ev.models])
@@ -75,7 +72,7 @@ def _subjects(ev: Evaluation, follow_up: FollowUp) -> list[str]:
         f"The {noun} {who} {'was' if len(ev.models) == 1 else 'were'} evaluated on {n:,} test "
         f"subjects, of whom {died:,} ({share}) had the event; the others were censored."
     ]
-    middle = follow_up.quartiles[1]
+    middle = support["median_follow_up"]
     if middle == middle:
         told.append(
             f"Their median follow-up was {rounded(middle, ev.unit)}, estimated by the reverse "

@@ -22,7 +22,6 @@ from .methods import methods
 from .paper import paper
 from .printed import PrintedTable
 from .prose import Prose
-from .sample import follow_up
 from .table_one import table_one
 from .table_two import narrowed, table_two
 from .tripod import tripod
@@ -116,9 +115,7 @@ class Study:
     @cached_property
     def methods(self) -> Prose:
         """How the numbers were made, with references."""
-        ev = self.evaluation
-        found = follow_up(ev.problem.y.present(), ev.confidence or 0.95)
-        return methods(ev, found, self.reference)
+        return methods(self.evaluation, self.reference)
 
     def tripod(self, drawn: Sequence[str] = ()) -> PrintedTable:
         """Return which items of TRIPOD+AI are covered; `drawn` are the names of figures."""
