@@ -56,7 +56,9 @@ def add_commands(commands: Any) -> None:
 def add_questions(command: Any) -> None:
     """Register what is asked of the predictions, and of whom."""
     group = command.add_argument_group("what to measure")
-    group.add_argument("--metrics", metavar="A,B,...", help="names, see 'survgauge metrics'")
+    group.add_argument(
+        "--metrics", metavar="A,B,...", help="names, see 'survgauge metrics', or 'study'"
+    )
     group.add_argument(
         "--tau", type=float, help="horizon of all metrics that stop at one, and the usual --time"
     )
@@ -170,13 +172,13 @@ def _wants_stream(args: argparse.Namespace) -> bool:
     return any(Path(t).is_dir() or (parquet and is_column(t)) for t in targets)
 
 
-def metric_names(text: str | None) -> list[str] | None:
-    """Read --metrics: names between commas.
+def metric_names(text: str | None) -> list[str] | str | None:
+    """Read --metrics: names between commas, or the word for those of a study.
 
-    >>> metric_names("ibs, uno"), metric_names(None)
-    (['ibs', 'uno'], None)
+    >>> metric_names("ibs, uno"), metric_names("study"), metric_names(None)
+    (['ibs', 'uno'], 'study', None)
     """
-    return None if text is None else [name.strip() for name in text.split(",")]
+    return text if text in (None, "study") else [name.strip() for name in text.split(",")]
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

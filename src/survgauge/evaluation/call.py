@@ -81,7 +81,8 @@ def evaluate(
         Reference set of the surrogates and the baseline; without it the test outcomes are their
         own reference. G comes from the test subjects (``censoring="train"``: from `y_train`).
     metrics : names, optional
-        See `available_metrics`. By default all but the squared errors.
+        See `available_metrics`. By default all but the squared errors; "study": what a validation
+        study reports.
     confidence : float or None
         Level of the intervals; None for none.
     random_state : int
@@ -225,7 +226,7 @@ def evaluate(
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
     warnings += remarks
-    if metrics is None:
+    if metrics is None or metrics == "study":
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem)
     if sizes:
@@ -248,13 +249,19 @@ def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarni
 def chosen_metrics(
     metrics: Iterable[str] | str | None, n: int, threshold: float | None = None
 ) -> tuple[list[Metric], list[EvaluationWarning]]:
-    """Return metrics by name; by default all that suit the number of subjects."""
+    """Return metrics by name; by default all that suit the number of subjects.
+
+    "study" stands for what a validation study reports.
+    """
     if metrics is None:
         usual, chosen = (default_metrics(size, threshold=threshold) for size in (0, n))
         skipped = [metric for metric in usual if metric not in chosen]
         return chosen, [_skipped(metric, n) for metric in skipped]
     if not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
+    if metrics == "study":
+        known = (metric for metric in REGISTRY.values() if metric.reported)
+        return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
         one_of("metrics", name, REGISTRY, "survgauge metrics or sg.available_metrics()")

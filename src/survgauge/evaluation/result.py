@@ -341,7 +341,7 @@ class Evaluation:
         self,
         *,
         reference: str | None = None,
-        metrics: Sequence[str] | None = None,
+        metrics: Sequence[str] | str = "study",
         X_test: Any = None,
         X_train: Any = None,
     ) -> Study:
@@ -351,8 +351,8 @@ class Evaluation:
         ----------
         reference : str, optional
             Name of a model from which Table 2 tells the differences of the others.
-        metrics : sequence of str, optional
-            What Table 2 reports, of the metrics evaluated; by default what a study usually reports.
+        metrics : sequence of str
+            What Table 2 reports, of the metrics evaluated; "study": what a study usually reports.
         X_test, X_train : frame or mapping of columns, optional
             Features that Table 1 describes.
 

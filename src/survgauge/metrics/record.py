@@ -135,6 +135,8 @@ class Metric:
         What a time error is made of.
     default : bool
         Whether it is computed unless metrics are named.
+    reported : bool
+        Whether a validation study reports it: ``metrics="study"``, Table 2.
     default_until : float
         Number of subjects up to which it belongs to the default metrics.
     """
@@ -172,6 +174,7 @@ class Metric:
     method: Method | None = None
     loss: str = ""
     default: bool = True
+    reported: bool = False
     default_until: float = float("inf")
 
     def __post_init__(self) -> None:

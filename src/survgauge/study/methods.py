@@ -139,11 +139,13 @@ def _measures(ev: Evaluation, parts: dict[str, Any]) -> Iterator[str]:
             told.append(f"{_the(metric)}{source}" + (f", the {about}" if about else ""))
         start = _MEASURED.get(part, "Further metrics were")
         yield f"{start} {_series(told)}."
-    threshold = getattr(ev.problem, "threshold", None)
+    threshold = ev.problem.threshold
     if threshold is not None:
+        yield f"Decisions were assessed at a threshold risk of {100 * threshold:g} %."
+    if any(prediction.kind == "curves" for prediction in ev.predictions.values()):
         yield (
-            f"Decisions were assessed at a threshold risk of {100 * threshold:g} %, with the "
-            "observed risks of those above and below it by Kaplan-Meier [@vickers2008]."
+            "Decision curves take the observed risk of subjects above each threshold from their "
+            "Kaplan-Meier estimate [@vickers2008]."
         )
 
 

@@ -61,7 +61,7 @@ class Study:
         ev: Evaluation,
         *,
         reference: str | None = None,
-        metrics: Sequence[str] | None = None,
+        metrics: Sequence[str] | str = "study",
         X_test: Any = None,
         X_train: Any = None,
     ) -> Study:
@@ -77,9 +77,6 @@ class Study:
                 raise InputError(
                     f"reference={reference!r}: there is no other model to compare with it"
                 )
-        known = list(dict.fromkeys(score.metric.name for score in ev.scores))
-        for name in metrics or ():
-            one_of("metrics", name, known)
         given = {_TRAIN: X_train, _TEST: X_test}
         if X_train is not None and ev.problem.reference is None:
             raise InputError("X_train describes the training set: evaluate with y_train")

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from .._tools.text_tables import number, p_text, relation
+from ..errors import one_of
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of, rounded
-from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY
 from .printed import PrintedTable
 
@@ -27,44 +27,22 @@ _NONE = "-"
 Row = dict[str, Any]
 
 
-def is_reported(metric: Metric) -> bool:
-    """Whether a validation study reports a metric unless others are named.
-
-    Of ranking those of a risk, of calibration sizes at a time instead of tests, of probabilities
-    those at a time or up to the horizon, of errors those within it.
-    """
-    if metric.inference == "test":
-        return False
-    wanted = {
-        "time": metric.within_horizon,
-        "ranking": metric.needs == "risk",
-        "calibration": metric.reads == "time",
-        "probability": metric.reads in ("time", "horizon"),
-    }
-    return wanted.get(metric.family, True)
-
-
-def narrowed(ev: Evaluation, metrics: Sequence[str] | None = None) -> Evaluation:
+def narrowed(ev: Evaluation, metrics: Sequence[str] | str = "study") -> Evaluation:
     """Return the evaluation of what a study reports, with the remarks on that alone.
 
-    That are the `metrics` named, otherwise those of `is_reported` that some model has and that are
-    infinite for none.
+    That are the `metrics` named; of "study" those whose record says so, or all where there is none.
     """
-    values: dict[str, list[float]] = {}
-    for score in ev.scores:
-        if score.group is None:
-            values.setdefault(score.metric.name, []).append(score.value)
-    usual = [name for name in values if is_reported(REGISTRY[name]) and _is_known(values[name])]
-    kept = set(usual if metrics is None else metrics)
+    known = list(dict.fromkeys(score.metric.name for score in ev.scores))
+    if metrics == "study":
+        metrics = [name for name in known if REGISTRY[name].reported] or known
+    kept = {metrics} if isinstance(metrics, str) else set(metrics)
+    for name in kept:
+        one_of("metrics", name, known)
     return replace(
         ev,
         scores=[score for score in ev.scores if score.metric.name in kept],
         warnings=[remark for remark in ev.warnings if remark.metric in {None, *kept}],
     )
-
-
-def _is_known(values: list[float]) -> bool:
-    return not all(map(math.isnan, values)) and not any(map(math.isinf, values))
 
 
 def parts_of(ev: Evaluation) -> dict[str, dict[Column, dict[str, Row]]]:
@@ -167,7 +145,10 @@ def metric_name(row: Row, unit: str) -> str:
     """
     metric = REGISTRY[row["metric"]]
     counted = {"time": unit, "time^2": f"squared {unit}" if unit else ""}.get(metric.unit, "")
-    told = f"{metric.title} ({counted})" if counted else metric.title
+    title = metric.title.removesuffix(" at the time")
+    told = f"{title} ({counted})" if counted else title
+    if metric.reads_threshold:
+        told += f" from a risk of {100 * row['convention']['threshold']:g} % on"
     for word, time in (("at", row.get("time")), ("up to", row.get("until"))):
         if time is not None:
             return f"{told}, {word} {rounded(time, unit)}"

@@ -42,7 +42,7 @@ def _items(
     both = "of training and test set" if train else "of the test set"
     drawn = f"; figures: {', '.join(figures)}" if figures else ""
     decisions = [name for name in figures if name.startswith("decision_curve")]
-    if getattr(ev.problem, "threshold", None) is not None:
+    if ev.problem.threshold is not None:
         decisions.insert(0, "net benefit in Table 2")
     yield (
         "5a, 5b",

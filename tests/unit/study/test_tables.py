@@ -11,6 +11,7 @@ import pytest
 from study_parts import evaluation, features, outcomes
 
 import survgauge as sg
+from survgauge.metrics.registry import REGISTRY
 from survgauge.study.table_one import table_one
 
 
@@ -128,6 +129,22 @@ def test_named_metrics_are_all_reported():
     assert {score.metric.name for score in study.evaluation.scores} == {"d_calibration", "mae_po"}
     with pytest.raises(sg.InputError, match="metrics"):
         ev.study(metrics=["brier"])
+
+
+def test_a_word_stands_for_the_metrics_of_a_study():
+    wanted = {metric.name for metric in REGISTRY.values() if metric.reported}
+    ev = evaluation(metrics="study", threshold=0.3)
+    assert {score.metric.name for score in ev.scores} == wanted
+    assert "net_benefit" in wanted
+    named = [row[0] for row in ev.study().table_two.rows]
+    assert "Net benefit from a risk of 30 % on, at 300 days" in named
+    assert "Calibration intercept, at 300 days" in named
+    without = evaluation(metrics="study")
+    assert {score.metric.name for score in without.scores} == wanted - {"net_benefit"}
+    # A model of risks alone has no undefined rows.
+    alone = evaluation(("risk",), metrics="study")
+    assert {score.metric.name for score in alone.scores} == {"harrell", "uno", "auc"}
+    assert [remark.code for remark in alone.warnings if remark.code == "undefined-metric"] == []
 
 
 def test_bad_references_are_named():

@@ -135,6 +135,7 @@ RECORDS = (
     Metric(
         name="ici",
         title="Integrated calibration index (ICI)",
+        reported=True,
         other_names=("integrated_calibration_index",),
         about="Mean distance of predicted from observed (smoothed) probabilities at the time.",
         compute=_ici,
@@ -147,6 +148,7 @@ RECORDS = (
     Metric(
         name="calibration_slope",
         title="Calibration slope",
+        reported=True,
         about="Slope of the observed on the predicted log hazard.",
         below="predicted differences between subjects are too large",
         above="predicted differences between subjects are too small",
@@ -161,6 +163,7 @@ RECORDS = (
     Metric(
         name="observed_expected",
         title="Observed over expected events (O/E)",
+        reported=True,
         other_names=("oe", "o_e", "oe_ratio", "eo_ratio", "calibration_in_the_large"),
         about="Kaplan-Meier's risk of the event by the time over the mean predicted risk.",
         below="predicted risks are too high on average",
@@ -176,6 +179,7 @@ RECORDS = (
     Metric(
         name="calibration_intercept",
         title="Calibration intercept at the time",
+        reported=True,
         other_names=("intercept", "citl", "calibration_in_the_large"),
         about="What has to be added to every predicted log(-log S) at the time for risks that are "
         "right on average.",

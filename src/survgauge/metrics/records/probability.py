@@ -103,6 +103,7 @@ RECORDS = (
     Metric(
         name="brier",
         title="Brier score",
+        reported=True,
         other_names=(
             "brier_score",
             "bs",
@@ -121,6 +122,7 @@ RECORDS = (
     Metric(
         name="ibs",
         title="Integrated Brier score",
+        reported=True,
         other_names=(
             "integrated_brier",
             "integrated_brier_score",
@@ -161,6 +163,7 @@ RECORDS = (
     Metric(
         name="ipa",
         title="Index of prediction accuracy (IPA)",
+        reported=True,
         other_names=(
             "scaled_brier",
             "brier_skill",

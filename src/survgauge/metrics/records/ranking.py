@@ -66,6 +66,7 @@ RECORDS = (
     Metric(
         name="harrell",
         title="Harrell's C",
+        reported=True,
         other_names=(*_C, "harrell_c", "concordance_index_censored"),
         about="Share of comparable pairs of subjects that are in the right order.",
         compute=_harrell,
@@ -77,6 +78,7 @@ RECORDS = (
     Metric(
         name="uno",
         title="Uno's C",
+        reported=True,
         other_names=(*_C, "uno_c", "concordance_index_ipcw"),
         about="Share of pairs in the right order, weighted by 1/G^2 so that censoring does not "
         "matter.",
@@ -109,6 +111,7 @@ RECORDS = (
     Metric(
         name="auc",
         title="AUC",
+        reported=True,
         other_names=(
             "roc_auc",
             "td_auc",

@@ -82,6 +82,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
 WITHIN = Metric(
     name="mae_within",
     title="MAE within the horizon",
+    reported=True,
     other_names=("mae", "l1", "mean_absolute_error"),
     about="Doubly robust mean absolute error up to tau or the last time the data support.",
     terms=_within,
