@@ -14,7 +14,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..data.sampling import sampled
 from ..errors import InputError
-from ..evaluation.call import chosen_metrics
+from ..evaluation.chosen import chosen_metrics
 from ..metrics.problem import Problem
 from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY

@@ -18,13 +18,14 @@ from ..errors import InputError, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.problem import Problem
-from ..metrics.registry import REGISTRY, Metric, default_metrics
+from ..metrics.registry import Metric
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from .applicable import leave_out
 from .arrays import fold_arrays
 from .censoring_remarks import check_follow_up
 from .census import Census
+from .chosen import chosen_metrics, under_dependence
 from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
@@ -244,61 +245,6 @@ def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarni
     ours = ours and problem.dependence is None
     g = problem.weights.km if ours else None
     return check_follow_up(problem.y, problem, metrics, g)
-
-
-def chosen_metrics(
-    metrics: Iterable[str] | str | None, n: int, threshold: float | None = None
-) -> tuple[list[Metric], list[EvaluationWarning]]:
-    """Return metrics by name; by default all that suit the number of subjects.
-
-    "study" stands for what a validation study reports.
-    """
-    if metrics is None:
-        usual, chosen = (default_metrics(size, threshold=threshold) for size in (0, n))
-        skipped = [metric for metric in usual if metric not in chosen]
-        return chosen, [_skipped(metric, n) for metric in skipped]
-    if not isinstance(metrics, Iterable):
-        raise InputError(f"metrics must be a list of names; got {metrics!r}")
-    if metrics == "study":
-        known = (metric for metric in REGISTRY.values() if metric.reported)
-        return [m for m in known if threshold is not None or not m.reads_threshold], []
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
-    for name in names:
-        one_of("metrics", name, REGISTRY, "survgauge metrics or sg.available_metrics()")
-    if not names:
-        raise InputError("metrics must name at least one metric; got an empty list")
-    chosen = [REGISTRY[name] for name in dict.fromkeys(names)]
-    for metric in chosen:
-        metric.check_threshold(threshold)
-    return chosen, []
-
-
-def under_dependence(
-    chosen: list[Metric], named: bool
-) -> tuple[list[Metric], list[EvaluationWarning]]:
-    """Return the metrics that heed an assumed dependence; refuse others that were named."""
-    kept = [metric for metric in chosen if metric.takes_dependence]
-    others = [metric.name for metric in chosen if not metric.takes_dependence]
-    if others and named:
-        raise InputError(
-            f"metrics: {', '.join(others)} know independent censoring only; leave them out, or "
-            "leave out dependence"
-        )
-    if not others:
-        return kept, []
-    message = (
-        f"{len(others)} of the default metrics are left out, because they know independent "
-        f"censoring only: {', '.join(others)}"
-    )
-    return kept, [EvaluationWarning("assumes-independence", message)]
-
-
-def _skipped(metric: Metric, n: int) -> EvaluationWarning:
-    message = (
-        f"{metric.name} is left out, because it takes long for more than "
-        f"{metric.default_until:,.0f} subjects (here {n:,})"
-    )
-    return EvaluationWarning("metric-skipped", message)
 
 
 def _sample_weight(given: Any, y: Outcomes) -> Floats | None:

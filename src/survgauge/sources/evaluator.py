@@ -12,7 +12,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation, evaluate
-from ..evaluation.call import chosen_metrics
+from ..evaluation.chosen import chosen_metrics
 from ..evaluation.chunk import joined, joined_predictions
 from ..reference.reference import Reference
 

@@ -10,8 +10,8 @@ from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
 from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..evaluation.call import chosen_metrics
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
+from ..evaluation.chosen import chosen_metrics
 from ..evaluation.finish import Asked
 from ..evaluation.fold import Plan
 from ..evaluation.g_sums import GBins

@@ -17,7 +17,7 @@ from ..data.estimators import KINDS, outcomes_for, predict
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, MissingExtraError, SurvgaugeError, UndefinedMetricError, one_of
-from ..evaluation.call import chosen_metrics
+from ..evaluation.chosen import chosen_metrics
 from ..metrics.past_curve import past_remark
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric

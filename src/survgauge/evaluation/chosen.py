@@ -1,0 +1,64 @@
+"""Which metrics are computed: those named, the usual ones, or those of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import InputError, one_of
+from ..metrics.registry import REGISTRY, Metric, default_metrics
+from .warnings import EvaluationWarning
+
+
+def chosen_metrics(
+    metrics: Iterable[str] | str | None, n: int, threshold: float | None = None
+) -> tuple[list[Metric], list[EvaluationWarning]]:
+    """Return metrics by name; by default all that suit the number of subjects.
+
+    "study" stands for what a validation study reports.
+    """
+    if metrics is None:
+        usual, chosen = (default_metrics(size, threshold=threshold) for size in (0, n))
+        skipped = [metric for metric in usual if metric not in chosen]
+        return chosen, [_skipped(metric, n) for metric in skipped]
+    if not isinstance(metrics, Iterable):
+        raise InputError(f"metrics must be a list of names; got {metrics!r}")
+    if metrics == "study":
+        known = (metric for metric in REGISTRY.values() if metric.reported)
+        return [m for m in known if threshold is not None or not m.reads_threshold], []
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    for name in names:
+        one_of("metrics", name, REGISTRY, "survgauge metrics or sg.available_metrics()")
+    if not names:
+        raise InputError("metrics must name at least one metric; got an empty list")
+    chosen = [REGISTRY[name] for name in dict.fromkeys(names)]
+    for metric in chosen:
+        metric.check_threshold(threshold)
+    return chosen, []
+
+
+def under_dependence(
+    chosen: list[Metric], named: bool
+) -> tuple[list[Metric], list[EvaluationWarning]]:
+    """Return the metrics that heed an assumed dependence; refuse others that were named."""
+    kept = [metric for metric in chosen if metric.takes_dependence]
+    others = [metric.name for metric in chosen if not metric.takes_dependence]
+    if others and named:
+        raise InputError(
+            f"metrics: {', '.join(others)} know independent censoring only; leave them out, or "
+            "leave out dependence"
+        )
+    if not others:
+        return kept, []
+    message = (
+        f"{len(others)} of the default metrics are left out, because they know independent "
+        f"censoring only: {', '.join(others)}"
+    )
+    return kept, [EvaluationWarning("assumes-independence", message)]
+
+
+def _skipped(metric: Metric, n: int) -> EvaluationWarning:
+    message = (
+        f"{metric.name} is left out, because it takes long for more than "
+        f"{metric.default_until:,.0f} subjects (here {n:,})"
+    )
+    return EvaluationWarning("metric-skipped", message)
