@@ -98,6 +98,23 @@ def test_estimators_pipelines_and_frames():
     assert not hasattr(model[-1], "y_train_")  # the caller's own estimator stays as it was
 
 
+def test_folds_have_equal_numbers_of_events():
+    X, y = data(103)
+    sizes, events = [], []
+
+    def noted(X, y):
+        sizes.append(len(y))
+        events.append(int(y.event.sum()))
+        return cox(X, y)
+
+    found = sg.validate(noted, X, y, metrics="harrell", method="cv", resamples=2, folds=4)
+    assert len(found.fits) == 8
+    assert set(sizes[1:]) == {77, 78}
+    assert max(events[1:]) - min(events[1:]) <= 1
+    with pytest.raises(sg.InputError, match="at least folds = 200 subjects"):
+        sg.validate(cox, X, y, method="cv", folds=200)
+
+
 def test_standard_errors_follow_the_two_stage_rule():
     X, y = data()
     found = sg.validate(cox, X, y, metrics="harrell", resamples=15)
