@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, flag, numbers, positive, probability, whole_number
-from .._tools.random import check_seed, stream
+from .._tools.random import check_seed
 from ..data.estimators import KINDS, outcomes_for, predict
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
@@ -21,11 +21,10 @@ from ..evaluation.chosen import chosen_metrics
 from ..metrics.past_curve import past_remark
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
+from .resamples import Split, all_splits
 from .validated import Failure, Fit, Validation
 
 METHODS = ("bootstrap", "cv")
-#: Bootstrap samples, and repeats of the cross-validation, unless the caller says.
-_USUAL = {"bootstrap": 200, "cv": 10}
 #: Seconds between two lines of progress.
 _EVERY = 5.0
 
@@ -147,7 +146,7 @@ def validate(
         probability(confidence, "confidence")
     data = _Data.of(X, y, model)
     seed = check_seed(random_state)
-    splits = _splits(method, resamples, folds, data.y, seed, confidence is not None)
+    splits = all_splits(method, resamples, folds, data.y, seed, confidence is not None)
     jobs = whole_number(n_jobs, "n_jobs", -1)
     if jobs == 0:
         raise InputError("n_jobs must be the number of processes, or -1 for one per core; got 0")
@@ -281,16 +280,6 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class _Split:
-    """One fit: number of the sample (or repeat), rows to fit to, rows to test, an inner sample."""
-
-    number: int
-    fitted: Ints
-    test: Ints
-    inner: Ints | None = None
-
-
-@dataclass(frozen=True)
 class _Work:
     """One fit with its scores on the rows that it was fitted to and on those that test it."""
 
@@ -298,7 +287,7 @@ class _Work:
     asked: _Question
     method: str
 
-    def __call__(self, split: _Split) -> Fit | Failure:
+    def __call__(self, split: Split) -> Fit | Failure:
         try:
             predicting = self.fitting(split.fitted)
             training = np.full(len(self.asked.metrics), np.nan)
@@ -312,7 +301,7 @@ class _Work:
     def _scores(self, predicting: Callable[[Ints], Prediction], fitted: Ints, test: Ints) -> Floats:
         return self.asked.scores(fitted, test, predicting(test))[0]
 
-    def _optimism(self, split: _Split) -> Floats:
+    def _optimism(self, split: Split) -> Floats:
         """Optimism of one model of a sample of the sample; NaN where there is none."""
         try:
             if split.inner is not None:
@@ -346,70 +335,7 @@ def _chosen(metrics: Any, prediction: Prediction, n: int) -> list[Metric]:
     return chosen
 
 
-def _splits(
-    method: str, resamples: Any, folds: int, y: Outcomes, seed: int, inner: bool
-) -> list[_Split]:
-    """Rows to fit to and rows to test, of every fit."""
-    n, everybody = len(y), np.arange(len(y))
-    folds = whole_number(folds, "folds", 2)
-    if resamples is None:
-        resamples = _USUAL[method]
-    if isinstance(resamples, list | tuple) or np.ndim(resamples) == 2:
-        drawn = [_labels(given, n, method, k) for k, given in enumerate(resamples)]
-        if not drawn:
-            raise InputError("resamples must hold at least one array; got none")
-    else:
-        number = whole_number(resamples, "resamples", 1, "a whole number, or a list of arrays")
-        if method == "bootstrap":
-            rng = stream(seed, "validate")
-            drawn = [rng.integers(0, n, n) for _ in range(number)]
-        else:
-            drawn = [_folds(y, folds, stream(seed, "validate", k)) for k in range(number)]
-    if method == "bootstrap":
-        again = stream(seed, "validate", "inner")
-        return [
-            _Split(k, rows, everybody, rows[again.integers(0, n, n)] if inner else None)
-            for k, rows in enumerate(drawn)
-        ]
-    return [
-        _Split(k, np.flatnonzero(fold != label), np.flatnonzero(fold == label))
-        for k, fold in enumerate(drawn)
-        for label in np.unique(fold)
-    ]
-
-
-def _folds(y: Outcomes, folds: int, rng: np.random.Generator) -> Ints:
-    """Fold of each subject: equal numbers of events and of censored subjects, at random.
-
-    Not `SurvivalKFold`: folds that are alike in times too have no pairs of subjects with close
-    times, which are the hardest to order, so that C-indices come out too high (0.007 in folds of
-    20 subjects).
-    """
-    if len(y) < folds:
-        raise InputError(f"y must have at least folds = {folds} subjects; got {len(y)}")
-    order = rng.permutation(len(y))
-    order = order[np.argsort(~y.event[order], kind="stable")]
-    fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = np.arange(len(y)) % folds
-    return fold
-
-
-def _labels(given: Any, n: int, method: str, number: int) -> Ints:
-    """Rows of a bootstrap sample, or the fold of every subject, as a caller gives them."""
-    name = f"resamples[{number}]"
-    labels = numbers(given, name)
-    if labels.shape != (n,) or (labels != np.round(labels)).any():
-        raise InputError(
-            f"{name} must hold {n} whole numbers, one per subject; got shape {labels.shape}"
-        )
-    if method == "bootstrap" and not (labels.min() >= 0 and labels.max() < n):
-        raise InputError(f"{name} must hold rows from 0 to {n - 1}; got {labels.max():g}")
-    if method == "cv" and np.unique(labels).size < 2:
-        raise InputError(f"{name} must have at least two folds; got one")
-    return labels.astype(np.intp)
-
-
-def _run(work: _Work, splits: list[_Split], jobs: int, progress: bool) -> Iterator[Fit | Failure]:
+def _run(work: _Work, splits: list[Split], jobs: int, progress: bool) -> Iterator[Fit | Failure]:
     """Results of all fits, in their order."""
     if jobs == 1:
         results: Iterable[Fit | Failure] = map(work, splits)
