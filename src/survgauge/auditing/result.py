@@ -158,7 +158,7 @@ class Audit:
         Parameters
         ----------
         ax : sequence of matplotlib Axes, optional
-            Where to draw, one a panel; by default on a new figure.
+            Where to draw, one per panel; by default on a new figure.
         """
         # By name: displays know audits, not the other way round.
         return import_module("survgauge.displays").AuditDisplay.from_audit(self).plot(ax)

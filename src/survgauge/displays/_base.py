@@ -122,7 +122,7 @@ class Display:
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            Where to draw, one a panel. By default on a new figure, with title and number of
+            Where to draw, one per panel. By default on a new figure, with title and number of
             subjects above it (``figure.suptitle("")`` takes them away).
         width : float, optional
             Inches of a new figure: 3.5 (89 mm) for one column of a paper, 7 for two.

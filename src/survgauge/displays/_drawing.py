@@ -38,7 +38,7 @@ _COUNT, _COUNTS_AT = 9.5, 34.0
 
 
 def draw(chart: Chart, ax: Any = None, about: str = "", width: float | None = None) -> Any:
-    """Draw on a new figure or on the axes given, one a panel; returns the figure.
+    """Draw on a new figure or on the axes given, one per panel; returns the figure.
 
     A new figure has the chart's title and `about` above it, so that it says what it shows alone.
     """

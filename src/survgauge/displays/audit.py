@@ -31,7 +31,7 @@ class AuditDisplay(Display):
     Attributes
     ----------
     values : list of dict
-        world, kind, metric, horizon, relative_loss, relative_bias: one a world and metric.
+        world, kind, metric, horizon, relative_loss, relative_bias: one per world and metric.
     recommended : dict
         Metric recommended without a horizon and within each, None where all fail.
     asks : str

@@ -145,7 +145,7 @@ class SubjectCurvesDisplay(FromPredictions):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a point of a curve, and one for each time predicted without a curve."""
+        """One row per point of a curve, and one for each time predicted without a curve."""
         table = []
         for model, predicted in self.predicted.items():
             curves = self.survival.get(model)

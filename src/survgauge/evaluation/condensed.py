@@ -9,7 +9,7 @@ from .._tools.arrays import Floats
 from ..metrics.details import Clusters, Details, paired_error, standard_error
 from ..metrics.registry import Measured
 
-#: Above this many subjects cells keep no contributions: eight bytes a subject, metric and model.
+#: Above this many subjects cells keep no contributions: eight bytes per subject, metric and model.
 CONTRIBUTIONS_LIMIT = 100_000
 
 

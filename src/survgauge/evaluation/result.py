@@ -306,7 +306,7 @@ class Evaluation:
             mean_curve, decision_curve, risk_groups, support, surrogates, six_metrics or
             mae_variants.
         ax : matplotlib Axes or sequence of them, optional
-            Where to draw, one a panel; by default on a new figure.
+            Where to draw, one per panel; by default on a new figure.
         width : float, optional
             Inches of a new figure: 3.5 (89 mm) for one column of a paper, 7 for two.
         **options

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Columns of a paragraph, and of the widest table with intervals in a short text.
 _WIDTH, _WIDEST = 96, 120
+#: Groups in a short text.
+_MOST_GROUPS = 12
 
 
 def evaluation_text(result: Evaluation, width: int | None = None, verdict: bool = True) -> str:
@@ -52,9 +54,11 @@ def compact_text(result: Evaluation) -> str:
     metrics, shown = _metrics(data), first_metrics(data)
     remarks = joined(data)
     grave = [remark for remark in remarks if weight_of(remark.code) == WEIGHTS[0]]
+    overall = [row for row in data["metrics"] if row.get("group") is None]
     parts = [
         _verdict(data),
-        _few_values(data, shown) if shown else "",
+        _few_values({**data, "metrics": overall}, shown) if shown else "",
+        _by_group(data, shown[0]) if len(overall) < len(data["metrics"]) else "",
         _warnings(grave, data),
         _rest(result, len(metrics) * (len(shown) < len(metrics)), len(remarks) - len(grave)),
     ]
@@ -103,6 +107,20 @@ def _warnings(remarks: list[Remark], data: dict[str, Any]) -> str:
         told = f"{places}: {said}" if places else said
         lines.append(f"  [{remark.code}] {told}. What to do: {advice}.")
     return "Warnings\n" + "\n".join(lines) if lines else ""
+
+
+def _by_group(data: dict[str, Any], metric: str) -> str:
+    """Return the first metric in the largest groups, and how many groups are not shown."""
+    sizes = data["support"]["groups"]
+    order = sorted(sizes, key=lambda group: -sizes[group]["subjects"])
+    rows = [
+        row
+        for row in data["metrics"]
+        if row["metric"] == metric and str(row.get("group")) in order[:_MOST_GROUPS]
+    ]
+    table = "Groups" + _few_values({**data, "metrics": rows}, [metric]).removeprefix("Metrics")
+    more = len(order) - _MOST_GROUPS
+    return f"{table}\n{more} smaller groups: .table" if more > 0 else table
 
 
 def _few_values(data: dict[str, Any], metrics: list[str]) -> str:

@@ -188,7 +188,8 @@ def check_measured(
     for note, count in (support.get("notes") or {}).items():
         who = f"{count} subject{'s' * (count != 1)}"
         if note.startswith("excluded: "):
-            remark("excluded", f"left out: {who} ({note.removeprefix('excluded: ')})")
+            are = "is" if count == 1 else "are"
+            remark("excluded", f"{who} {are} left out ({note.removeprefix('excluded: ')})")
         else:
             remark("changed", f"{note} ({who})")
     if metric.usual_error:

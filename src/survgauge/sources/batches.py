@@ -244,7 +244,7 @@ class Batch:
             )
         if array.ndim != 2 or array.dtype.kind not in "fiu":
             raise InputError(
-                f"{self.label}: column {name!r} must hold curves, a row of numbers a subject; "
+                f"{self.label}: column {name!r} must hold curves, one row of numbers per subject; "
                 f"got shape {array.shape} of {array.dtype}"
             )
         return array

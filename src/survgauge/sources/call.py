@@ -104,7 +104,7 @@ def evaluate_stream(
         Columns of curves (their names, or `CurveColumns`) that hold the law of the event time and
         G of each subject, for the doubly robust metrics; by default Kaplan-Meier.
     workers : int, optional
-        Threads; by default one a core. The numbers do not depend on it.
+        Threads; by default one per core. The numbers do not depend on it.
     batch_rows : int, optional
         How many subjects each thread scores together: fewer take less memory. By default 65,536,
         and fewer where curves have more than 61 values. The numbers do not depend on it.
@@ -137,7 +137,7 @@ def evaluate_stream(
     Notes
     -----
     Memory is bounded by `batch_rows` and `workers`, except for metrics that compare subjects with
-    each other: harrell, uno, auc, one_calibration and ici keep columns of 24 bytes a subject and
+    each other: harrell, uno, auc, one_calibration and ici keep columns of 24 bytes per subject and
     model until the end (one_calibration up to 264 more where there are curves), and those of
     curves at a time as much again for every further time. What outgrows one machine runs on
     several with `evaluate_dask`.

@@ -25,7 +25,7 @@ GRID_KEY = "survgauge.times"
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """A column with one predicted time a subject.
+    """A column with one predicted time per subject.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Outline:
     at_risk : float
         The largest times are kept until this many subjects are at risk.
     keep : bool
-        Whether to keep all outcomes (9 bytes a subject).
+        Whether to keep all outcomes (9 bytes per subject).
     follow : bool
         Whether to count the outcomes at each distinct time, for G of the test subjects.
     most : int

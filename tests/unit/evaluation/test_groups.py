@@ -145,3 +145,15 @@ def test_a_stream_refuses_columns_whose_groups_share_names():
     ):
         with pytest.raises(sg.InputError, match=message):
             sg.evaluate_stream(frame, y_train=Y, predictions={"m": "m"}, by=by)
+
+
+def test_a_short_text_has_one_metric_of_the_largest_groups():
+    rng = np.random.default_rng(2)
+    text = str(evaluated({"site": rng.integers(0, 20, N)}))
+    overall, groups = text.split("\n\n")[1:3]
+    assert overall.startswith("Metrics with 95 % intervals")
+    assert "site=" not in overall
+    assert "Uno's C" in overall
+    assert groups.startswith("Groups with 95 % intervals")
+    assert groups.count("MAE within the horizon") == groups.count("site=") == 12
+    assert groups.endswith("8 smaller groups: .table")

@@ -147,7 +147,7 @@ def test_twelve_models_are_all_named() -> None:
     assert " and m11 are best, with no clear difference from m0: their predicted times " in first
     assert "are off by 100 to 101 days on average" in first
     assert second == (
-        "Their differences from m0 are not significant (p = 1.000 or more, adjusted for 66 pairs "
+        "Their differences from m0 are not significant (p = 1.000, adjusted for 66 pairs "
         "of models)."
     )
     assert third.startswith("All of these models are clearly better than Kaplan-Meier")
