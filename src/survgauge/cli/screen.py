@@ -12,7 +12,7 @@ from .._tools.text_tables import columns
 from ..evaluation import Evaluation
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.text import evaluation_text, sample_text
-from ..evaluation.verdict import first_metrics
+from ..evaluation.verdict import first_metrics, headline
 from ..evaluation.when import column_of, titled
 from .lines import Line
 from .problems import problems
@@ -39,7 +39,7 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
         yield from table
     if grouped and chosen:
         yield from [[]] if overall else []
-        yield from _groups(data, grouped, chosen[0], width)
+        yield from _groups(data, grouped, headline(data), width)
     yield []
     yield from problems(data, chosen, width)
     yield []

@@ -11,7 +11,7 @@ from ..metrics.registry import REGISTRY, Metric
 from .explanations import WEIGHTS, advice_for, weight_of
 from .joined import Remark, joined
 from .sentences import DIGITS, verdict_sentences
-from .verdict import Cell, best_rows, cell_of, first_metrics
+from .verdict import Cell, best_rows, cell_of, first_metrics, headline
 from .when import clock, column_of, names, rounded, when
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compact_text(result: Evaluation) -> str:
     parts = [
         _verdict(data),
         _few_values({**data, "metrics": overall}, shown) if shown else "",
-        _by_group(data, shown[0]) if len(overall) < len(data["metrics"]) else "",
+        _by_group(data, headline(data)) if len(overall) < len(data["metrics"]) else "",
         _warnings(grave, data),
         _rest(result, len(metrics) * (len(shown) < len(metrics)), len(remarks) - len(grave)),
     ]
