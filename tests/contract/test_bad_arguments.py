@@ -166,7 +166,7 @@ CALLS = {
     "binomial_log_likelihood": {**BRIER, "clip": None},
     "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **SCORES},
     "brier_score": BRIER,
-    "brier_skill": {**ON_CURVES, "times": [4.0, 6.0], **SCORES},
+    "brier_skill": {**ON_CURVES, "times": [4.0, 6.0], **SCORES, "cause": None},
     "calibration_slope": {**ON_CURVES, "time": 9.0, "ties": "efron", "probability": "survival"},
     "censoring_test": {"X": FRAME, "y": Y, "features": ["age"]},
     "comparable_pairs": {"y": Y},

@@ -50,6 +50,18 @@ def test_brier_and_both_standard_errors(name, cause, model):
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("model", ["A", "B"])
+def test_skill_against_aalen_johansen(name, cause, model):
+    y, times, curves, wanted = read(name)
+    found = sg.brier_skill(y, curves[model], times, cause=cause)
+    np.testing.assert_allclose(
+        found.values, wanted[cause]["brier"][model]["IPA"], rtol=1e-9, atol=1e-12
+    )
+    assert found.convention["baseline"] == "Aalen-Johansen of the test outcomes"
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("cause", CAUSES)
 def test_differences_of_brier_scores(name, cause):
     y, times, curves, wanted = read(name)
     want = wanted[cause]["brier_difference"]

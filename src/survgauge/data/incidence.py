@@ -12,6 +12,7 @@ from .._tools.arrays import (
     numbers,
     positive,
     probability,
+    stored_once,
     subject_index,
     to_numpy,
     vector,
@@ -176,15 +177,26 @@ class IncidenceCurves:
 
     def survival(self, tail: str = "linear") -> SurvivalCurves:
         """Probability of no event of any cause; `tail` past the grid as for `SurvivalCurves`."""
-        free = 1.0 - self.values.sum(axis=1)
-        return SurvivalCurves(self.times, np.maximum(free, 0.0), self.interpolation, tail)
+        free = np.maximum(1.0 - self._once.sum(axis=1), 0.0)
+        checked = SurvivalCurves(self.times, free, self.interpolation, tail)
+        return self._for_all(checked.survival, tail)
 
     def cause(self, cause: int | str) -> SurvivalCurves:
         """Probability of no event of this cause yet, 1 - incidence: falling, but not to 0.
 
         Who has an event of another cause stays free of this one for ever.
         """
-        return SurvivalCurves._trusted(self.times, 1.0 - self._of(cause), self.interpolation, "nan")
+        row = cause_code(cause, self.causes) - 1
+        return self._for_all(1.0 - self._once[:, row], "nan")
+
+    @property
+    def _once(self) -> Incidence:
+        """All rows, or the one that stands for all of them."""
+        return self.values[:1] if stored_once(self.values) else self.values
+
+    def _for_all(self, free: Any, tail: str) -> SurvivalCurves:
+        rows = np.broadcast_to(free, (len(self), free.shape[1]))
+        return SurvivalCurves._trusted(self.times, rows, self.interpolation, tail)
 
     def _of(self, cause: int | str) -> Any:
         return self.values[:, cause_code(cause, self.causes) - 1]

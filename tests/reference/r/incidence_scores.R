@@ -24,7 +24,8 @@ score_of <- function(risks, data, times, cause, conservative) {
   if (cause == 2) data$status <- c(0, 2, 1)[data$status + 1]
   Score(risks, formula = Hist(time, status) ~ 1, data = data, times = times, cause = 1,
         metrics = c("auc", "brier"), cens.model = "km", se.fit = TRUE, conf.int = 0.95,
-        conservative = conservative, null.model = TRUE, contrasts = TRUE, progress.bar = NULL)
+        conservative = conservative, null.model = TRUE, contrasts = TRUE, summary = "ipa",
+        progress.bar = NULL)
 }
 
 columns <- function(table, names, label) {
@@ -49,7 +50,7 @@ reference <- function(given, seed) {
     full <- score_of(risks, data, times, cause, FALSE)
     fixed <- score_of(risks, data, times, cause, TRUE)
     block <- list(
-      brier = columns(full$Brier$score, c("Brier", "se"), "model"),
+      brier = columns(full$Brier$score, c("Brier", "se", "IPA"), "model"),
       brier_fixed = columns(fixed$Brier$score, c("Brier", "se"), "model"),
       auc = columns(full$AUC$score, c("AUC", "se"), "model"),
       auc_fixed = columns(fixed$AUC$score, c("AUC", "se"), "model")

@@ -62,6 +62,14 @@ def test_survival_and_freedom_of_one_cause():
     np.testing.assert_allclose(one.survival().at(1.7), 1 - one.at(1.7, 1))
 
 
+def test_one_curve_for_all_is_stored_once():
+    shared = sg.AalenJohansen.fit(([1, 2, 3, 4], [1, 2, 0, 1])).curves(1000)
+    for found in (shared.cause(1), shared.survival()):
+        assert found.one_curve
+        assert len(found) == 1000
+    np.testing.assert_allclose(shared.survival().at(2.0), 0.5)
+
+
 def test_quantiles_exist_or_not():
     c = curves()
     np.testing.assert_allclose(c.quantile(0.3, "relapse"), [2.0, 3.0])

@@ -9,6 +9,7 @@ import numpy as np
 from ..._tools.arrays import Floats
 from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError
+from ...reference.aalen_johansen import AalenJohansen
 from ...reference.baseline import reference_curves
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
@@ -29,22 +30,23 @@ def brier_skill(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
+    cause: int | str | None = None,
 ) -> CurveResult:
     """Brier score against the reference set's Kaplan-Meier at each time (IPA, scaled Brier score).
 
         IPA(t) = 1 - BS(t) / BS_KM(t);  `mean` is 1 - IBS / IBS_KM over the same times.
 
-    NaN where Kaplan-Meier makes no error.
+    NaN where Kaplan-Meier makes no error. With `cause` Aalen-Johansen stands for Kaplan-Meier.
 
     Parameters
     ----------
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
-    curves : SurvivalCurves
-        One curve per subject; anything that `as_curves` reads.
+    curves : SurvivalCurves or IncidenceCurves
+        One curve per subject; anything that `as_curves` reads. With `cause` incidence.
     times : array-like of shape (k,)
         Distinct times in any order; the result has them sorted.
-    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight
+    y_train, method, convention, censoring, censoring_times, on_unsupported, sample_weight, cause
         As for `brier_score`.
 
     References
@@ -61,9 +63,14 @@ def brier_skill(
     status, checked = make_status(
         y_true, curves, times, y_train=y_train, method=method, convention=convention,
         censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
+        sample_weight=sample_weight, cause=cause,
     )  # fmt: skip
-    return _skill(status, checked)
+    if cause is None:
+        return _skill(status, checked)
+    known = AalenJohansen.fit(y_true if y_train is None else y_train)
+    # Past its end the incidence keeps its value.
+    base = known.curves(len(status.y)).cause(cause).with_tail("hold")
+    return _skill(status, checked, base)
 
 
 def skill_at(y_true: Any, curves: Any, time: float, **options: Any) -> Details:
@@ -79,9 +86,12 @@ def skill_at(y_true: Any, curves: Any, time: float, **options: Any) -> Details:
     return found
 
 
-def _skill(status: Status, checked: SurvivalCurves) -> CurveResult:
-    """Both losses at each time, with the contributions to their ratio."""
-    base = reference_curves(status.weights.reference, len(status.y))
+def _skill(
+    status: Status, checked: SurvivalCurves, base: SurvivalCurves | None = None
+) -> CurveResult:
+    """Both losses at each time, with the contributions to their ratio; `base`: Kaplan-Meier."""
+    if base is None:
+        base = reference_curves(status.weights.reference, len(status.y))
     scheme, g = status.scheme, status.through_g
     frequency = status.y.weight if status.y.weighted else None
     losses, stderr = np.empty((2, status.times.size)), np.empty(status.times.size)
@@ -121,9 +131,10 @@ def _assembled(
         gap = np.full(status.left_out.size, np.nan)
         values, stderr, mean = np.append(values, gap), np.append(stderr, gap), float("nan")
     reference = "test" if status.weights.in_sample else "training"
+    estimate = "Kaplan-Meier" if status.cause is None else "Aalen-Johansen"
     convention = status.describe(curves) | {
         "loss": "squared",
-        "baseline": f"Kaplan-Meier of the {reference} outcomes",
+        "baseline": f"{estimate} of the {reference} outcomes",
     }
     support = status.support(curves).result()
     support |= {"loss": float(integrals[0]), "baseline_loss": float(integrals[1])}
