@@ -46,6 +46,22 @@ def test_restricted_mean_time_lost(name):
 
 
 @pytest.mark.parametrize("name", SETS)
+def test_observed_over_expected(name):
+    y, _, wanted = read(name)
+    k = np.flatnonzero(np.array(wanted["times"]) <= wanted["tau"])[-1]
+    n = len(y)
+    for row, cause in enumerate(y.causes):
+        # With one prediction for all, all spread comes from the observed risk.
+        found = sg.observed_expected(
+            y, np.full(n, 0.3), wanted["tau"], probability="event", cause=cause
+        )
+        assert found.observed == pytest.approx(wanted["incidence"][row][k], rel=1e-12)
+        assert found.ratio == pytest.approx(wanted["incidence"][row][k] / 0.3, rel=1e-12)
+        error = wanted["stderr"][row][k] / 0.3 * np.sqrt(n / (n - 1))
+        assert found.stderr == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("rho", [0.0, 1.0])
 def test_gray(name, rho):
     y, group, wanted = read(name)

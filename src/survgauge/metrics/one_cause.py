@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._tools.arrays import Bools
 from ..data.adapters import are_curves
 from ..data.causes import cause_code
 from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
+from ..reference.aalen_johansen import AalenJohansen
 from ..reference.reference import Reference
 
 
@@ -68,6 +71,12 @@ def one_cause(y_true: Any, curves: Any, y_train: Any, cause: int | str | None) -
             )
         y_train = train.any_cause()
     return OneCause(y.any_cause(), y.event & (y.cause != code), curves, y_train, name)
+
+
+def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:
+    """Aalen-Johansen of the cause ("own") and of those that compete with it ("other")."""
+    codes = np.where(competes, 2, y.event)
+    return AalenJohansen.fit(Outcomes(y.time, codes, y.weight, ("own", "other")))
 
 
 def _matching(curves: IncidenceCurves, causes: tuple[str, ...]) -> IncidenceCurves:

@@ -160,6 +160,25 @@ def test_counting_other_causes_as_censored_gives_another_number():
     assert abs(wrong - truth) > 0.01
 
 
+def test_observed_over_expected():
+    y, curves = draw(10, n=150)
+    found = sg.observed_expected(y, curves, 4.0, cause="death")
+    observed = sg.AalenJohansen.fit(y).at(4.0, "death")
+    assert found.ratio == pytest.approx(observed / curves.at(4.0, "death").mean())
+    assert found.convention["observed"] == "Aalen-Johansen of the test outcomes"
+    assert found.psi.sum() == pytest.approx(0.0, abs=1e-12)
+    n = len(y)
+    kept = [np.arange(n) != i for i in range(n)]
+    left_out = [sg.observed_expected(y[k], curves[k], 4.0, cause="death").ratio for k in kept]
+    assert found.stderr == pytest.approx(np.std(left_out) * np.sqrt(n - 1), rel=0.02)
+    counts = np.random.default_rng(6).integers(0, 3, n)
+    rows = np.repeat(np.arange(n), counts)
+    heavy = sg.observed_expected(y.reweighted(counts), curves, 4.0, cause="death")
+    many = sg.observed_expected(y[rows], curves[rows], 4.0, cause="death")
+    assert heavy.ratio == pytest.approx(many.ratio)
+    assert heavy.stderr == pytest.approx(many.stderr)
+
+
 def test_the_training_set_says_how_subjects_are_censored():
     y, curves = draw(8)
     train, _ = draw(9, n=200)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from ..._tools.arrays import Bools, Floats
 from ..._tools.arrays import probability as checked_probability
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
 from ...reference.survival_at import survival_at as observed_survival
 from ..checks import read_curves
 from ..details import Details
+from ..one_cause import incidence_of, one_cause
 from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
 
 
@@ -29,7 +31,8 @@ class ObservedExpected(Details):
         Its interval, symmetric in the logarithm; NaN where no event was seen, which
         ``support["note"]`` says.
     observed, expected : float
-        Risk of the event by `time` by Kaplan-Meier, and the mean predicted risk.
+        Risk of the event by `time` by Kaplan-Meier (of one cause by Aalen-Johansen), and the mean
+        predicted risk.
     """
 
     low: float = float("nan")
@@ -51,6 +54,7 @@ def observed_expected(
     *,
     probability: str = "survival",
     confidence: float = 0.95,
+    cause: int | str | None = None,
 ) -> ObservedExpected:
     r"""Observed over expected events by a time (calibration in the large).
 
@@ -72,6 +76,9 @@ def observed_expected(
         What an array in `curves` holds: of surviving `time`, or of the event by then.
     confidence : float
         Level of the interval.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted, by `IncidenceCurves` or by
+        probabilities at `time`; the observed risk is that of Aalen-Johansen.
 
     Returns
     -------
@@ -91,8 +98,9 @@ def observed_expected(
     (0.938, 0.408, 2.156)
     """
     level = checked_probability(confidence, "confidence")
-    y = Outcomes.of(y_true, "y_true")
-    time, predicted = checked_time(time), read_curves(curves)
+    asked_for = one_cause(y_true, curves, None, cause)
+    y = asked_for.y
+    time, predicted = checked_time(time), read_curves(asked_for.curves)
     risk = 1.0 - survival_at(y, predicted, time, probability)
     risk[y.weight == 0] = 0.0  # whatever is predicted for who is absent
     past = read_past(y, predicted, time)
@@ -104,15 +112,22 @@ def observed_expected(
             f"no event is expected by time {time:g}: every predicted risk is 0, so observed over "
             "expected has no value"
         )
-    found = observed_survival(y, time)
-    observed = 1.0 - found.value
+    estimate = "Kaplan-Meier"
+    if asked_for.competes is None:
+        found = observed_survival(y, time)
+        observed, observed_psi, open_ended = 1.0 - found.value, -found.psi, found.open_ended
+    else:
+        estimate, open_ended = "Aalen-Johansen", False
+        observed, observed_psi = _incidence(y, asked_for.competes, time)
     ratio = observed / expected
-    psi = (-found.psi - ratio * y.weight * (risk - expected) / total) / expected
+    psi = (observed_psi - ratio * y.weight * (risk - expected) / total) / expected
     described, support = description(y, predicted)
-    described |= {"time": time, "observed": "Kaplan-Meier of the test outcomes"}
+    if asked_for.name is not None:
+        described["cause"] = asked_for.name
+    described |= {"time": time, "observed": f"{estimate} of the test outcomes"}
     support |= past
     support |= {"observed_risk": observed, "expected_risk": expected}
-    support["open_ended"] = found.open_ended
+    support["open_ended"] = open_ended
     frequency = y.weight if y.weighted else None
     plain = Details(ratio, described, support, psi, frequency)
     low = high = float("nan")
@@ -126,3 +141,11 @@ def observed_expected(
         ratio, described, support, psi, frequency, low=low, high=high, observed=observed,
         expected=expected, time=time,
     )  # fmt: skip
+
+
+def _incidence(y: Outcomes, competes: Bools, time: float) -> tuple[float, Floats]:
+    """Aalen-Johansen of one cause at a time, and the contributions of the subjects."""
+    found, psi = incidence_of(y, competes), np.zeros(len(y))
+    present = y.weight > 0
+    psi[present] = y.weight[present] * found.contributions(time, "own")
+    return float(found.at(time, "own")), psi

@@ -13,12 +13,11 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, one_of
-from ...reference.aalen_johansen import AalenJohansen
 from ...reference.kaplan_meier import KaplanMeier
 from ..checks import check_curves, check_times, read_curves
 from ..conventions import Convention, convention_of
 from ..ipcw import CensoringWeights, check_policy
-from ..one_cause import one_cause
+from ..one_cause import incidence_of, one_cause
 from ._auc import AucDesign, auc_design
 
 METHODS = ("ipcw", "unweighted")
@@ -183,9 +182,7 @@ class AucSetting:
     def _falls(self, times: Floats) -> Floats:
         known = self.y if self.mass is None else self.y.reweighted(self.mass)
         if self.competes is not None:
-            code = np.where(self.competes, 2, known.event)
-            estimate = AalenJohansen.fit(Outcomes(known.time, code, known.weight, ("own", "other")))
-            return np.diff(estimate.at(times, "own"), prepend=0.0)
+            return np.diff(incidence_of(known, self.competes).at(times, "own"), prepend=0.0)
         survival: Floats = KaplanMeier.fit(known).at(times)
         return -np.diff(survival, prepend=1.0)
 
