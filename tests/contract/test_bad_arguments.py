@@ -174,7 +174,7 @@ CALLS = {
                       "n_test": 4, "confidence": 0.9},
     "concordance_by_package": {"y_true": Y, "prediction": CURVES, "y_train": TRAIN, "tau": 9.0},
     "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE,
-                          "dependence": 0.3},
+                          "dependence": 0.3, "cause": None},
     "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None},
     "coverage": {**ON_CURVES, "level": 0.9},
     "conditional": {"X_train": FRAME, "y_train": Y, "X_test": FRAME, "y_test": Y, "fit_on": None,

@@ -104,3 +104,13 @@ def test_differences_of_auc(name, cause):
         )
         assert b.value - a.value == pytest.approx(want["delta"][k], rel=1e-9)
         assert standard_error(b.psi - a.psi) == pytest.approx(want["se"][k], rel=1e-8)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("model", ["A", "B"])
+def test_concordance(cause, model):
+    # Without ties in time: pec reads G of the later subject at the time of the event, not before.
+    y, times, curves, wanted = read("continuous")
+    risk = curves[model].at(times[-1], cause)
+    found = sg.concordance_index(y, risk, method="uno", tau=times[-1], cause=cause)
+    assert found == pytest.approx(wanted[cause]["concordance"][model], rel=1e-9)

@@ -1,5 +1,5 @@
 # Reference values under competing risks: Brier score and AUC of each cause with standard errors
-# and contrasts, by riskRegression::Score.
+# and contrasts, by riskRegression::Score; concordance by pec::cindex.
 # Run in this directory after incidence.R: Rscript incidence_scores.R
 # (reads incidence.json, writes incidence_scores.json)
 #
@@ -11,6 +11,7 @@
 suppressPackageStartupMessages({
   library(riskRegression)
   library(survival)
+  library(pec)
   library(jsonlite)
 })
 source("json17.R")
@@ -26,6 +27,13 @@ score_of <- function(risks, data, times, cause, conservative) {
         metrics = c("auc", "brier"), cens.model = "km", se.fit = TRUE, conf.int = 0.95,
         conservative = conservative, null.model = TRUE, contrasts = TRUE, summary = "ipa",
         progress.bar = NULL)
+}
+
+# Concordance of Wolbers et al. of the risk at the last time, for events until it.
+concordance_of <- function(risk, data, until, cause) {
+  cindex(list(model = as.matrix(risk)), formula = Hist(time, status) ~ 1, data = data,
+         eval.times = until, cause = cause, cens.model = "marginal",
+         verbose = FALSE)$AppCindex$model
 }
 
 columns <- function(table, names, label) {
@@ -59,6 +67,10 @@ reference <- function(given, seed) {
     both <- both[as.character(both$model) == "B" & as.character(both$reference) == "A", ]
     ranks <- full$AUC$contrasts
     ranks <- ranks[as.character(ranks$model) == "B" & as.character(ranks$reference) == "A", ]
+    last <- length(times)
+    block$concordance <- lapply(risks, function(risk) {
+      concordance_of(risk[, last], data, times[last], cause)
+    })
     block$brier_difference <- list(delta = both$delta.Brier, se = both$se)
     block$auc_difference <- list(delta = ranks$delta.AUC, se = ranks$se)
     block
@@ -69,7 +81,7 @@ reference <- function(given, seed) {
 
 data <- fromJSON("incidence.json")$datasets
 result <- list(
-  versions = package_versions(c("riskRegression", "prodlim", "survival")),
+  versions = package_versions(c("riskRegression", "prodlim", "survival", "pec")),
   datasets = list(continuous = reference(data$continuous, 1), tied = reference(data$tied, 2))
 )
 write_json17(result, "incidence_scores.json")

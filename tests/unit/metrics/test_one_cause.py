@@ -89,6 +89,68 @@ def test_auc_is_that_of_the_loop(seed, controls):
     assert found.mean == pytest.approx(np.average(wanted, weights=rise))
 
 
+def naive_concordance(y, risk, code, tau, weighted):
+    g = sg.KaplanMeier.fit_censoring(y).at(y.time, "left") if weighted else np.ones(len(y))
+    total, wins = 0.0, 0.0
+    for i in range(len(y)):
+        if y.cause[i] != code or not y.time[i] < tau:
+            continue
+        for j in range(len(y)):
+            weight = 0.0
+            if y.cause[j] not in (0, code) and y.time[j] <= y.time[i]:
+                weight = 1 / (g[i] * g[j])
+            elif y.time[j] > y.time[i] or (y.time[j] == y.time[i] and y.cause[j] == 0):
+                weight = 1 / g[i] ** 2
+            total += weight
+            wins += weight * ((risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j]))
+    return wins / total
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("method", ["harrell", "uno"])
+def test_concordance_is_that_of_the_loop(seed, method):
+    y, curves = draw(seed, ties=seed > 1)
+    for code in (1, 2):
+        risk = curves.at(5.0, code)
+        found = sg.concordance_index_details(y, risk, method=method, tau=6.5, cause=code)
+        wanted = naive_concordance(y, risk, code, 6.5, method == "uno")
+        assert found.value == pytest.approx(wanted, rel=1e-12)
+        assert found.convention["cause"] == NAMES[code - 1]
+        assert found.psi.sum() == pytest.approx(0.0, abs=1e-12)
+        only = sg.concordance_index(y, risk, method=method, tau=6.5, cause=NAMES[code - 1])
+        assert only == found.value
+
+
+@pytest.mark.parametrize("method", ["harrell", "uno"])
+def test_concordance_has_the_spread_of_the_jackknife(method):
+    y, curves = draw(11, n=150)
+    n, risk = len(y), curves.at(5.0, 1)
+    given = {"method": method, "tau": 6.5, "cause": 1}
+    found = sg.concordance_index_details(y, risk, **given)
+    kept = [np.arange(n) != i for i in range(n)]
+    left_out = [sg.concordance_index(y[k], risk[k], **given) for k in kept]
+    assert found.stderr == pytest.approx(np.std(left_out) * np.sqrt(n - 1), rel=0.03)
+    counts = np.random.default_rng(6).integers(0, 3, n)
+    rows = np.repeat(np.arange(n), counts)
+    heavy = sg.concordance_index_details(y.reweighted(counts), risk, **given)
+    many = sg.concordance_index_details(y[rows], risk[rows], **given)
+    assert heavy.value == pytest.approx(many.value)
+    assert heavy.stderr == pytest.approx(many.stderr)
+
+
+def test_concordance_without_competing_events_is_the_usual_one():
+    y, curves = draw()
+    y = sg.Outcomes(y.time, y.event, causes=NAMES)  # nobody died
+    risk = curves.at(5.0, 1)
+    a = sg.concordance_index_details(y, risk, method="uno", cause=1)
+    b = sg.concordance_index_details(y.any_cause(), risk, method="uno")
+    assert a.value == pytest.approx(b.value)
+    assert a.stderr == pytest.approx(b.stderr)
+    for bad in ({"method": "margin"}, {"ties": "all"}, {"dependence": 0.3, "method": "uno"}):
+        with pytest.raises(sg.InputError, match="cause goes with method='harrell' or 'uno'"):
+            sg.concordance_index(y, risk, cause=1, **bad)
+
+
 def test_logarithmic_loss():
     y, curves = draw()
     w, f = weights(y, 3.0), curves.at(3.0, 1)

@@ -17,7 +17,9 @@ from ...reference.estimated_g import Pulls
 from ..conventions import Convention, convention_of
 from ..details import Details, standard_error
 from ..ipcw import CensoringWeights
+from ..one_cause import one_cause
 from ._by_difference import tally_by_difference
+from ._competing_pairs import competing_pairs
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
 from ._subject_pairs import subject_pair_counts
@@ -54,11 +56,15 @@ class Question:
     tau: float | None
     convention: Convention
     weights: CensoringWeights
+    #: Cause that is predicted, and who had an event of another; None: one kind of event.
+    cause: str | None = None
+    competes: Bools | None = None
 
     @cached_property
     def anchor(self) -> Bools:
         """Events before `tau`; later ones stay partners, as do the censored."""
-        return self.y.event & self.before_tau(self.y.time)
+        anchor = self.y.event & self.before_tau(self.y.time)
+        return anchor if self.competes is None else anchor & ~self.competes
 
     def before_tau(self, time: Floats) -> Bools:
         """Whether a pair may start at these times."""
@@ -91,6 +97,13 @@ class Question:
         """Count the pairs with weights 1/(G_i(t_i-) G_j(t_i-))."""
         given = self.weights.event_weight, self.weights.partner_weight, self.mass
         return subject_pair_counts(self.y.time, self.anchor, risk, *given, tolerance)
+
+    def competing(self, risk: Floats, competes: Bools) -> Tally:
+        """Sum up the pairs of one cause; who had an event of another never has it."""
+        n = len(self.y)
+        weight = self.weights.event_weight if self.weighted else np.ones(n)
+        mass = np.ones(n) if self.mass is None else self.mass
+        return competing_pairs(self.y.time, self.anchor, competes, risk, weight, mass)
 
     def difference(self, risk: Floats, details: bool) -> Tally:
         """Sum up the pairs where censoring depends on the event."""
@@ -138,6 +151,8 @@ class Question:
             wrong = below_half(tally.value, psi, frequency, support["events"])
             support["sign_may_be_wrong"] = wrong
         described: dict[str, Any] = {"method": self.method, "ties": self.ties, "tau": self.tau}
+        if self.cause is not None:
+            described["cause"] = self.cause
         if self.tau is not None:
             described["anchors"] = "t <= tau" if self.convention.anchors_at_tau else "t < tau"
         if self.weighted:
@@ -205,6 +220,7 @@ def make_question(
     sample_weight: Any = None,
     dependence: Any = None,
     weights: CensoringWeights | None = None,
+    cause: int | str | None = None,
 ) -> Question:
     """Check all arguments but the prediction; `weights`: 1/G of the subjects, where it is known."""
     preset = convention_of(convention)
@@ -213,7 +229,9 @@ def make_question(
         rule = preset.td_ties if method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
     tau = None if tau is None else positive(tau, "tau")
-    y, sampling = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    asked_for = one_cause(y_true, None, y_train, cause)
+    y_train = asked_for.y_train
+    y, sampling = sampled(asked_for.y, sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
         raise InputError("ties='adjusted' knows neither sample_weight nor method='margin'")
     mass = y.weight if sampling is None and y.weighted else sampling
@@ -225,7 +243,18 @@ def make_question(
     if weights is None:
         given = y, y_train, censoring, preset
         weights = CensoringWeights(*given, mass=sampling, dependence=dependence)
-    question = Question(y, mass, method, rule, tau, preset, weights)
+    question = Question(
+        y, mass, method, rule, tau, preset, weights, asked_for.name, asked_for.competes
+    )
+    if cause is not None and (
+        method not in ("harrell", "uno") or rule != "risk" or question.subject_g
+        or weights.by_difference
+    ):  # fmt: skip
+        raise InputError(
+            "cause goes with method='harrell' or 'uno', ties='risk', one G for all subjects and "
+            f"without dependence; got method {method!r}, ties {rule!r}, censoring {censoring!r}, "
+            f"dependence {dependence!r}"
+        )
     if rule == "adjusted" and question.subject_g:
         raise InputError(
             "ties='adjusted' knows no G that depends on the subject; pass a KaplanMeier as "

@@ -51,6 +51,8 @@ def concordance_of(y_true: Any, risk: Any, method: str, partners: bool, **option
     values = as_close_as(question.convention.risk_tolerance, checked_risk(risk, len(question.y)))
     if method == "margin":
         return _margin(question, values, partners)
+    if question.competes is not None:
+        return question.details(question.competing(values, question.competes))
     if question.weights.by_difference:
         return question.details(question.difference(values, details=partners))
     if question.subject_g:
@@ -131,6 +133,7 @@ def concordance_index_details(
     censoring: Any = None,
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> Details:
     """`concordance_index` with its convention, support and standard error.
 
@@ -141,7 +144,7 @@ def concordance_index_details(
     ----------
     y_true, risk, method, y_train, tau, ties, convention, censoring, sample_weight
         As for `concordance_index`.
-    dependence
+    dependence, cause
         As for `concordance_index`.
 
     Examples
@@ -153,6 +156,7 @@ def concordance_index_details(
     options = {
         "y_train": y_train, "tau": tau, "ties": ties, "convention": convention,
         "censoring": censoring, "sample_weight": sample_weight, "dependence": dependence,
+        "cause": cause,
     }  # fmt: skip
     return concordance_of(y_true, risk, method, True, **options)
 
@@ -169,6 +173,7 @@ def concordance_index(
     censoring: Any = None,
     sample_weight: Any = None,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> float:
     r"""Share of the comparable pairs that a risk puts in the right order.
 
@@ -216,6 +221,10 @@ def concordance_index(
         with a copula. An event then weighs 1/P(C >= t | T = t) by copula-graphic estimates, and
         who outlives it is known by difference: everybody less the weighted events until then.
         By default none.
+    cause : int or str, optional
+        With several causes, code or name of the one whose order is asked for. Who had an event of
+        another cause never has this one, and is later than every event of it: such a pair weighs
+        1/(G(t_i-) G(t_j-)) under ``uno`` if j had the other event by t_i [2]_.
 
     Returns
     -------
@@ -233,6 +242,8 @@ def concordance_index(
     Medicine 30. Kumar et al. (2022), Scientific Reports 12 (margin).
 
     .. [1] Gerds et al. (2013), Statistics in Medicine 32 (G that depends on the subject).
+    .. [2] Wolbers et al. (2014), Concordance for prognostic models with competing risks,
+       Biostatistics 15.
 
     Examples
     --------
@@ -250,5 +261,6 @@ def concordance_index(
         "censoring": censoring,
         "sample_weight": sample_weight,
         "dependence": dependence,
+        "cause": cause,
     }
     return concordance_of(y_true, risk, method, False, **options).value
