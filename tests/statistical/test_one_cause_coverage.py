@@ -1,4 +1,4 @@
-"""Brier score and AUC of one cause: unbiased under censoring, and their intervals cover."""
+"""Brier score, C and AUC of one cause: unbiased under censoring, and their intervals cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import survgauge as sg
 pytestmark = pytest.mark.slow
 
 AT, N, RUNS = 3.0, 300, 1000
-SCORES = ("brier", "without_event", "event_free")
+SCORES = ("brier", "uno", "without_event", "event_free")
 
 
 def draw(rng, n, censored):
@@ -32,7 +32,9 @@ def draw(rng, n, censored):
 def scores(y, curves):
     brier = sg.brier_score(y, curves, [AT], cause="a")
     found = [(brier.mean, brier.stderr[0])]
-    for controls in SCORES[1:]:
+    c = sg.concordance_index_details(y, curves.at(AT, "a"), method="uno", tau=AT, cause="a")
+    found.append((c.value, c.stderr))
+    for controls in SCORES[2:]:
         auc = sg.cumulative_dynamic_auc(
             y, curves, [AT], cause="a", controls=controls, stderr="estimated"
         )

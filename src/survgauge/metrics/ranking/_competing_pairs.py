@@ -70,8 +70,7 @@ def _roles(
     time: Floats, event: Bools, risk: Floats, anchor_weight: Floats | None, weight: Floats
 ) -> tuple[Role, Any]:
     """Counts of each subject as an anchor and as a partner, as numbers of its own."""
-    given = {"anchor_weight": anchor_weight, "weight": weight}
-    counts = pair_counts(time, event, risk, **given).by_subject()
+    counts = pair_counts(time, event, risk, anchor_weight=anchor_weight, weight=weight).by_subject()
     anchor = Role(*(np.array(part, dtype=np.float64) for part in counts.anchor))
     return anchor, counts.partner
 
