@@ -219,12 +219,12 @@ class CalibrationPanelDisplay(FromPredictions):
             marker="square", size=3.5,
         )  # fmt: skip
         ticks, told, corner = round_ticks(end, 5), self._told(model), self._corner(model, end)
-        note = [Note(told, *corner)] if inside and corner else []
+        note = [Note(told, *corner)] if inside and corner and told else []
         return Panel(
             Axis(f"Predicted probability of the\n{when}", "", 0, end, ticks),
             Axis(f"Observed probability of the\n{when}", "", -_STRIP * end, end, ticks),
             (Rule("diagonal"), curve, points, *self._bars(model, end), *note),
-            (Model(model),) if inside else (Model(model), f"\n{told}".rstrip()),
+            (Model(model),) if inside or not told else (Model(model), f"\n{told}"),
             height=3.6 + (0.0 if inside else 0.15 * (told.count("\n") + 1)),
             equal=True,
         )

@@ -43,7 +43,9 @@ def _wanted(ev: Evaluation, reference: str | None) -> Iterator[Figure]:
         at = rounded(time, ev.unit)
         yield Figure(f"calibration{mark}", "calibration_panel", f"Calibration at {at}",
                      {"time": time})  # fmt: skip
-        options = {"time": time, "reference": reference}
+        known = ev.predictions.get(reference) if reference else None
+        less = reference if known is not None and known.has("curves") else None
+        options = {"time": time, "reference": less}
         yield Figure(f"decision_curve{mark}", "decision_curve", f"Decision curves at {at}", options)
     if times:
         told = f"Kaplan-Meier estimates by group of predicted risk at {rounded(times[-1], ev.unit)}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import km_at
 
 import survgauge as sg
 from survgauge import displays
-from survgauge.displays.description import Line, Note, round_ticks
+from survgauge.displays.description import Line, Model, Note, round_ticks
 
 Z = 1.959963984540054
 
@@ -131,6 +133,16 @@ def test_the_numbers_stand_where_they_cover_nothing():
     panel = few.describe().panels[0]
     assert not any(isinstance(mark, Note) for mark in panel.marks)
     assert panel.title[1].startswith("\nO/E ")
+
+
+def test_without_measures_a_calibration_panel_says_none(ev):
+    """As a page of a sample has it, whose table has none of them."""
+    nothing = {"good": (float("nan"),) * 3}
+    d = displays.CalibrationPanelDisplay.from_evaluation(ev, models="good")
+    d = replace(d, ratio=nothing, slope=nothing, ici=nothing)
+    panel = d.describe().panels[0]
+    assert not any(isinstance(mark, Note) for mark in panel.marks)
+    assert panel.title == (Model("good"),)
 
 
 # -- print ----------------------------------------------------------------------------------------
