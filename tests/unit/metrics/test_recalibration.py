@@ -54,6 +54,16 @@ def test_kaplan_meier_map_by_hand():
         assert fitted(own).at(t)[0] == pytest.approx(fitted(curves).at(t)[0], abs=2e-3)
 
 
+def test_a_map_of_many_subjects_keeps_few_points_of_kaplan_meier():
+    curves, y = world(8000, 3, late=1.4)
+    fitted = sg.recalibrate(curves, y)
+    assert fitted.levels.size <= 2002
+    u = 1 - curves.at_own(y.time)
+    asked = np.linspace(0.05, 0.95, 19)
+    wanted = sg.KaplanMeier.fit((u, y.event)).at(1 - asked)
+    np.testing.assert_allclose(np.interp(asked, fitted.levels, fitted.values), wanted, atol=2e-3)
+
+
 def test_conformal_ratios_by_hand():
     curves = sg.SurvivalCurves([0, 10], np.tile([1.0, 0.0], (39, 1)))
     fitted = sg.recalibrate(curves, (np.arange(1, 40) / 2.0, np.ones(39)), method="conformal")

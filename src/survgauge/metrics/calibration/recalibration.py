@@ -21,6 +21,8 @@ METHODS = ("km", "conformal")
 _LEVELS = np.arange(1, 40) / 40
 #: Quantiles before and after those, which move like the nearest: curves start and end slowly.
 _EDGE = np.array([0.0005, 0.001, 0.002, 0.004, 0.007, 0.01, 0.015, 0.02])
+#: Most points of Kaplan-Meier that a map keeps; more would slow it down and change nothing.
+_KNOTS = 2000
 #: Times to which the grids of lines and cubics are refined before a map of values.
 _FINE = 200
 _MOVED = np.concatenate((_EDGE, _LEVELS, 1.0 - _EDGE[::-1]))
@@ -183,7 +185,9 @@ def _by_kaplan_meier(y: Outcomes, s: Floats, support: dict[str, Any]) -> Recalib
     level, middle = 1.0 - km.times[falls], 0.5 * (before + km.survival)[falls]
     support["lowest_survival"] = float(level.min(initial=1.0))
     # A curve that ends at 0 stays there; an event at predicted survival 0 says the same.
-    inside = level > 0
+    inside = np.flatnonzero(level > 0)
+    if inside.size > _KNOTS:
+        inside = inside[np.linspace(0, inside.size - 1, _KNOTS).astype(np.intp)]
     levels = np.concatenate(([0.0], level[inside][::-1], [1.0]))
     values = np.concatenate(([0.0], middle[inside][::-1], [1.0]))
     return Recalibration("km", levels, values, support)
@@ -226,7 +230,7 @@ def _refined(curves: SurvivalCurves) -> SurvivalCurves:
         values = curves.at(dense)
     else:
         values = np.stack([curves.at_own(column) for column in dense.T], axis=1)
-    return SurvivalCurves(dense, np.minimum.accumulate(values, axis=1), "linear", curves.tail)
+    return SurvivalCurves(dense, values, "linear", curves.tail)
 
 
 def _quantiles(curves: SurvivalCurves, levels: Floats) -> Floats:
