@@ -12,6 +12,9 @@ Setup = Callable[[Data], Callable[[], Any]]
 #: The eight time errors that the stored baseline was measured with.
 EIGHT = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected")
 
+#: Predicted risk from which on subjects are treated, for metrics of decisions.
+THRESHOLD = 0.3
+
 
 def argsort(data: Data) -> Callable[[], Any]:
     """Yardstick of what sorts: NumPy's argsort of as many times."""
@@ -152,6 +155,14 @@ def ici(data: Data) -> Callable[[], Any]:
     return lambda: sg.integrated_calibration_index(data.test, given, data.middle).ici
 
 
+def net_benefit(data: Data) -> Callable[[], Any]:
+    """A decision curve of 99 thresholds at one time, with standard errors."""
+    import survgauge as sg
+
+    risk = 1 - curves(data).at(data.middle)
+    return lambda: sg.net_benefit(data.test, risk, data.middle).values
+
+
 def _evaluate(data: Data, prediction: Any, **options: Any) -> Callable[[], Any]:
     import survgauge as sg
 
@@ -204,7 +215,8 @@ def registered(name: str, needs: str) -> Setup:
             given = curves(data)
 
         def value() -> float:
-            models, options = {"model": given}, {"metrics": [name], "confidence": None}
+            models = {"model": given}
+            options = {"metrics": [name], "confidence": None, "threshold": THRESHOLD}
             found = sg.evaluate(models, data.test, y_train=data.train, **options)
             return float(found.rows()[0]["value"])
 

@@ -214,6 +214,12 @@ _PROBABILITY = (
         yardstick=ours.curve_pass,
     ),
     Work(
+        "decision curve, 99 thresholds",
+        "metrics",
+        ours.net_benefit,
+        {"dcurves": frames.dcurves_net_benefit, "rtichoke": frames.rtichoke_net_benefit},
+    ),
+    Work(
         "ICI",
         "metrics",
         ours.ici,

@@ -15,6 +15,8 @@ MODULES = {
     "pycox": "pycox",
     "hazardous": "hazardous",
     "torchsurv": "torchsurv",
+    "dcurves": "dcurves",
+    "rtichoke": "rtichoke",
 }
 #: What a distribution is called where it differs from the name of the peer.
 DISTRIBUTIONS = {"survival (Rust)": "survival"}

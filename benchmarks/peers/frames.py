@@ -1,9 +1,10 @@
-"""Calls of packages that stand on torch or pandas: torchsurv, pycox, hazardous."""
+"""Calls of packages that stand on torch, pandas or Polars."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from data import Data
 
 from peers import Call
@@ -133,3 +134,28 @@ def hazardous_km_calibration(data: Data) -> Call:
 
     test = _frames(data)[1]
     return lambda: km_calibration(test, data.grid, data.survival)
+
+
+def _risk(data: Data) -> Any:
+    """Predicted risks of the event by the time in the middle, on the grid of the curves."""
+    return 1 - data.survival[:, int(np.searchsorted(data.grid, data.middle))]
+
+
+def dcurves_net_benefit(data: Data) -> Call:
+    """99 thresholds, no standard errors; it gives net benefits of treating everybody too."""
+    import dcurves
+    import pandas as pd
+
+    columns = {"time": data.test[0], "event": data.test[1].astype(int), "m": _risk(data)}
+    given = {"data": pd.DataFrame(columns), "outcome": "event", "modelnames": ["m"]}
+    given |= {"thresholds": np.arange(1, 100) / 100, "time": data.middle}
+    return lambda: dcurves.dca(**given, time_to_outcome_col="time")
+
+
+def rtichoke_net_benefit(data: Data) -> Call:
+    """Cut-offs 0.01 apart, no standard errors; it gives other counts of decisions too."""
+    import rtichoke
+
+    event, time = data.test[1].astype(int), data.test[0]
+    given = {"m": _risk(data)}, event, time, [data.middle]
+    return lambda: rtichoke.prepare_performance_data_times(*given, by=0.01)

@@ -20,7 +20,7 @@ from .kinds import kind
 #: Not in streams.
 WHOLE_ONLY = ("antolini",)
 #: Metrics that fit a model iteratively; a handful of subjects does not identify it.
-FITTED = ("ici",)
+FITTED = ("ici", "calibration_intercept", "calibration_slope_at", "royston_d")
 
 
 def subjects(rng):
@@ -75,7 +75,7 @@ def evaluations(case, rng, call):
     columns, y_train, grid = case
     y, n = outcomes_of(columns), len(columns["time"])
     names = some_metrics(rng, n)
-    options = {"y_train": y_train, "n_boot": 12}
+    options = {"y_train": y_train, "n_boot": 12, "threshold": rng.uniform(0.05, 0.9)}
     if rng.random() < 0.3:
         options["tau"] = float(y_train[0].max()) * rng.uniform(0.3, 1.0) or None
     predictions = predictions_of(columns, grid)

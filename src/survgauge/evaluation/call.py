@@ -121,8 +121,8 @@ def evaluate(
         robust metrics and for the time errors that take a law; by default Kaplan-Meier, or what
         `X_train` gives.
     time : float or several, optional
-        Times of interest of brier, auc, one_calibration and ici, which get a score at each of them;
-        by default `tau`, or else the median event time of the reference set.
+        Times of interest of brier, auc, ici, observed_expected and all others that are read at a
+        time, which get a score at each of them; by default `tau`, or else the median event time of the reference set.
     tau : float, optional
         Horizon of all metrics that stop at one. Time errors take predicted and observed times as at
         most `tau`, and crps and km_calibration integrate up to it; uno, ibs, ibll and mae_within

@@ -10,7 +10,7 @@ from ..metrics.registry import REGISTRY, Metric
 
 BASELINE = "Kaplan-Meier for everybody"
 #: How many metrics of a family are shown beside each other first.
-_AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2}
+_AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2, "decision": 1}
 #: Lines of metrics on a first screen.
 _MOST_LINES = 7
 #: Warnings that put an error without a horizon in doubt.

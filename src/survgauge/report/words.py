@@ -59,7 +59,8 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
     others = [row for row in rows if row["metric"] != metric]
     shown = glance(row["metric"] for row in others)
     sentences = _at_times(data, model, others) if data["support"].get("times_given") else []
-    for family, say in (("ranking", _ranking), ("probability", model_sentence)):
+    sayings = {"ranking": _ranking, "probability": model_sentence, "decision": model_sentence}
+    for family, say in sayings.items():
         first = [name for name in shown if REGISTRY[name].family == family]
         sentences += [say(data, row) for row in others if row["metric"] in first]
     return sentences + _calibration(data, model, rows)

@@ -162,25 +162,25 @@ class Regression:
         """Return the least squares by Gauss and Newton, with shorter steps where they overshoot."""
         weight, risk = self.rows.weight, 1.0 - self.pseudo.values
 
-        def loss(at: Floats) -> float:
-            mean = _risk(at @ design + offset)[0]
-            return float(weight @ (risk - mean) ** 2)
-
-        now = loss(beta)
-        for _ in range(_STEPS):
+        def at(beta: Floats) -> tuple[Floats, Floats, float]:
             mean, first, _ = _risk(beta @ design + offset)
+            gap = risk - mean
+            return gap, first, float(weight @ gap**2)
+
+        gap, first, loss = at(beta)
+        for _ in range(_STEPS):
             information = _weighted(design, weight * first**2)
-            score = design @ (weight * first * (risk - mean))
             try:
-                step = np.linalg.solve(information, score)
+                step = np.linalg.solve(information, design @ (weight * first * gap))
             except np.linalg.LinAlgError:
                 break
+            limit = loss + _ROUNDING * loss
             for _ in range(_HALVINGS):
-                if loss(beta + step) <= now + _ROUNDING * now:
+                gap, first, loss = at(beta + step)
+                if loss <= limit:
                     break
                 step = step / 2
             beta = beta + step
-            now = loss(beta)
             if np.abs(beta).max() > _FAR:
                 break
             if np.abs(step).max() < _EXACT * (1 + np.abs(beta).max()):

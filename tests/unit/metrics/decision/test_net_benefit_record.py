@@ -90,6 +90,14 @@ def test_a_threshold_brings_it_among_the_default_metrics_and_it_needs_one():
     assert spec.truth_label == "net_benefit(threshold=0.2)"
 
 
+def test_who_gives_a_threshold_reads_of_it_first():
+    time, event, models = case()
+    asked = {"time": TIME, "threshold": THRESHOLD, "n_boot": 0}
+    assert "Net benefit" in str(sg.evaluate(models, (time, event), **asked))
+    alone = sg.evaluate(models, (time, event), metrics=["net_benefit"], **asked)
+    assert "Net benefit at 6 and a threshold of 0.35 is" in " ".join(alone.verdict.split())
+
+
 @pytest.mark.parametrize("wrong", [0.0, 1.0, 20, -0.1, float("nan"), "high", [0.1, 0.2]])
 def test_a_threshold_is_one_probability(wrong):
     time, event, models = case()
