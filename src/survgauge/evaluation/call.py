@@ -122,7 +122,8 @@ def evaluate(
         `X_train` gives.
     time : float or several, optional
         Times of interest of brier, auc, ici, observed_expected and all others that are read at a
-        time, which get a score at each of them; by default `tau`, or else the median event time of the reference set.
+        time, which get a score at each of them; by default `tau`, or else the median event time of
+        the reference set.
     tau : float, optional
         Horizon of all metrics that stop at one. Time errors take predicted and observed times as at
         most `tau`, and crps and km_calibration integrate up to it; uno, ibs, ibll and mae_within
