@@ -66,7 +66,7 @@ class DecisionCurveDisplay(FromPredictions):
     >>> y = ([2, 5, 8, 6], [1, 0, 1, 1])
     >>> d = DecisionCurveDisplay.from_predictions(curves, y, time=5, thresholds=[0.2, 0.6])
     >>> d.value["model"], d.treat_all.round(3)
-    (array([0.0625, 0.25  ]), array([ 0.062, -0.875]))
+    (array([0.125, 0.25 ]), array([ 0.062, -0.875]))
     """
 
     time: float
