@@ -22,7 +22,7 @@ def chosen_metrics(
         return chosen, [_skipped(metric, n) for metric in skipped]
     if not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
-    if metrics == "study":
+    if isinstance(metrics, str) and metrics == "study":  # an array compares each entry
         known = (metric for metric in REGISTRY.values() if metric.reported)
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)

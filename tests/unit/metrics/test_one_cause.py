@@ -269,6 +269,7 @@ def test_the_door():
         (lambda: sg.brier_score(y, curves, TIMES, cause=1, dependence=0.3), "dependence goes with"),
         (lambda: sg.brier_score(y, curves, TIMES, cause=1, y_train=train), "y_train must have the"),
         (lambda: sg.cumulative_dynamic_auc(y, curves, TIMES), "say which one with cause="),
+        (lambda: sg.concordance_index(y, curves, cause=1), r"pass curves\.at\(t, cause\)"),
         (
             lambda: sg.cumulative_dynamic_auc(y, curves, TIMES, cause=1, controls="all"),
             "controls must be one of",

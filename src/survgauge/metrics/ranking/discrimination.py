@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, vector
 from ...data.curves import SurvivalCurves
+from ...data.incidence import IncidenceCurves
 from ...data.predictions import RiskScores
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...reference.surrogates import make_setting, margin
@@ -32,6 +33,10 @@ def checked_risk(risk: Any, n: int) -> Floats:
         raise InputError(
             "risk must be one number per subject; got SurvivalCurves: pass -curves.median() or "
             "1 - curves.at(t) (concordance_td ranks whole curves)"
+        )
+    if isinstance(risk, IncidenceCurves):
+        raise InputError(
+            "risk must be one number per subject; got IncidenceCurves: pass curves.at(t, cause)"
         )
     given = risk.values if isinstance(risk, RiskScores) else risk
     values = vector(given, "risk", length=n, like="y_true", finite=False)
