@@ -18,7 +18,7 @@ Command line
 ============
 
 ``survgauge evaluate`` prints a first screen that fits a terminal of 80 columns and 40 lines: the
-verdict, the five most telling metrics, what to watch out for, and how to see more (``--all``). It
+verdict, the most telling metrics, what to watch out for, and how to see more (``--all``). It
 is in colour where ``rich`` is installed, unless ``NO_COLOR`` is set; files and pipes get plain
 text, 80 columns wide or as many as ``COLUMNS`` says. Rows in messages are counted from 1, without
 the header. :doc:`Your own CSV </guides/csv>` shows which files are read.

@@ -202,7 +202,9 @@ class _Words:
     @property
     def _doubtful(self) -> bool:
         """Whether assumptions decide, so that the least error does not make the best model."""
-        return self.in_time and (self.v.unsettled or bool(self.v.beyond))
+        # Curves at a few times against curves at many: what is assumed between them may decide.
+        uneven = 0 < len(self.v.coarse) < 1 + len(self.v.others)
+        return self.in_time and (self.v.unsettled or bool(self.v.beyond) or uneven)
 
     def _rank(self) -> str:
         """Say how the model with the best value stands; it is the best only where that is clear."""
@@ -345,8 +347,8 @@ class _Words:
             )
         if v.coarse:
             found.append(
-                f"The curves of {listed(list(v.coarse))} have few predicted times (see the warning "
-                "coarse-grid)."
+                f"The curves of {listed(list(v.coarse))} have few predicted times, and what is "
+                "assumed between them may decide (see the warning coarse-grid)."
             )
         if v.missing:
             one = len(v.missing) == 1
