@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..displays import DISPLAYS, display
+from ..displays import display
 from ..errors import SurvgaugeError
 from ..evaluation import Evaluation
 from ..evaluation.when import rounded
@@ -31,12 +31,6 @@ class Figure:
 
 def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
     """Yield the figures of an evaluation; whether each can be drawn is not known yet."""
-    for figure in _wanted(ev, reference):
-        if figure.kind in DISPLAYS:
-            yield figure
-
-
-def _wanted(ev: Evaluation, reference: str | None) -> Iterator[Figure]:
     times = [time for time in ev.support["times"] if time == time]
     for time in times:
         mark = f"_{time:g}" if len(times) > 1 else ""
@@ -65,11 +59,7 @@ def draw(ev: Evaluation, folder: Path, plan: list[Figure]) -> tuple[list[Figure]
         except SurvgaugeError as error:
             missing[figure.name] = str(error)
             continue
-        _save(made, folder / figure.name)
+        for kind in FORMATS:
+            made.savefig(folder / f"{figure.name}.{kind}", dpi=_DPI)
         drawn.append(replace(figure, width=float(made.get_size_inches()[0])))
     return drawn, missing
-
-
-def _save(made: Any, path: Path) -> None:
-    for kind in FORMATS:
-        made.savefig(path.with_name(f"{path.name}.{kind}"), dpi=_DPI)

@@ -31,7 +31,8 @@ def test_files_are_those_on_disk(written):
     wanted = {f"table{k}.{form}" for k in (1, 2) for form in ("md", "tex", "html")}
     wanted |= {"methods.md", "methods.tex", "references.bib", "tripod.md", "paper.tex"}
     wanted |= {"report.html", "results.json"}
-    wanted |= {f"{name}.{form}" for name in ("subgroups", "differences")
+    wanted |= {f"{name}.{form}" for name in ("calibration", "decision_curve", "risk_groups",
+                                               "subgroups", "differences")
                for form in ("pdf", "svg", "png")}  # fmt: skip
     assert wanted <= set(found.files)
 
