@@ -82,7 +82,8 @@ def _subjects(ev: Evaluation) -> list[str]:
         told.append(
             f"The training set had {support['training_subjects']:,} subjects with "
             f"{support['training_events']:,} events; its Kaplan-Meier estimate [@kaplan1958] was "
-            "the prediction for everybody that the models are compared with."
+            f"the prediction for everybody that the {noun} {'is' if noun == 'model' else 'are'} "
+            "compared with."
         )
     else:
         told.append(
@@ -135,8 +136,8 @@ def _measures(ev: Evaluation, parts: dict[str, Any]) -> Iterator[str]:
             source = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
             if not keys and metric.reference:
                 source = f" ({metric.reference})"
-            about = _inside(metric.about.rstrip(".").replace(" tau ", " the chosen horizon "))
-            told.append(f"{_the(metric)}{source}" + (f", the {about}" if about else ""))
+            about = metric.about.rstrip(".").replace(" tau ", " the chosen horizon ")
+            told.append(f"{_the(metric.title)}{source}" + (f", {_the(about)}" if about else ""))
         start = _MEASURED.get(part, "Further metrics were")
         yield f"{start} {_series(told)}."
     threshold = ev.problem.threshold
@@ -167,19 +168,19 @@ def _inside(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}" if common else text
 
 
-def _the(metric: Metric) -> str:
-    """Name a metric inside a sentence, with its article.
+def _the(text: str) -> str:
+    """Write a name or a clause inside a sentence, with its article.
 
-    >>> _the(REGISTRY["harrell"]), _the(REGISTRY["calibration_slope"])
-    ("Harrell's C", 'the calibration slope')
+    >>> _the("Harrell's C"), _the("Calibration slope"), _the("What is added")
+    ("Harrell's C", 'the calibration slope', 'what is added')
     """
-    title = _inside(metric.title)
-    return title if "'" in title.partition(" ")[0] else f"the {title}"
+    first = text.partition(" ")[0]
+    return _inside(text) if "'" in first or first == "What" else f"the {_inside(text)}"
 
 
 def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
     """Say whose G weights subjects, and how ties and limits were taken."""
-    weighted = [_the(metric) for metric in metrics if metric.weights_by_g]
+    weighted = [_the(metric.title) for metric in metrics if metric.weights_by_g]
     problem = ev.problem
     if problem.dependence is not None:
         told = f"Event and censoring times were assumed to be dependent ({problem.dependence})"
@@ -225,7 +226,7 @@ def _errors(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
             "predicted mean" if metric.loss == "squared" and point != "predicted times" else point
         )
         yield (
-            f"In {_the(metric)} the {point} is compared with the event time; each censored "
+            f"In {_the(metric.title)} the {point} is compared with the event time; each censored "
             f"subject {metric.method.counts_as}."
         )
         if rules.get("law"):
@@ -258,7 +259,7 @@ def _intervals(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
         return
     scales: dict[str, list[str]] = {}
     for row in rows:
-        title = _the(REGISTRY[row["metric"]])
+        title = _the(REGISTRY[row["metric"]].title)
         if row["interval"] in _SCALES and title not in scales.setdefault(row["interval"], []):
             scales[row["interval"]].append(title)
     yield (
@@ -275,17 +276,17 @@ def _intervals(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
         )
     for rule, words in _SPREAD.items():
         named = (r["metric"] for r in rows if r["convention"].get("stderr") == rule)
-        titles = [_the(REGISTRY[name]) for name in dict.fromkeys(named)]
+        titles = [_the(REGISTRY[name].title) for name in dict.fromkeys(named)]
         if titles:
             yield f"Standard errors of {listed(titles)} {words}."
     metrics = {row["metric"]: REGISTRY[row["metric"]] for row in rows}.values()
-    own = [_the(metric) for metric in metrics if metric.interval == "own"]
+    own = [_the(metric.title) for metric in metrics if metric.interval == "own"]
     if own:
         yield (
             f"Intervals of {listed(own)}, which cannot be negative, hold the true distances under "
             "which the observed one is likely."
         )
-    drawn = [_the(metric) for metric in metrics if metric.inference == "bootstrap"]
+    drawn = [_the(metric.title) for metric in metrics if metric.inference == "bootstrap"]
     if drawn:
         yield f"Those of {listed(drawn)} come from a bootstrap of the subjects (seed {ev.seed})."
     if "clusters" in ev.support:

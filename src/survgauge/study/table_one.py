@@ -115,8 +115,10 @@ def _time_rows(
     samples: list[Sample], place: int, unit: str, level: str
 ) -> Iterator[tuple[str, ...]]:
     at = [sample.at_times[place] for sample in samples]
-    when = rounded(at[0].time, unit)
-    yield (f"At {when}",)
+    # The last time that the data support may be the limit from the left of an observed time.
+    time = at[0].time
+    before = 0 < float(f"{time:.6g}") - time < 1e-9 * time
+    yield (f"{'Just before' if before else 'At'} {rounded(time, unit)}",)
     yield "Events until then", *(_count(found.events) for found in at)
     yield "At risk", *(_count(found.at_risk) for found in at)
     yield (

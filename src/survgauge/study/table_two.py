@@ -11,7 +11,7 @@ from .._tools.text_tables import number, p_text, relation
 from ..errors import one_of
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of, rounded
-from ..metrics.registry import REGISTRY
+from ..metrics.registry import REGISTRY, Metric
 from .printed import PrintedTable
 
 #: Parts of the table, and the families of metrics in them; others come last.
@@ -145,14 +145,17 @@ def metric_name(row: Row, unit: str) -> str:
     """
     metric = REGISTRY[row["metric"]]
     counted = {"time": unit, "time^2": f"squared {unit}" if unit else ""}.get(metric.unit, "")
-    title = metric.title.removesuffix(" at the time")
-    told = f"{title} ({counted})" if counted else title
+    told = f"{_title(metric)} ({counted})" if counted else _title(metric)
     if metric.reads_threshold:
         told += f" from a risk of {100 * row['convention']['threshold']:g} % on"
     for word, time in (("at", row.get("time")), ("up to", row.get("until"))):
         if time is not None:
             return f"{told}, {word} {rounded(time, unit)}"
     return told
+
+
+def _title(metric: Metric) -> str:
+    return metric.title.removesuffix(" at the time")  # rows name it
 
 
 def _differences(ev: Evaluation, reference: str) -> dict[tuple[Column, str], Row]:
@@ -214,7 +217,7 @@ def _notes(
     yield f"{support['subjects']:,} test subjects with {support['events']:,} events."
     shown = {score.metric.name for score in ev.scores}
     targets = [
-        f"{metric.title}: {metric.target:g} is best"
+        f"{_title(metric)}: {metric.target:g} is best"
         for metric in REGISTRY.values()
         if metric.name in shown and metric.target is not None
     ]

@@ -50,6 +50,16 @@ def test_table_one_says_what_was_not_observed():
     assert cells(table)["Median follow-up (95 % CI)"] == ("4 (4 to not reached)",)
 
 
+def test_table_one_tells_a_limit_from_the_left():
+    y = sg.Outcomes([1, 2, 52, 52], [1, 0, 1, 0])
+    table = table_one({"Test set": y}, [float(np.nextafter(52, 0)), 52.0], unit="weeks")
+    rows = list(table.rows)
+    first = rows.index(("Just before 52 weeks",))
+    assert rows[first + 1] == ("Events until then", "1")
+    second = rows.index(("At 52 weeks",))
+    assert rows[second + 1] == ("Events until then", "2")
+
+
 def test_features_need_names_and_a_value_for_everybody():
     study = evaluation().study
     with pytest.raises(sg.InputError, match="mapping of names"):
