@@ -228,7 +228,7 @@ def evaluate(
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
     warnings += remarks
-    if metrics is None or metrics == "study":
+    if metrics is None or (isinstance(metrics, str) and metrics == "study"):
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem)
     if sizes:

@@ -33,7 +33,7 @@ def narrowed(ev: Evaluation, metrics: Sequence[str] | str = "study") -> Evaluati
     That are the `metrics` named; of "study" those whose record says so, or all where there is none.
     """
     known = list(dict.fromkeys(score.metric.name for score in ev.scores))
-    if metrics == "study":
+    if isinstance(metrics, str) and metrics == "study":
         metrics = [name for name in known if REGISTRY[name].reported] or known
     kept = {metrics} if isinstance(metrics, str) else set(metrics)
     for name in kept:

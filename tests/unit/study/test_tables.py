@@ -151,6 +151,10 @@ def test_a_word_stands_for_the_metrics_of_a_study():
     assert "Calibration intercept, at 300 days" in named
     without = evaluation(metrics="study")
     assert {score.metric.name for score in without.scores} == wanted - {"net_benefit"}
+    names = np.array(["harrell", "uno"])
+    _, y, _ = outcomes()
+    ev = sg.evaluate(np.arange(240.0), y, metrics=names)
+    assert [row[0] for row in ev.study(metrics=names).table_two.rows][1:2] == ["Harrell's C"]
     # A model of risks alone has no undefined rows.
     alone = evaluation(("risk",), metrics="study")
     assert {score.metric.name for score in alone.scores} == {"harrell", "uno", "auc"}
