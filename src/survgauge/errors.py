@@ -62,6 +62,10 @@ def one_of(argument: str, value: object, allowed: object, listing: str = "") -> 
 
     `allowed` may be a mapping to records with a `title` and `other_names`, by which people look for
     them. `listing` says where all names can be seen.
+
+    >>> one_of("method", "coxx", {"cox": "a text instead of a record"})
+    Traceback (most recent call last):
+    survgauge.errors.InputError: method must be one of 'cox'; got 'coxx' (did you mean 'cox'?)
     """
     names = list(allowed)  # type: ignore[call-overload]
     if isinstance(value, str) and value in names:
@@ -70,6 +74,7 @@ def one_of(argument: str, value: object, allowed: object, listing: str = "") -> 
     others = {
         name: (getattr(record, "title", ""), *getattr(record, "other_names", ()))
         for name, record in records
+        if not isinstance(record, str)  # whose `title` is a method
     }
     few = len(names) <= _FEW
     known = ", ".join(map(repr, names)) if few else f"{len(names)} names"
