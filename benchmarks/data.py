@@ -43,6 +43,11 @@ class Data:
         return curves
 
     @cached_property
+    def event_risk(self) -> Any:
+        """Risk of the event by the time in the middle."""
+        return -np.expm1(-((self.middle / self._scale) ** SHAPE))
+
+    @cached_property
     def survival(self) -> Any:
         """Curves of the true model on `grid`: n x 100, made only where a work needs them."""
         return self._curves(self.grid)

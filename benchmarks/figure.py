@@ -23,6 +23,8 @@ COLOURS = {
     "riskRegression": "#CC79A7",
     "hazardous": "#999999",
     "pycox": "#F0E442",
+    "dcurves": "#6A3D9A",
+    "rtichoke": "#8C510A",
 }
 SHORT = {"survival (Rust)": "survival, Rust", "R survival": "survival, R"}
 COLUMNS = 3

@@ -156,11 +156,11 @@ def ici(data: Data) -> Callable[[], Any]:
 
 
 def net_benefit(data: Data) -> Callable[[], Any]:
-    """A decision curve of 99 thresholds at one time, with standard errors."""
+    """A decision curve of 99 thresholds at one time, with standard errors: that of 0.3."""
     import survgauge as sg
 
-    risk = 1 - curves(data).at(data.middle)
-    return lambda: sg.net_benefit(data.test, risk, data.middle).values
+    risk = data.event_risk
+    return lambda: sg.net_benefit(data.test, risk, data.middle).values[29]
 
 
 def _evaluate(data: Data, prediction: Any, **options: Any) -> Callable[[], Any]:

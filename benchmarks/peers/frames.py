@@ -136,20 +136,20 @@ def hazardous_km_calibration(data: Data) -> Call:
     return lambda: km_calibration(test, data.grid, data.survival)
 
 
-def _risk(data: Data) -> Any:
-    """Predicted risks of the event by the time in the middle, on the grid of the curves."""
-    return 1 - data.survival[:, int(np.searchsorted(data.grid, data.middle))]
-
-
 def dcurves_net_benefit(data: Data) -> Call:
     """99 thresholds, no standard errors; it gives net benefits of treating everybody too."""
     import dcurves
     import pandas as pd
 
-    columns = {"time": data.test[0], "event": data.test[1].astype(int), "m": _risk(data)}
+    columns = {"time": data.test[0], "event": data.test[1].astype(int), "m": data.event_risk}
     given = {"data": pd.DataFrame(columns), "outcome": "event", "modelnames": ["m"]}
     given |= {"thresholds": np.arange(1, 100) / 100, "time": data.middle}
-    return lambda: dcurves.dca(**given, time_to_outcome_col="time")
+
+    def call() -> Any:
+        found = dcurves.dca(**given, time_to_outcome_col="time")
+        return found[found["model"] == "m"].sort_values("threshold")["net_benefit"].iloc[29]
+
+    return call
 
 
 def rtichoke_net_benefit(data: Data) -> Call:
@@ -157,5 +157,10 @@ def rtichoke_net_benefit(data: Data) -> Call:
     import rtichoke
 
     event, time = data.test[1].astype(int), data.test[0]
-    given = {"m": _risk(data)}, event, time, [data.middle]
-    return lambda: rtichoke.prepare_performance_data_times(*given, by=0.01)
+    given = {"m": data.event_risk}, event, time, [data.middle]
+
+    def call() -> Any:
+        found = rtichoke.prepare_performance_data_times(*given, by=0.01).to_pandas()
+        return found.sort_values("chosen_cutoff")["net_benefit"].iloc[30]
+
+    return call
