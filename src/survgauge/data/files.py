@@ -47,9 +47,9 @@ def read_outcomes(
         raise InputError(f"{table.path}: no rows; at least one subject is needed")
     try:
         frequency = None if weight is None else table.numbers(weight)
+        times = table.numbers(time)
         events = table.values(event) if causes else table.flags(event, event_value)
-        names = None if causes is True else causes
-        return Outcomes(table.numbers(time), events, frequency, names)
+        return Outcomes(times, events, frequency, None if causes is True else causes)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error

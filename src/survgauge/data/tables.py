@@ -29,6 +29,8 @@ _GAPS = {"", "NA", "NaN", "nan", "NULL", "null", "None", "?"}
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 #: Words that mean an event where a column has text, to be offered; the largest number otherwise.
 _EVENTS = {"dead", "death", "deceased", "died", "event", "failed", "failure", "relapse"}
+#: What else is said where a column has more than two values.
+_OTHERS = "; all others then count as censored, which is wrong for events that compete with it"
 #: A column with more values than this does not say who had the event.
 _CODES = 4
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
@@ -263,7 +265,7 @@ class Table:
         likely = next((word for word in words if word.lower() in _EVENTS), words[-1])
         return InputError(
             f"{told}; it holds {self._counted(name)}: say which value means an event, such as "
-            f"--event-value {shlex.quote(likely)}"
+            f"--event-value {shlex.quote(likely)}{_OTHERS if len(words) > 2 else ''}"
         )
 
     def _counted(self, name: str) -> str:

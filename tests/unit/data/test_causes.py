@@ -84,6 +84,16 @@ def test_the_same_from_frames_arrays_and_files(tmp_path):
     assert read_outcomes(tmp_path / "codes.csv", causes=True).causes == ("1", "2")
 
 
+def test_a_file_with_several_codes_is_not_read_as_one_kind_of_event(tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text("time,event\n1,0\n2,1\n3,2\n")
+    with pytest.raises(sg.InputError, match="all others then count as censored, which is wrong"):
+        read_outcomes(path)
+    path.write_text("time,event\n1,alive\n2,dead\n3,alive\n")
+    with pytest.raises(sg.InputError, match=r"--event-value dead$"):
+        read_outcomes(path)
+
+
 def test_causes_are_kept():
     y = of(weight=[1, 2, 0, 4])
     assert list(y[[2, 3]].cause) == [2, 2]
