@@ -75,15 +75,17 @@ def _wrapped(text: str, width: int) -> Iterator[Line]:
 
 def _caption(data: dict[str, Any], intervals: bool) -> str:
     """Say whom a table is about, and what stands in it."""
-    support = data["support"]
-    parts = [sample_text(support)]
-    if intervals and data["confidence"] is not None:
-        parts.append(f"{100 * data['confidence']:g} % intervals")
+    parts = [sample_text(data["support"]), *_marks(data, intervals)]
     if data.get("unit"):
         parts.append(f"times in {data['unit']}")
-    if len(data["models"]) > 1:
-        parts.append("* best value")
     return "; ".join(parts)
+
+
+def _marks(data: dict[str, Any], intervals: bool) -> list[str]:
+    """Say what brackets and stars in a table mean."""
+    level = data["confidence"]
+    parts = [f"{100 * level:g} % intervals"] if intervals and level is not None else []
+    return parts + ["* best value"] * (len(data["models"]) > 1)
 
 
 def _scores(rows: list[dict[str, Any]], chosen: list[str]) -> list[Scores]:
@@ -124,7 +126,7 @@ def _groups(
         ]  # fmt: skip
         if max(map(len, columns(header, table).split("\n"))) <= width:
             break
-    yield from _wrapped(f"{name} ({metric}); {_caption(data, intervals)}", width)
+    yield from _wrapped("; ".join([metric, *_marks(data, intervals)]), width)
     for line in columns(header, table, width=width).split("\n"):
         yield [(line, "")]
     if len(groups) > len(kept):

@@ -113,7 +113,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "past-curve": Explanation(
         "problem",
-        "a metric reads curves after the model's last predicted time; above 5 % it has no value",
+        "a metric reads curves after their last predicted time; above 5 % it has no value",
         "predict up to the time named, give an earlier `time`, or leave the metric out",
     ),
     "coarse-grid": Explanation(

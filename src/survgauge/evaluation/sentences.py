@@ -347,8 +347,8 @@ class _Words:
             )
         if v.coarse:
             found.append(
-                f"The curves of {listed(list(v.coarse))} have few predicted times, and what is "
-                "assumed between them may decide (see the warning coarse-grid)."
+                f"The curves of {listed(list(v.coarse))} have few predicted times, and this "
+                "depends on what is assumed between them (see the warning coarse-grid)."
             )
         if v.missing:
             one = len(v.missing) == 1
