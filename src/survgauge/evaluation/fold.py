@@ -9,6 +9,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
@@ -143,7 +144,8 @@ class Fold:
             everybody = reference_curves(problem.reference, len(problem.y))
             models[BASELINE] = Prediction(everybody, None, None)
         self._note(problem, models)
-        for _, family in groupby(metrics, lambda metric: metric.family):
+        by_family = attrgetter("family")
+        for _, family in groupby(sorted(metrics, key=by_family), by_family):
             self._add_family(list(family), models, chunk)
 
     def _add_family(

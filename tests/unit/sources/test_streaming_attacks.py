@@ -192,3 +192,17 @@ def test_merging_leaves_the_other_part_alone():
             total.merge(piece)
         results.append([r["stderr"] for r in finish(request, total, None).rows()])
     assert results[0] == results[1]
+
+
+def test_a_root_far_from_its_square_counts_subjects_once():
+    rng = np.random.default_rng(0)
+    y = sg.Outcomes(rng.exponential(5, 40), rng.random(40) < 0.6)
+    predicted = rng.exponential(5, 40)
+    batches = [{"time": y.time[k::2], "event": y.event[k::2], "m": predicted[k::2]} for k in (0, 1)]
+    names = ["mse_po", "harrell", "log_likelihood", "rmse_po"]
+    for one in ([*names], ["mse_po", "rmse_po"]):
+        ev = sg.evaluate_stream(batches, y_train=y, predictions={"m": "m"}, metrics=one)
+        whole = sg.evaluate({"m": predicted}, y, y_train=y, metrics=one)
+        assert ev.support["metrics"]["m"]["mse_po"]["subjects"] == 40
+        for a, b in zip(ev.rows(), whole.rows(), strict=True):
+            assert a["stderr"] == pytest.approx(b["stderr"], rel=1e-9)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UndefinedMetricError
 from .time_errors import time_error
 
 
@@ -137,4 +138,6 @@ def rmse(
         true_time=true_time, conditional=conditional, floor=floor,
         dependence=dependence,
     )  # fmt: skip
+    if mean < 0:
+        raise UndefinedMetricError(f"the mean squared error is {mean:g}, which has no square root")
     return float(np.sqrt(mean))

@@ -210,3 +210,12 @@ def test_expected_at_the_end_of_the_tail_is_the_time_itself():
     train = ([0.0, 0.0, 2.0], [0, 1, 0])
     error = sg.time_error(([6.0], [0]), [1.0], y_train=train, method="expected", loss="log")
     assert error == pytest.approx(np.log(6.0))
+
+
+def test_a_negative_doubly_robust_mean_square_has_no_root():
+    y = ([3.9, 3.4, 0.6, 11.0, 1.9, 5.5], [0, 0, 1, 1, 0, 0], [2, 3, 1, 2, 2, 2])
+    train, predicted = ([1.7, 0.6], [1, 1]), [0.8, 2.5, 5.1, 19.9, 0.7, 0.4]
+    given = (sg.Outcomes(*y), predicted)
+    assert sg.mse(*given, y_train=train, method="dr") < 0
+    with pytest.raises(sg.UndefinedMetricError, match="no square root"):
+        sg.rmse(*given, y_train=train, method="dr")
