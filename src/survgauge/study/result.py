@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class Study:
         ev = self.evaluation
         ends = [*ev.support["times"], ev.problem.until]
         times = sorted({time for time in ends if 0 < time < float("inf")})
-        return table_one(
+        table = table_one(
             self._sets,
             times,
             unit=ev.unit,
@@ -103,6 +103,10 @@ class Study:
             features=self.features,
             groups=ev.support.get("groups"),
         )
+        if ev.problem.sample_weight is None:
+            return table
+        told = "Subjects are counted as they were sampled, without their sampling weights."
+        return replace(table, notes=(*table.notes, told))
 
     @cached_property
     def table_two(self) -> PrintedTable:

@@ -14,6 +14,8 @@ from .sample import Categories, Numbers, Sample, is_coded
 
 #: Categories of a feature that have rows of their own; the others share one.
 _MOST_CATEGORIES = 10
+#: Groups that have rows of their own.
+_MOST_GROUPS = 20
 _NONE = "-"
 
 Columns = Mapping[str, Any]
@@ -72,11 +74,7 @@ def table_one(
         rows += [row for feature in names for row in _feature_rows(samples, feature)]
     if groups:
         rows.append((f"Groups of the {list(sets)[-1].lower()}: subjects, events",))
-        empty = [_NONE] * (len(samples) - 1)
-        rows += [
-            (str(group), *empty, f"{size['subjects']}, {size['events']}")
-            for group, size in groups.items()
-        ]
+        rows += [(name, *[_NONE] * (len(samples) - 1), told) for name, told in _sizes(groups)]
     notes = _notes(samples, bool(names), confidence)
     return PrintedTable("Subjects", ("Characteristic", *sets), tuple(rows), notes, name="Table 1")
 
@@ -180,6 +178,18 @@ def _category_rows(
                 for count, (subjects, _) in zip(counts, found, strict=True)
             ),
         )
+
+
+def _sizes(groups: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, str]]:
+    """Yield the sizes of groups, where they are many of the largest."""
+    largest = sorted(groups, key=lambda group: -groups[group]["subjects"])[:_MOST_GROUPS]
+    for group, size in groups.items():
+        if group in largest:
+            yield str(group), f"{size['subjects']:,}, {size['events']:,}"
+    rest = [size for group, size in groups.items() if group not in largest]
+    if rest:
+        subjects, events = (sum(size[what] for size in rest) for what in ("subjects", "events"))
+        yield f"{len(rest)} smaller groups", f"{subjects:,}, {events:,}"
 
 
 # -- cells -------------------------------------------------------------------------------------

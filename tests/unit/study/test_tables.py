@@ -79,6 +79,20 @@ def test_many_categories_share_a_row():
     assert rows[-1] == ("site: 6 other values, n (%)", "12 (40)")
 
 
+def test_many_groups_share_a_row():
+    y = sg.Outcomes(np.arange(1, 31), np.ones(30))
+    groups = {f"g{k}": {"subjects": k, "events": 1} for k in range(1, 26)}
+    rows = table_one({"Test set": y}, [], groups=groups).rows
+    assert rows[-1] == ("5 smaller groups", "15, 5")
+    assert len([row for row in rows if row[0].startswith("g")]) == 20
+
+
+def test_sampling_weights_are_told():
+    ev = evaluation(sample_weight=(1.0, 2.0) * 60, metrics="study")
+    assert "sampling weights" in ev.study().table_one.notes[-1]
+    assert "effective number" in " ".join(ev.study().methods.plain())
+
+
 def test_table_two_rows_come_from_the_evaluation():
     ev = evaluation()
     table = ev.study().table_two
