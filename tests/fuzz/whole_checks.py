@@ -221,7 +221,7 @@ def groups(case, rng, call):
     names = [m for m in some_metrics(rng, n) if m not in (*FITTED, *WHOLE_ONLY)]
     if not names:
         return
-    options = {"y_train": y_train, "n_boot": 12, "metrics": names}
+    options = {"y_train": y_train, "n_boot": 12, "metrics": names, "threshold": 0.3}
     ev = call(
         sg.evaluate,
         predictions_of(columns, grid),
