@@ -205,7 +205,8 @@ def test_streams_do_not_count_subjects_of_weight_zero(by):
         support, expected = dict(one.support), dict(plain.support)
         cells, others = support.pop("metrics")["m"], expected.pop("metrics")["m"]
         for one_of_them in (support, expected):
-            del one_of_them["tail_share"], one_of_them["by"]  # an array of labels has no name
+            for key in ("tail_share", "by"):  # an array of labels has no name
+                one_of_them.pop(key, None)
         same(support, expected)
         for key in ("subjects", "events"):
             if by:
