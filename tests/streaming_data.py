@@ -14,7 +14,6 @@ from survgauge.sources.call import merged, outline_item
 from survgauge.sources.question import Request, scoring_of
 
 GRID = np.linspace(0, 25, 12)
-#: All that can be streamed.
 #: All that stream and need no threshold, which is a setting of its own.
 NAMES = tuple(
     name

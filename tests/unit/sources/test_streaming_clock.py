@@ -29,7 +29,7 @@ def labelled():
 @pytest.mark.parametrize("clock", CLOCKS, ids=str)
 @pytest.mark.parametrize("cuts", [(), (100, 101, 220)])
 def test_a_stream_has_the_scores_of_evaluate_at_every_time(clock, cuts):
-    options = {"metrics": METRICS, **clock}
+    options = {"metrics": METRICS, "threshold": 0.3, **clock}
     whole = in_memory(COLUMNS, Y_TRAIN, **options).to_dict()
     found = sg.evaluate_stream(
         cut(COLUMNS, cuts), y_train=Y_TRAIN, predictions=SPECS, **options
@@ -42,7 +42,7 @@ def test_a_stream_has_the_scores_of_evaluate_at_every_time(clock, cuts):
 
 def test_groups_have_a_score_at_every_time():
     columns = labelled()
-    options = {"metrics": METRICS, "time": [4.0, 9.0], "tau": 12.0}
+    options = {"metrics": METRICS, "threshold": 0.3, "time": [4.0, 9.0], "tau": 12.0}
     whole = in_memory(columns, Y_TRAIN, by=columns["site"], **options).to_dict()
     found = sg.evaluate_stream(
         cut(columns, (70, 190)), y_train=Y_TRAIN, predictions=SPECS, by="site", **options
@@ -85,12 +85,12 @@ def test_on_dask_too():
     frame = pd.concat([frame, wide], axis=1)
     specs = {"a": sg.CurveColumns("a*", np.linspace(0, 25, 12)), "lr": "lr"}
     options = {"y_train": Y_TRAIN, "predictions": specs, "time": [4.0, 9.0], "tau": 12.0}
-    options["metrics"] = METRICS
+    options |= {"metrics": METRICS, "threshold": 0.3}
     want = sg.evaluate_stream([frame], **options).to_dict()
     found = sg.evaluate_dask(dd.from_pandas(frame, npartitions=3), **options).to_dict()
     assert differences(want, found) == []
 
 
 def test_metrics_named_here_are_those_of_the_clock():
-    assert set(METRICS) <= set(NAMES)
+    assert set(METRICS) <= {*NAMES, "net_benefit"}
     assert {"brier", "auc", "ici", "one_calibration", "ibs", "uno", "mae_within"} <= set(METRICS)
