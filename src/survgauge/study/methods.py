@@ -186,7 +186,12 @@ def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
         told = f"Event and censoring times were assumed to be dependent ({problem.dependence})"
         yield f"{told}."
     else:
-        yield "Censoring was assumed to be independent of the event times."
+        given = (
+            ", in doubly robust metrics given the features"
+            if problem.conditional is not None
+            else ""
+        )
+        yield f"Censoring was assumed to be independent of the event times{given}."
     if not weighted:
         return
     whose = {"test": "of the test subjects", "train": "of the training subjects"}
