@@ -67,7 +67,7 @@ def test_evaluate_with_absent_subjects_is_that_without(seed, tail, own_grids, in
     y_train = (rng.exponential(8, 80).round(1), rng.random(80) < 0.7) if train else None
     medians = np.where(np.isfinite(m := rng.uniform(1, 20, time.size)), m, 0)
     risk = rng.normal(size=time.size)
-    options = {"y_train": y_train, "metrics": list(REGISTRY), "n_boot": 12}
+    options = {"y_train": y_train, "metrics": list(REGISTRY), "n_boot": 12, "threshold": 0.3}
     both = []
     for rows in (np.arange(time.size), keep):
         predictions = {
@@ -101,6 +101,7 @@ def test_streams_with_absent_subjects_are_those_without(tail, by):
                 y_train=y_train,
                 predictions={"c": sg.CurveColumns("c", curves.times, tail=tail), "t": "t"},
                 metrics=[name for name in REGISTRY if name != "antolini"],
+                threshold=0.3,
                 weight_column="w",
                 by="g" if by else None,
                 n_boot=12,

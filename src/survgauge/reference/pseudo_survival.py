@@ -68,7 +68,7 @@ class PseudoSurvival:
         of a_i, which are sums over event times as a_i is.
 
         >>> found = PseudoSurvival.of(Outcomes([1, 2, 3], [1, 0, 1]), 2.5)
-        >>> abs(found.pulled(np.ones(3))).max() < 1e-12  # their sum is that of the own parts
+        >>> bool(abs(found.pulled(np.ones(3))).max() < 1e-12)  # their sum is that of the own parts
         True
         """
         w, s, total = self.weight, self.survival, float(self.weight.sum())
