@@ -8,9 +8,11 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy
+import scipy
 
 from .. import __version__
 from ..errors import InputError
@@ -32,8 +34,8 @@ def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, An
         "date": now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": __version__,
         "computed_with": (
-            f"Python {platform.python_version()}, NumPy {version('numpy')}, "
-            f"SciPy {version('scipy')}"
+            f"Python {platform.python_version()}, NumPy {numpy.__version__}, "
+            f"SciPy {scipy.__version__}"
         ),
         "call": call,
         "inputs": list(inputs),
