@@ -305,21 +305,19 @@ def net_benefit(
         raise InputError(f"censoring is read by method='ipcw' only; got method={method!r}")
     levels = _thresholds(thresholds)
     asked = question(y, risk, time, method, y_train, censoring)
-    model = [asked.at(p) for p in levels]
-    everybody = [asked.treat_all(p) for p in levels]
+    # One threshold after the other: contributions of all at once would fill the memory.
+    found = np.array([_numbers(asked.at(p), asked.treat_all(p)) for p in levels]).T
+    values, errors, treat_all, treat_all_errors, gain_errors, open_ended = found
     described, support = description(y, predicted)
     described |= {"method": method, "time": time, "treated": "risk at least the threshold"}
     support |= past
-    support["open_ended_thresholds"] = sum(d.support["open_ended"] for d in model)
+    support["open_ended_thresholds"] = int(open_ended.sum())
     if y.count < 2:
         support["note"] = "there is one subject only, so net benefits have no standard error"
-    errors = [_gain_error(one, other) for one, other in zip(model, everybody, strict=True)]
-    values, treat_all = _values(model), _values(everybody)
     share = [float(np.average(asked.treated(p), weights=y.weight)) for p in levels]
     return NetBenefit(
-        levels, values, _errors(model), treat_all, _errors(everybody), values - treat_all,
-        np.array(errors), np.array(share), asked.treat_all(0.0).value, time, described, support,
-        asked,
+        levels, values, errors, treat_all, treat_all_errors, values - treat_all, gain_errors,
+        np.array(share), asked.treat_all(0.0).value, time, described, support, asked,
     )  # fmt: skip
 
 
@@ -344,13 +342,10 @@ def _thresholds(given: Any) -> Floats:
     return levels
 
 
-def _values(found: list[Details]) -> Floats:
-    return np.array([details.value for details in found])
-
-
-def _errors(found: list[Details]) -> Floats:
-    return np.array([details.stderr for details in found])
-
-
-def _gain_error(model: Details, everybody: Details) -> float:
-    return standard_error(model.psi - everybody.psi, model.frequency)  # type: ignore[operator]
+def _numbers(model: Details, everybody: Details) -> tuple[float, ...]:
+    """Net benefits with their standard errors, that of the difference, whether a curve ends."""
+    gain = model.psi - everybody.psi  # type: ignore[operator]
+    return (
+        model.value, model.stderr, everybody.value, everybody.stderr,
+        standard_error(gain, model.frequency), float(model.support["open_ended"]),
+    )  # fmt: skip
