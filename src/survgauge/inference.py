@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -37,6 +37,15 @@ class Interval:
     low: float
     high: float
     scale: str = "normal"
+
+    def within(self, range: tuple[float, float]) -> Interval:
+        """Cut off limits that no value can have.
+
+        >>> Interval(0.02, 0.02, -0.02, 0.06).within((0, 1))
+        Interval(value=0.02, stderr=0.02, low=0.0, high=0.06, scale='normal')
+        """
+        low, high = np.clip([self.low, self.high], *range).tolist()
+        return replace(self, low=low, high=high)
 
 
 @dataclass(frozen=True)

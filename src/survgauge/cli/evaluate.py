@@ -13,6 +13,8 @@ from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation, evaluate
+from ..evaluation.sentences import listed
+from ..metrics.registry import REGISTRY
 from ..reference.dependence import Dependence
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
@@ -63,9 +65,13 @@ def add_questions(command: Any) -> None:
         "--tau", type=float, help="horizon of all metrics that stop at one, and the usual --time"
     )
     group.add_argument(
-        "--threshold", type=float, metavar="RISK", help="treat from this risk on: net benefit"
+        "--threshold",
+        type=_risk,
+        metavar="RISK",
+        help="net benefit of treating from this risk on, e.g. 0.2",
     )
-    group.add_argument("--time", metavar="T,...", help="times of Brier, AUC, 1-calibration and ICI")
+    at_times = [metric.name for metric in REGISTRY.values() if metric.reads == "time"]
+    group.add_argument("--time", metavar="T,...", help=f"times of {listed(at_times)}")
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
         "--by",
@@ -90,6 +96,15 @@ def add_questions(command: Any) -> None:
         help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: laws given the "
         "features for the doubly robust errors; one file: does censoring depend on them?",
     )
+
+
+def _risk(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be one risk between 0 and 1, such as 0.2; got {text!r}"
+        ) from None
 
 
 def add_conventions(command: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._tools.text_tables import number, p_text
 from ..evaluation.verdict import best_rows
-from ..evaluation.when import when
+from ..evaluation.when import title_of, when
 from ..metrics.registry import REGISTRY
 from .lines import Line
 from .problems import shortened
@@ -47,9 +47,9 @@ def _by_metric(models: list[str], scores: list[Scores], lines: int, title: int |
         note = _note(known, alone=len(models) == 1)
         if lines == 1:
             texts = [f"{v} {limit}".rstrip() for v, limit in zip(values, limits, strict=True)]
-            name = f"{_title(known)} ({note})"
+            name = f"{title_of(known)} ({note})"
         else:
-            texts, name = values, shortened(_title(known), title or len(_title(known)))
+            texts, name = values, shortened(title_of(known), title or len(title_of(known)))
             if title is not None and len(note) > title - 2:  # the title says which metric it is
                 note = when(known, short=True)
         cells = zip(texts, marks, styles, strict=True)
@@ -138,10 +138,6 @@ def _badness(row: dict[str, Any] | None) -> float:
     if row is None or not isinstance(row["value"], float):
         return float("inf")
     return REGISTRY[row["metric"]].badness(row["value"])
-
-
-def _title(row: dict[str, Any]) -> str:
-    return REGISTRY[row["metric"]].title
 
 
 def _note(row: dict[str, Any], alone: bool) -> str:

@@ -302,8 +302,11 @@ def amount(value: float, unit: str = "") -> str:
 
     >>> amount(456.0), amount(1842.25), amount(12345.0, "days")
     ('456', '1842', '12,345 days')
+    >>> amount(1825.0, "days")  # as in tables and sentences
+    '1825 days'
     """
-    text = f"{value:,.0f}" if value == round(value) else number(value)
+    whole = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.0f}"
+    text = whole if value == round(value) else number(value)
     return f"{text} {' '.join(unit.split())}".strip()
 
 

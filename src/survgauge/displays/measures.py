@@ -32,7 +32,7 @@ def unit_words(unit: str) -> str:
 def measure_axis(row: dict[str, Any], unit: str) -> Axis:
     """Return the axis of a shown value: title and what it is counted in, and below it the time."""
     counted = "p-value" if row["test"] else unit_words(row["unit"])
-    title = Axis(REGISTRY[row["metric"]].title, counted).text
+    title = Axis(row["title"].removesuffix(when(row, unit)).rstrip(), counted).text
     ends = (-0.03, 1.03) if row["test"] else (None, None)
     return Axis(f"{title}\n{when(row, unit)}".rstrip(), "", *ends)
 

@@ -198,6 +198,7 @@ class RiskGroupsDisplay(FromPredictions):
         for model, found in self.groups.items():
             row = found.rmst_differences(self.confidence or 0.95)[-1]
             told = f"{model} {number(row['difference'], 3)}"
+            told += f" {self.unit}".rstrip()
             if self.confidence is not None and np.isfinite(row["low"]):
                 told += f" ({number(row['low'], 3)} to {number(row['high'], 3)})"
             what = (

@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..inference import Interval, compare_values, critical
 from .result import ALL_SUBJECTS, NAN, Evaluation, Score
 from .scales import from_scale, on_scale, scale_of, to_scale
+from .when import when
 
 #: A smaller share of the variance that is due to imputation counts as this in Barnard and Rubin's
 #: formula, which would divide by it.
@@ -100,7 +101,7 @@ class Pooled:
             scale = "normal"
         places = to_scale(values, np.array([score.stderr for score in scores]), scale)
         found = Rubin.of(*places, self._freedom(first))
-        told = found.interval(self.confidence, scale)
+        told = found.interval(self.confidence, scale).within(first.metric.range)
         return {
             **names,
             "time": first.time,
@@ -198,8 +199,7 @@ class Pooled:
             names = names[1:]
         rows = []
         for row in self.rows():
-            at = "" if row["time"] is None else f" at {number(row['time'])}"
-            told = {**row, "metric": row["metric"] + at}
+            told = {**row, "metric": f"{row['metric']} {when(row)}".rstrip()}
             limits = (
                 "-" if np.isnan(row["low"]) else f"{number(row['low'])} to {number(row['high'])}"
             )

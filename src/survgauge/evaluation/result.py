@@ -262,8 +262,8 @@ class Evaluation:
             a standard error and at least 30 subjects and 10 events; others take no part), then what
             `meta_analysis` finds on the scale of the metric: value, low, high (mean over groups),
             prediction_low, prediction_high (the true value of another group), tau2, i2, statistic,
-            p_value, scale. Empty where there are no groups. ``to_dict()`` has the same without
-            pandas.
+            p_value, scale. Without tests and calibration distances, which small groups inflate;
+            empty where there are no groups. ``to_dict()`` has the same without pandas.
         """
         return as_frame(self._meta_analysis())
 

@@ -157,7 +157,7 @@ class _Words:
         if self.metric.reads_threshold:
             rows = [row for row in data["metrics"] if cell_of(row) == v.cell]
             known = [row["convention"]["threshold"] for row in rows if row["convention"]]
-            self.when += "".join(f" and a threshold of {risk:g}" for risk in known[:1])
+            self.when += "".join(f" from a risk of {100 * risk:g} % on" for risk in known[:1])
 
     def sentences(self) -> list[str]:
         """Return the best models with their values, the comparisons, and what is in doubt."""

@@ -12,7 +12,7 @@ from .explanations import WEIGHTS, advice_for, weight_of
 from .joined import Remark, joined
 from .sentences import DIGITS, verdict_sentences
 from .verdict import Cell, best_rows, cell_of, first_metrics, headline
-from .when import clock, column_of, names, rounded, when
+from .when import clock, column_of, names, rounded, title_of, when
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -143,11 +143,11 @@ def _table(
 ) -> str:
     """One row per metric (and group and time), one column per model."""
     cells: dict[Cell, dict[str, str]] = {}
-    clocks: dict[Cell, str] = {}
+    clocks: dict[Cell, tuple[str, str]] = {}
     for row in sorted(data["metrics"], key=lambda row: _place(row, metrics)):
         if row["metric"] in metrics:
             cells.setdefault(cell_of(row), {})[row["model"]] = _value(row, intervals, digits)
-            clocks.setdefault(cell_of(row), when(row))
+            clocks.setdefault(cell_of(row), (title_of(row), when(row)))
     grouped = any(group is not None for group, _, _ in cells)
     header = ["group"] * grouped + [
         "metric",
@@ -157,8 +157,9 @@ def _table(
     ]
     rows = []
     for (group, name, time), by_model in cells.items():
-        line = [_group(group)] * grouped + [REGISTRY[name].title, *[name] * identifiers]
-        line += [clocks[group, name, time], *[_better(REGISTRY[name])] * identifiers]
+        title, read = clocks[group, name, time]
+        line = [_group(group)] * grouped + [title, *[name] * identifiers]
+        line += [read, *[_better(REGISTRY[name])] * identifiers]
         rows.append([*line, *(by_model.get(model, "n/a") for model in data["models"])])
     level = f" with {data['confidence'] * 100:g} % intervals" if intervals else ""
     unit = data["unit"] or "the unit of the data"

@@ -71,10 +71,24 @@ def when(row: Mapping[str, Any], unit: str = "", short: bool = False) -> str:
     return "" if until is None else f"up to {told(until, unit)}"
 
 
+def title_of(row: Mapping[str, Any]) -> str:
+    """Return the name for people of a row's metric, with the threshold of a decision.
+
+    >>> title_of({"metric": "net_benefit", "convention": {"threshold": 0.4}})
+    'Net benefit from a risk of 40 % on'
+    """
+    metric = REGISTRY[row["metric"]]
+    threshold = (row.get("convention") or {}).get("threshold") if metric.reads_threshold else None
+    if threshold is None:
+        return metric.title
+    return f"{metric.title} from a risk of {100 * threshold:g} % on"
+
+
 def titled(row: Mapping[str, Any], unit: str = "") -> str:
     """Return the name for people of a row's metric, with its time.
 
-    >>> titled({"metric": "brier", "time": 365.0}, "days")
-    'Brier score at 365 days'
+    >>> titled({"metric": "calibration_intercept", "time": 365.0}, "days")
+    'Calibration intercept at 365 days'
     """
-    return f"{REGISTRY[row['metric']].title} {when(row, unit)}".rstrip()
+    read = when(row, unit)
+    return f"{title_of(row).removesuffix(' at the time')} {read}" if read else title_of(row)

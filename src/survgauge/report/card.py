@@ -8,7 +8,7 @@ from .._tools.text_tables import number, p_text
 from ..evaluation.explanations import weight_of
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import cell_of, glance, headline, leaders
-from ..evaluation.when import titled, when
+from ..evaluation.when import title_of, titled, when
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, tag
 
@@ -47,9 +47,9 @@ def _table(data: dict[str, Any]) -> Markup | None:
     known = {(cell_of(row), row["model"]): row for row in rows}
     best = leaders(data)
     left, right = "text-align:left;padding:.2em .8em", "text-align:right;padding:.2em .8em"
-    clocks = {cell_of(row): when(row, data.get("unit") or "") for row in reversed(rows)}
+    named = {cell_of(row): row for row in reversed(rows)}
     head = [tag("th", "", style=left)]
-    head += [_head(data, cell[1], clocks[cell], right) for cell in cells]
+    head += [_head(data, named[cell], right) for cell in cells]
     body = []
     for model in data["models"][:_MOST]:
         line = [tag("th", model, scope="row", style=left)]
@@ -66,12 +66,12 @@ def _table(data: dict[str, Any]) -> Markup | None:
     )
 
 
-def _head(data: dict[str, Any], name: str, clock: str, style: str) -> Markup:
-    metric, unit = REGISTRY[name], data.get("unit") or ""
-    told = [f"in {unit}" if unit and metric.unit == "time" else "", clock, metric.better]
+def _head(data: dict[str, Any], row: dict[str, Any], style: str) -> Markup:
+    metric, unit = REGISTRY[row["metric"]], data.get("unit") or ""
+    told = [f"in {unit}" if unit and metric.unit == "time" else "", when(row, unit), metric.better]
     note = ", ".join(part for part in told if part)
     note = tag("div", note, style=f"font-weight:normal;font-size:.85em;{_SOFT}")
-    return tag("th", metric.title, note, scope="col", style=style, title=metric.name)
+    return tag("th", title_of(row), note, scope="col", style=style, title=metric.name)
 
 
 def _value(row: dict[str, Any] | None) -> str:

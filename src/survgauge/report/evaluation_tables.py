@@ -7,7 +7,7 @@ from typing import Any
 from .._tools.text_tables import number, p_text
 from ..evaluation.verdict import best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
-from ..evaluation.when import Column, column_of, names, titled, when
+from ..evaluation.when import Column, column_of, names, title_of, titled, when
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
 
@@ -44,12 +44,10 @@ def group_table(data: dict[str, Any]) -> Markup:
 def names_of(data: dict[str, Any]) -> dict[Column, str]:
     """Name metrics for people, with the time where there are several; the headline first."""
     unit, first = data.get("unit") or "", headline(data)
-    named = names(data["metrics"])
+    named, rows = names(data["metrics"]), {column_of(row): row for row in data["metrics"]}
     return {
-        (metric, time): titled({"metric": metric, "time": time}, unit)
-        if named[metric, time] != metric
-        else REGISTRY[metric].title
-        for metric, time in sorted(named, key=lambda column: column[0] != first)
+        column: titled(rows[column], unit) if named[column] != column[0] else title_of(rows[column])
+        for column in sorted(named, key=lambda column: column[0] != first)
     }
 
 
@@ -121,7 +119,7 @@ def _caption(data: dict[str, Any]) -> str:
 
 def _metric_head(data: dict[str, Any], row: Row, column: str) -> Markup:
     metric, unit = REGISTRY[row["metric"]], data.get("unit") or ""
-    label = tag("button", metric.title, type="button", title=f"{metric.name}: {metric.about}")
+    label = tag("button", title_of(row), type="button", title=f"{metric.name}: {metric.about}")
     parts = (f"in {_unit(data, metric.name)}" * bool(_unit(data, metric.name)), when(row, unit))
     clock = ", ".join(part for part in parts if part)
     told = f"{clock}; {metric.better}" if clock else metric.better
@@ -219,7 +217,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
             group = group_name(row.get("group"))
             cells.append(tag("td", group, data_sort=group))
         which = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
-        cells += [tag("td", REGISTRY[name].title, which, data_sort=name), _clock_cell(row)]
+        cells += [tag("td", title_of(row), which, data_sort=name), _clock_cell(row)]
         cells += [_cell(row, None, standing), _figure_cell(row["stderr"])]
         skill = row["skill"]
         cells.append(tag("td", "-" if skill is None else f"{100 * skill:.1f} %", class_="number",

@@ -35,7 +35,7 @@ def _figure(spec: dict[str, Any], width: int) -> Markup:
     """Place a chart; a small one has its main panel only, and the caption's first sentence."""
     small = width < 400
     chosen = f": {spec['choices']['options'][0]}" if spec.get("choices") else ""
-    caption = f"{spec['caption'].partition('. ')[0]}." if small else spec["caption"]
+    caption = f"{spec['caption'].partition('. ')[0].rstrip('.')}." if small else spec["caption"]
     return tag(
         "figure",
         tag("h3", f"{spec['title']}{chosen}"),

@@ -15,7 +15,7 @@ from ..evaluation.sentences import (
     verdict_parts,
 )
 from ..evaluation.verdict import glance, headline, judged_by, stops_at, verdicts
-from ..evaluation.when import column_of, rounded, titled
+from ..evaluation.when import column_of, rounded, title_of, titled
 from ..metrics.registry import REGISTRY
 
 #: Below this p-value a test is said to find something.
@@ -68,7 +68,7 @@ def _more(data: dict[str, Any], model: str, metric: str) -> list[str]:
 
 def _at_times(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]:
     """Say what a model has at the times that were asked for: probabilities and ranking."""
-    known = {column_of(row): row["value"] for row in rows}
+    known = {column_of(row): row for row in rows}
     wanted = [
         name
         for name in glance((row["metric"] for row in rows), at_times=True)
@@ -76,9 +76,9 @@ def _at_times(data: dict[str, Any], model: str, rows: list[Row]) -> list[str]:
     ]
     times = list(dict.fromkeys(time for name, time in known if name in wanted))
     told = [
-        f"{REGISTRY[name].title} "
-        + listed([number(known[name, time], DIGITS) for time in times if (name, time) in known])
+        f"{title_of(found[0])} {listed([number(row['value'], DIGITS) for row in found])}"
         for name in wanted
+        if (found := [known[name, time] for time in times if (name, time) in known])
     ]
     if not told:
         return []

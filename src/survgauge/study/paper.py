@@ -32,5 +32,5 @@ def paper(title: str, figures: Iterable[Figure]) -> str:
     return (
         f"{_START}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n"
         "\\begin{document}\n\\maketitle\n\\input{methods}\n\\input{table1}\n\\input{table2}\n"
-        f"{drawn}\\bibliographystyle{{unsrt}}\n\\bibliography{{references}}\n\\end{{document}}\n"
+        f"{drawn}\\clearpage\n\\bibliographystyle{{unsrt}}\n\\bibliography{{references}}\n\\end{{document}}\n"
     )

@@ -10,7 +10,7 @@ from typing import Any
 from .._tools.text_tables import number, p_text, relation
 from ..errors import one_of
 from ..evaluation import Evaluation
-from ..evaluation.when import Column, column_of, rounded
+from ..evaluation.when import Column, column_of, rounded, title_of
 from ..metrics.registry import REGISTRY, Metric
 from .printed import PrintedTable
 
@@ -145,9 +145,9 @@ def metric_name(row: Row, unit: str) -> str:
     """
     metric = REGISTRY[row["metric"]]
     counted = {"time": unit, "time^2": f"squared {unit}" if unit else ""}.get(metric.unit, "")
-    told = f"{_title(metric)} ({counted})" if counted else _title(metric)
-    if metric.reads_threshold:
-        told += f" from a risk of {100 * row['convention']['threshold']:g} % on"
+    told = title_of(row).removesuffix(" at the time")  # the row names it
+    if counted:
+        told += f" ({counted})"
     for word, time in (("at", row.get("time")), ("up to", row.get("until"))):
         if time is not None:
             return f"{told}, {word} {rounded(time, unit)}"
@@ -223,6 +223,12 @@ def _notes(
     ]
     if targets:
         yield f"{'; '.join(targets)}."
+    if any(score.metric.reads_threshold for score in ev.scores):
+        yield (
+            "Net benefit weights subjects by the inverse probability of not being censored. "
+            "Decision curves take Kaplan-Meier of the subjects above a threshold, so their values "
+            "differ."
+        )
     if reference is not None:
         told = f"Differences are the model minus {reference}, on the same subjects"
         if ev.confidence is not None and len(ev.models) > 2:

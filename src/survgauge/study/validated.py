@@ -11,6 +11,7 @@ from .._tools.arrays import Floats
 from .._tools.plain import as_frame, plain
 from .._tools.text_tables import columns, number
 from ..evaluation.scales import scale_of
+from ..evaluation.when import when
 from ..inference import FEWEST_REPLICATES, Interval, bootstrap_stderr, interval
 from ..metrics.registry import Metric
 
@@ -124,7 +125,8 @@ class Validation:
         }
 
     def _interval(self, metric: Metric, corrected: float, stderr: float) -> Interval:
-        return interval(corrected, stderr, self.confidence or 0.95, scale_of(metric.interval))
+        found = interval(corrected, stderr, self.confidence or 0.95, scale_of(metric.interval))
+        return found.within(metric.range)
 
     def _folds_stderr(self, values: Floats) -> float:
         """Standard error of a mean over folds that share their training subjects."""
@@ -162,10 +164,10 @@ class Validation:
         }[self.method]
         rows = []
         for row in self.rows():
-            at = "" if row["time"] is None else f" at {number(row['time'])}"
             limits = f"{number(row['low'])} to {number(row['high'])}"
             shown = [number(row[name]) for name in ("apparent", "optimism", "corrected")]
-            rows.append([row["metric"] + at, *shown, "-" if np.isnan(row["low"]) else limits])
+            name = f"{row['metric']} {when(row)}".rstrip()
+            rows.append([name, *shown, "-" if np.isnan(row["low"]) else limits])
         body = columns(["metric", "apparent", "optimism", "corrected", level], rows)
         return "\n".join([f"Internal validation: {times}; {how}.", "", body, *self._remarks(n)])
 

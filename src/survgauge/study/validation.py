@@ -40,6 +40,7 @@ def validate(
     folds: int = 10,
     time: float | None = None,
     tau: float | None = None,
+    threshold: float | None = None,
     predicts: str | None = None,
     confidence: float | None = 0.95,
     random_state: int | None = 0,
@@ -82,7 +83,9 @@ def validate(
         Folds of the cross-validation, drawn at random with equal numbers of events.
     time, tau : float, optional
         What the metrics are asked, as in `evaluate`; the time of interest and the horizon of all
-        subjects hold in every sample.
+        subjects hold in every sample. One time per call.
+    threshold : float, optional
+        Predicted risk from which on a subject is treated: `net_benefit`.
     predicts : {None, "curves", "time", "risk"}
         What to ask an estimator for, as in `scorer`.
     confidence : float or None
@@ -161,8 +164,8 @@ def validate(
             f"model could not be fitted to all subjects: {type(error).__name__}: {error}"
         ) from error
     time = None if time is None else positive(time, "time")
-    whole = Problem.of(data.y, data.y, time=time, tau=tau)
-    chosen = _chosen(metrics, prediction, len(data.y))
+    whole = Problem.of(data.y, data.y, time=time, tau=tau, threshold=threshold)
+    chosen = _chosen(metrics, prediction, len(data.y), whole.threshold)
     asked = _Question(tuple(chosen), data.y, whole)
     apparent, reasons = asked.scores(rows, rows, prediction)
     if metrics is None:
@@ -265,7 +268,10 @@ class _Question:
         """Score predictions for some rows; NaN, with the reason, where a metric is undefined."""
         whole = self.whole
         time = whole.time if np.isfinite(whole.time) else None  # unknown where nobody has an event
-        problem = Problem.of(self.y[test], self.y[fitted], time=time, tau=whole.tau, min_at_risk=1)
+        problem = Problem.of(
+            self.y[test], self.y[fitted], time=time, tau=whole.tau, threshold=whole.threshold,
+            min_at_risk=1,
+        )  # fmt: skip
         horizon = min(problem.horizon, whole.horizon)
         names = tuple(metric.name for metric in self.metrics)
         problem = replace(problem, horizon=horizon, asked=names, contributions=False)
@@ -315,9 +321,9 @@ class _Work:
         return np.full(len(self.asked.metrics), np.nan)
 
 
-def _chosen(metrics: Any, prediction: Prediction, n: int) -> list[Metric]:
+def _chosen(metrics: Any, prediction: Prediction, n: int, threshold: float | None) -> list[Metric]:
     """Metrics by name; by default those of `evaluate` that predictions of this kind have."""
-    chosen, _ = chosen_metrics(metrics, n)
+    chosen, _ = chosen_metrics(metrics, n, threshold)
     tests = [metric.name for metric in chosen if metric.inference == "test"]
     if metrics is None:
         chosen = [m for m in chosen if m.method is None or m.within_horizon]

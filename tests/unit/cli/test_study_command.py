@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from survgauge.cli.main import main
+from survgauge.metrics.registry import REGISTRY
 
 pytest.importorskip("matplotlib")
 
@@ -107,3 +108,13 @@ def test_a_second_study_needs_to_be_told_to_overwrite(files, capsys):
     assert study(files, "--metrics", "harrell") == 2
     assert "--overwrite" in capsys.readouterr().err
     assert study(files, "--metrics", "harrell", "--overwrite") == 0
+
+
+def test_the_help_names_all_metrics_at_a_time_and_one_threshold_is_taken(files, capsys):
+    with pytest.raises(SystemExit):
+        main(["study", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    for metric in REGISTRY.values():
+        assert metric.reads != "time" or metric.name in told
+    assert study(files, "--threshold", "0.2,0.4") == 2
+    assert "must be one risk between 0 and 1, such as 0.2; got '0.2,0.4'" in capsys.readouterr().err

@@ -51,6 +51,15 @@ def test_targets_are_averaged_too_and_tests_are_not():
     assert row["low"] < 1.0 < row["high"]
 
 
+def test_distances_which_small_groups_inflate_are_not_averaged():
+    rng, x, y = data()
+    grid = np.linspace(0, 12, 30)
+    curves = sg.SurvivalCurves(grid, np.exp(-np.outer(np.exp(-x), grid)))
+    names = ["ici", "km_calibration", "brier"]
+    ev = sg.evaluate(curves, y, metrics=names, by=rng.integers(0, 3, len(y)), time=1.0)
+    assert [row["metric"] for row in ev.to_dict()["meta_analysis"]] == ["brier"]
+
+
 def test_without_groups_and_with_one_group_there_is_nothing_to_average():
     _, x, y = data(100)
     pytest.importorskip("pandas")
@@ -169,3 +178,19 @@ def test_bad_lists_are_refused():
     other = sg.evaluate({"a": sg.RiskScores(x)}, y, metrics=["harrell"])
     with pytest.raises(sg.InputError, match=r"evaluations\[2\] differs from the first in models"):
         sg.pooled([one, two, other])
+
+
+def test_limits_stay_where_values_can_be_and_times_are_written_as_given():
+    rng, x, y = data()
+    grid = np.linspace(0, 12, 30)
+
+    def imputed():
+        late = np.exp(-x + 0.05 * rng.normal(size=len(x)))
+        curves = sg.SurvivalCurves(grid, np.exp(-np.outer(late, grid)))
+        return sg.evaluate(curves, y, metrics=["ici", "brier"], time=[0.5, 1.0])
+
+    found = sg.pooled([imputed() for _ in range(3)])
+    ici = [row for row in found.rows() if row["metric"] == "ici"]
+    assert all(0.0 == row["low"] < row["value"] < row["high"] for row in ici)
+    assert "ici at 0.5 " in str(found)
+    assert "brier at 1 " in str(found)

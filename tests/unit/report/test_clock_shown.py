@@ -130,6 +130,24 @@ def test_a_verdict_by_a_metric_at_several_times_tells_each():
     assert "Brier score at 100 days with 95 % intervals" in ev._repr_html_()
 
 
+def test_net_benefit_is_named_with_its_threshold_everywhere():
+    y_train, y, models = data()
+    names = ["net_benefit", "brier"]
+    by = np.arange(len(y)) % 2
+    ev = sg.evaluate(models, y, y_train=y_train, metrics=names, time=200, threshold=0.4, by=by)
+    told = "Net benefit from a risk of 40 % on"
+    for text in (str(ev), ev.to_text()):
+        named = re.findall(r"^(?:\S+  +)?Net benefit.*  at 200  .*$", text, flags=re.M)
+        assert len(named) >= 1
+        assert all(told in line for line in named)
+    assert told in ev._repr_html_()
+    assert told in ev.study().table_two.text()
+    page = plain(evaluation_html(ev))
+    assert page.count(told) >= 4
+    chart = displays.display(ev, "groups", metric="net_benefit").describe()
+    assert chart.panels[0].x.text.startswith(told)
+
+
 @pytest.fixture
 def files(tmp_path):
     y_train, y, models = data(160)

@@ -239,3 +239,21 @@ def test_infinite_losses_are_left_out_without_a_numpy_warning(recwarn):
     assert not np.isfinite(found.rows()[0]["apparent"])
     assert found.rows()[0]["fits"] == 0
     assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+def test_net_benefit_takes_a_threshold_and_distances_stay_above_zero():
+    X, y = data(200)
+
+    def fit(X, y):
+        model = CoxModel.fit(X, y)
+        grid = np.linspace(0, 8, 60)
+        return lambda X: sg.SurvivalCurves(grid, np.exp(-np.outer(np.exp(model.log_risk(X)), grid)))
+
+    names = ["net_benefit", "ici"]
+    found = sg.validate(fit, X, y, metrics=names, time=0.5, threshold=0.3, resamples=12)
+    benefit, ici = found.rows()
+    direct = sg.net_benefit(y, fit(X, y)(X), 0.5, thresholds=[0.3], method="ipcw").values[0]
+    assert benefit["apparent"] == pytest.approx(direct, abs=1e-12)
+    assert ici["low"] >= 0.0
+    with pytest.raises(sg.InputError, match="threshold"):
+        sg.validate(fit, X, y, metrics="net_benefit", time=0.5, resamples=12)

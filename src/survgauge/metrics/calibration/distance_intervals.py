@@ -205,15 +205,24 @@ class SmoothGap:
             root = float(np.sqrt(_widening(confidence, self.freedom)))
             wide = replace(self, basis=self.basis * root, spread=self.spread * root)
             return replace(wide, freedom=float("inf")).limits(confidence)
-        drawn = self._drawn_near_value()
-        low, high = inverted(
+        alpha, drawn = 1.0 - confidence, self._drawn_near_value()
+        # How rare a distance is that hardly any draw of a perfect model stays below is not known
+        # from the draws. Its upper limit is at least that of the least distance that they know.
+        known = float(np.quantile(drawn(0.0), min(2.0 / (alpha * _DRAWS), 0.5)))
+        low, high = self._sizes(drawn, alpha)
+        if self.value < known:
+            law = replace(self, value=known)
+            high = max(high, law._sizes(law._drawn_near_value(), alpha)[1])
+        low, high = self.distance(low), self.distance(high)
+        return min(low, self.value), min(max(high, self.value), 1.0)
+
+    def _sizes(self, drawn: Callable[[float], Floats], alpha: float) -> tuple[float, float]:
+        return inverted(
             lambda size: float(np.mean(drawn(size) >= self.value)),
             lambda size: float(np.mean(drawn(size) <= self.value)),
             1.0,
-            1.0 - confidence,
+            alpha,
         )
-        low, high = self.distance(low), self.distance(high)
-        return min(low, self.value), min(max(high, self.value), 1.0)
 
     def _drawn_near_value(self) -> Callable[[float], Floats]:
         """Drawn distances by size, of which only the side of the observed value is right.

@@ -202,6 +202,17 @@ def test_limits_of_a_smooth_gap_are_those_of_a_search(share):
     assert low <= value <= high
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
+def test_a_distance_that_no_draw_stays_below_has_an_interval_with_a_width(confidence):
+    tiny = 0.5 * drawn_distances(smooth_law(), 0.0).min()
+    least = min(2 / ((1 - confidence) * 1000), 0.5)
+    known = float(np.quantile(drawn_distances(smooth_law(), 0.0), least))
+    low, high = smooth_law(value=tiny).limits(confidence)
+    assert low == 0.0
+    assert high == pytest.approx(smooth_law(value=known).limits(confidence)[1], rel=1e-12)
+    assert high > 10 * tiny
+
+
 def test_a_rest_without_mean_or_variance_is_a_number():
     normal = stats.norm.ppf((np.arange(400) + 0.5) / 400)
     for mean, variance in ((0.0, 0.01), (0.02, 0.0)):
