@@ -243,8 +243,8 @@ CALLS = {
     "time_errors": {**ERRORS, "methods": ["po", "hinge"], "loss": "absolute"},
     "validate": {"model": lambda X, y: lambda X: X[:, 0], "X": np.ones((N, 2)), "y": Y,
                  "metrics": ["mae_po"], "method": "bootstrap", "resamples": 2, "folds": 2,
-                 "time": 5.0, "tau": 9.0, "predicts": None, "confidence": 0.9, "random_state": 0,
-                 "n_jobs": 1, "progress": False},
+                 "time": 5.0, "tau": 9.0, "threshold": 0.3, "predicts": None, "confidence": 0.9,
+                 "random_state": 0, "n_jobs": 1, "progress": False},
 }
 # fmt: on
 _SAME = {
