@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             "streams a folder"
         )
     features = _described(args)
-    args.metrics = args.metrics or "study"
+    args.metrics = "study" if args.metrics is None else args.metrics
     ev = traced(evaluate_files(args, named_groups=True), args, files)
     study = ev.study(reference=args.reference, metrics=metric_names(args.metrics), **features)
     written = study.write(args.out, overwrite=args.overwrite, title=args.title)

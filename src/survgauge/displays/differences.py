@@ -131,7 +131,8 @@ class DifferencesDisplay(Display):
         if len(self.values) <= _MOST_PAIRS:
             return self.values
         wins = Counter(row["better"] for row in self.values)
-        best = max(self.models, key=lambda model: wins[model])
+        paired = {name for row in self.values for name in _names(row)}
+        best = max((m for m in self.models if m in paired), key=lambda model: wins[model])
         return [row for row in self.values if best in _names(row)]
 
     def describe(self) -> Chart:

@@ -17,6 +17,10 @@ from .scales import SCALES, from_scale, on_scale, to_scale
 
 #: Steps of Fisher scoring, and the relative change of the variance at which they end.
 _STEPS, _TOLERANCE = 500, 1e-10
+#: Standard errors that differ by a larger factor: the mean would be rounding errors.
+_APART = 1e6
+#: Beyond it powers of the numbers overflow.
+_LARGE = 1e50
 #: Draws behind a prediction interval.
 _DRAWS = 2000
 
@@ -127,6 +131,16 @@ def meta_analysis(
             f"estimates must lie inside the range of the scale {scale!r}; got {value[~inside][0]:g}"
         )
     y, s = to_scale(value, error, scale)
+    if max(np.abs(y).max(), s.max()) > _LARGE or s.min() < 1 / _LARGE:
+        raise InputError(
+            f"estimates and stderr must lie between {1 / _LARGE:g} and {_LARGE:g} on the scale "
+            f"{scale!r}; got a standard error of {s.min():g} and an estimate of {y.max():g}"
+        )
+    if s.max() > _APART * s.min():
+        raise InputError(
+            f"stderr on the scale {scale!r} must not differ by a factor of more than {_APART:g}; "
+            f"got {s.min():g} to {s.max():g}: leave the places out that know nothing, or everything"
+        )
     return random_effects(y, s, scale, confidence)
 
 
@@ -139,7 +153,7 @@ def random_effects(y: Floats, s: Floats, scale: str, confidence: float) -> MetaA
     mean = float(np.average(y, weights=weight))
     spread = np.sqrt(np.sum(weight * (y - mean) ** 2) / ((k - 1) * weight.sum()))
     fixed = 1 / variance
-    typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - np.sum(fixed**2))
+    typical = (k - 1) * fixed.sum() / (fixed @ _of_others(fixed))
     if spread > ROUNDING * abs(mean):
         reach = critical(confidence, k - 1) * float(spread)
         ends = [mean, mean - reach, mean + reach, *_predicted(y, variance, confidence)]
@@ -188,15 +202,26 @@ def cochran_q(y: Floats, s: Floats) -> float:
     return float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
 
 
+def _of_others(weight: Floats) -> Floats:
+    """Sum of the other weights for each: a difference from the whole would lose the small ones.
+
+    >>> _of_others(np.array([1.0, 2.0, 4.0]))
+    array([6., 5., 3.])
+    """
+    before, after = np.cumsum(weight[:-1]), np.cumsum(weight[:0:-1])[::-1]
+    found: Floats = np.append(0.0, before) + np.append(after, 0.0)
+    return found
+
+
 def _reml(y: Floats, variance: Floats) -> float:
     """Variance between places by restricted maximum likelihood, by Fisher scoring."""
     tau2 = max(float(np.var(y, ddof=1) - variance.mean()), 0.0)
     for _ in range(_STEPS):
         w = 1 / (variance + tau2)
-        one, two, three = w.sum(), np.sum(w**2), np.sum(w**3)
-        mean = np.average(y, weights=w)
-        score = np.sum(w**2 * (y - mean) ** 2) - one + two / one
-        information = two - 2 * three / one + (two / one) ** 2
+        one, mean = w.sum(), np.average(y, weights=w)
+        crossed = w * _of_others(w) / one
+        score = np.sum(w**2 * (y - mean) ** 2) - crossed.sum()
+        information = crossed @ crossed + (w**2) @ _of_others(w**2) / one**2
         new = max(tau2 + float(score / information), 0.0)
         done = abs(new - tau2) <= _TOLERANCE * (new + float(variance.min()))
         tau2 = new

@@ -260,7 +260,7 @@ def pooled(evaluations: Iterable[Evaluation]) -> Pooled:
     >>> round(row["value"], 2), round(row["missing"], 2)
     (1.22, 0.33)
     """
-    found = tuple(evaluations) if isinstance(evaluations, Iterable) else ()
+    found = tuple(evaluations) if isinstance(evaluations, Iterable) else (evaluations,)
     odd = [type(ev).__name__ for ev in found if not isinstance(ev, Evaluation)]
     if len(found) < 2 or odd:
         raise InputError(
@@ -277,4 +277,22 @@ def pooled(evaluations: Iterable[Evaluation]) -> Pooled:
                 f"evaluations[{k}] differs from the first in models, metrics, groups or times; "
                 "give the same to every call, with time= and tau="
             )
+        for name, value in _setting(ev).items():
+            if value != _setting(first)[name]:
+                raise InputError(
+                    f"evaluations[{k}] differs from the first in {name}: {value!r} and "
+                    f"{_setting(first)[name]!r}; give the same to every call"
+                )
     return Pooled(found, first.confidence or 0.95)
+
+
+def _setting(ev: Evaluation) -> dict[str, Any]:
+    """What has to be equal for an average to have a meaning, beside models, metrics and times."""
+    measured = [s.measured for s in ev.scores if s.metric.reads_threshold and s.measured]
+    return {
+        "confidence": ev.confidence,
+        "unit": ev.unit,
+        "subjects": ev.support["subjects"],
+        "tau": ev.support["tau"],
+        "threshold": measured[0].convention["threshold"] if measured else None,
+    }

@@ -43,5 +43,6 @@ def to_scale(value: Any, stderr: Any, scale: str) -> tuple[Any, Any]:
 def from_scale(value: Any, scale: str) -> Any:
     """Values on a scale, back where they come from."""
     if scale == "log":
-        return np.exp(value)
+        with np.errstate(over="ignore"):  # a limit that is as good as none
+            return np.exp(value)
     return expit(value) if scale == "logit" else value

@@ -15,6 +15,9 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from ..reference.aalen_johansen import AalenJohansen, CauseCounts
 
+#: What is left of a probability that is used up but for rounding errors.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, repr=False)
 class GrayTest(ShortRepr):
@@ -225,7 +228,14 @@ def _gray(parts: list[Outcomes], code: int, rho: float) -> GrayTest:
     total = h.sum(axis=0)
     rise = np.divide(died, total, out=np.zeros(grid.size), where=total > 0)
     pooled = np.concatenate(([0.0], np.cumsum(rise)))
-    weight = (1.0 - pooled[:-1]) ** rho
+    left, counted = 1.0 - pooled[:-1], died > 0
+    if left[counted].min() < _ROUNDING:
+        raise UndefinedMetricError(
+            f"Gray's test of cause {name!r} needs larger groups: the incidence of all groups "
+            "together reaches 1 while events of the cause are still to come"
+        )
+    weight = np.zeros(grid.size)
+    weight[counted] = left[counted] ** rho
     risk = h * np.stack([1.0 - g.incidence for g in groups])
     share = np.divide(risk, risk.sum(axis=0), out=np.zeros_like(risk), where=risk > 0)
     score = (weight * (np.stack([g.mine for g in groups]) - died * share)).sum(axis=1)
@@ -255,7 +265,8 @@ def _spread(
         weight * h[r] * (mine[:, None] - np.divide(h, total, where=total > 0, out=np.zeros_like(h)))
     )
     # ... and later on, through those who are then no longer at risk.
-    later = np.cumsum((direct * rise / (1.0 - pooled[:-1]))[:, ::-1], axis=1)[:, ::-1]
+    hazard = np.divide(rise, 1.0 - pooled[:-1], out=np.zeros(rise.size), where=rise > 0)
+    later = np.cumsum((direct * hazard)[:, ::-1], axis=1)[:, ::-1]
     later = np.concatenate((later[:, 1:], np.zeros((h.shape[0], 1))), axis=1)
     ratio = np.divide(free, group.after, out=np.zeros(free.size), where=group.after > 1e-12)
     n = np.where(there, group.at_risk, 1.0)

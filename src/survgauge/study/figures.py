@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,7 +35,7 @@ def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
     """Yield the figures of an evaluation; whether each can be drawn is not known yet."""
     times = [time for time in ev.support["times"] if time == time]
     for time in times:
-        mark = f"_{time:g}" if len(times) > 1 else ""
+        mark = f"_{time:.12g}" if len(times) > 1 else ""
         at = rounded(time, ev.unit)
         yield Figure(f"calibration{mark}", "calibration_panel", f"Calibration at {at}",
                      {"time": time})  # fmt: skip
@@ -53,13 +55,35 @@ def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
 def draw(ev: Evaluation, folder: Path, plan: list[Figure]) -> tuple[list[Figure], dict[str, str]]:
     """Write the figures into a folder; return those drawn, and why the others are missing."""
     drawn, missing = [], {}
+    unknown: set[str] = set()
     for figure in plan:
         try:
             made = display(ev, figure.kind, **figure.options).plot()
         except SurvgaugeError as error:
             missing[figure.name] = str(error)
             continue
-        for kind in FORMATS:
-            made.savefig(folder / f"{figure.name}.{kind}", dpi=_DPI)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.filterwarnings("always", "Glyph ")
+            for kind in FORMATS:
+                made.savefig(folder / f"{figure.name}.{kind}", dpi=_DPI)
+        unknown |= _characters(told)
         drawn.append(replace(figure, width=float(made.get_size_inches()[0])))
+    if unknown:
+        missing["characters of the figures"] = (
+            f"their font does not have {', '.join(sorted(unknown))}; give other names"
+        )
     return drawn, missing
+
+
+def _characters(told: list[warnings.WarningMessage]) -> set[str]:
+    """Characters that the font of a figure does not have; other warnings are told as they were."""
+    found = set()
+    for warning in told:
+        glyph = re.match(r"Glyph (\d+) ", str(warning.message))
+        if glyph:
+            found.add(chr(int(glyph[1])))
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    return found

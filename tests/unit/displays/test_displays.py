@@ -260,6 +260,17 @@ def test_differences_from_one_model_turn_round(ev):
         assert row["better"] == known["better"]
 
 
+def test_differences_of_many_models_are_those_of_one_with_pairs():
+    """Where nobody wins, the first model stands for the best, but only if it has the metric."""
+    rng = np.random.default_rng(0)
+    y = (rng.exponential(1, 12), rng.random(12) < 0.6)
+    models = {"risk": sg.RiskScores(rng.random(12))} | {f"m{k}": rng.random(12) for k in range(9)}
+    ev = sg.evaluate(models, y, metrics=["mae_hinge"])
+    made = displays.DifferencesDisplay.from_evaluation(ev)
+    assert len(made.values) == 36
+    assert len(made.describe().panels[0].rows) == 8
+
+
 def test_differences_need_two_models(ev):
     single = sg.evaluate(GOOD, Y, metrics=["ibs"], confidence=None)
     with pytest.raises(sg.InputError, match="at least two models"):

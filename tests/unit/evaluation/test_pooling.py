@@ -194,3 +194,53 @@ def test_limits_stay_where_values_can_be_and_times_are_written_as_given():
     assert all(0.0 == row["low"] < row["value"] < row["high"] for row in ici)
     assert "ici at 0.5 " in str(found)
     assert "brier at 1 " in str(found)
+
+
+def test_a_place_that_knows_nearly_everything_leaves_the_numbers_of_the_others():
+    """Its weight of 1e10 must not swallow the digits of tau2 and I2."""
+    apart = sg.meta_analysis([0.5, 0.7, 0.9], [1e-5, 1.0, 1.0])
+    assert apart.value == pytest.approx(0.5, abs=1e-8)
+    assert 0 <= apart.i2 < 1e-6
+    assert apart.low <= apart.value <= apart.high
+    differ = sg.meta_analysis([0.0, 100.0, 300.0], [1e-5, 1.0, 1.0])
+    same = sg.meta_analysis([0.0, 100.0, 300.0], [1e-3, 1.0, 1.0])
+    assert differ.tau2 == pytest.approx(same.tau2, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["normal", "log", "logit"])
+def test_standard_errors_that_no_mean_can_be_made_of_are_refused(scale):
+    with pytest.raises(sg.InputError, match="differ by a factor"):
+        sg.meta_analysis([0.5, 0.6, 0.7], [1e-9, 1.0, 1.0], scale=scale)
+    for error in (1e-300, 1e300):
+        with pytest.raises(sg.InputError, match="must lie between"):
+            sg.meta_analysis([0.5, 0.6, 0.7], [error] * 3, scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("confidence", 0.9), ("unit", "days"), ("tau", 3.0), ("threshold", 0.4)]
+)
+def test_evaluations_that_ask_different_questions_are_not_pooled(name, other):
+    y, p = (np.arange(1.0, 41), np.arange(40) % 2), np.linspace(0.1, 0.9, 40)
+    curves = sg.SurvivalCurves([0.0, 40.0], np.c_[np.ones(40), p])
+    asked = {"confidence": 0.95, "unit": "years", "tau": 20.0, "threshold": 0.2, "time": 10.0}
+    first = sg.evaluate(curves, y, metrics=["ibs", "net_benefit"], **asked)
+    second = sg.evaluate(curves, y, metrics=["ibs", "net_benefit"], **{**asked, name: other})
+    assert len(sg.pooled([first, first]).rows()) == 2
+    with pytest.raises(
+        sg.InputError, match=rf"evaluations\[1\] differs from the first in {name}: "
+    ):
+        sg.pooled([first, second])
+
+
+def test_imputations_that_have_little_in_common_have_a_very_wide_interval():
+    """Its upper limit on the scale of the logarithm may pass the largest number."""
+    y = (np.arange(1.0, 41), np.ones(40, bool))
+    near, far = y[0] * (1 + 1e-6), y[0] * 1e6
+    pair = [sg.evaluate(times, y, metrics=["mae_hinge"]) for times in (near, far)]
+    row = sg.pooled(pair).rows()[0]
+    assert row["low"] < row["value"] < row["high"]
+
+
+def test_what_is_no_list_of_evaluations_is_named():
+    with pytest.raises(sg.InputError, match="got int"):
+        sg.pooled(3)

@@ -80,3 +80,15 @@ def test_groups_and_bad_input():
         sg.gray_test(y, np.where(group == 1, np.nan, group), 1)
     with pytest.raises(sg.InputError, match="cause must be the code"):
         sg.gray_test(y, group, 3)
+
+
+@pytest.mark.parametrize("rho", [-1.0, -0.5, 0.0, 0.5])
+def test_groups_too_small_for_the_pooled_incidence_are_refused(rho):
+    """Estimates of groups of one subject add up to more than 1: no warning of NumPy, no NaN."""
+    rng = np.random.default_rng(0)
+    y = sg.Outcomes(np.arange(1.0, 31), np.tile([1, 2, 1], 10), causes=["a", "b"])
+    with pytest.raises(sg.UndefinedMetricError, match="larger groups"):
+        sg.gray_test(y, np.arange(30), rho=rho)
+    found = sg.gray_test(y, rng.integers(0, 3, 30), rho=rho)
+    assert np.isfinite(found.statistic)
+    assert 0 <= found.p_value <= 1

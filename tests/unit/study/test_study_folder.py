@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from study_parts import evaluation, features
 
@@ -119,3 +120,14 @@ def test_a_stream_holds_no_study(tmp_path):
 
     with pytest.raises(sg.InputError, match="in memory"):
         replace(ev, predictions={}).study()
+
+
+def test_names_that_no_font_has_are_told_and_not_warned_of(tmp_path):
+    """Glyphs are missing from the figures, whose warnings would name files of ours."""
+    x = np.linspace(0.1, 0.9, 40)
+    y = (np.linspace(1, 9, 40), np.arange(40) % 2)
+    curves = sg.SurvivalCurves([0.0, 5.0, 9.0], np.c_[np.ones(40), np.sqrt(x), x])
+    ev = sg.evaluate({"模": curves}, y, metrics="study", time=[5.0, 5.000001])
+    written = ev.study().write(tmp_path / "study")
+    assert written.missing["characters of the figures"].startswith("their font does not have 模;")
+    assert {"decision_curve_5.pdf", "decision_curve_5.000001.pdf"} <= set(written.files)
