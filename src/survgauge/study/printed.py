@@ -13,7 +13,7 @@ from .._tools.latex import escaped, tabular
 from .._tools.text_tables import columns
 from .._tools.writing import write_atomically
 from ..errors import InputError
-from .word import new_document, saved
+from .word import legible, new_document, saved
 
 #: Rows of a table that fits on one page of LaTeX.
 _PAGE = 42
@@ -175,7 +175,7 @@ class PrintedTable:
         """Append the table to a document of python-docx."""
         from docx.enum.text import WD_ALIGN_PARAGRAPH
 
-        document.add_paragraph(self.heading, style="Caption")
+        document.add_paragraph(legible(self.heading), style="Caption")
         table = document.add_table(rows=len(self.rows) + 1, cols=len(self.header))
         table.style = "Light List"
         section = document.sections[0]
@@ -187,11 +187,11 @@ class PrintedTable:
                 cell.width = column.width
             for k, (cell, text) in enumerate(zip(place.cells, row, strict=False)):
                 paragraph = cell.paragraphs[0]
-                paragraph.add_run(text).bold = row is self.header or len(row) == 1
+                paragraph.add_run(legible(text)).bold = row is self.header or len(row) == 1
                 if k >= self.left:
                     paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         for note in self.notes:
-            document.add_paragraph(note)
+            document.add_paragraph(legible(note))
 
     def _shares(self) -> list[float]:
         """Share of the width of a page for each column, by its longest text."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._tools.latex import escaped
 from .references import REFERENCES, cited, parts_of, with_numbers
-from .word import new_document, saved
+from .word import legible, new_document, saved
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Prose:
         document = new_document("a text as a Word document")
         document.add_heading(self.title, level=1)
         for text in self.plain():
-            document.add_paragraph(text)
+            document.add_paragraph(legible(text))
         document.add_heading("References", level=1)
         for entry in self.references():
             document.add_paragraph(entry)

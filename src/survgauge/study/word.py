@@ -28,3 +28,12 @@ def saved(document: Any) -> bytes:
     buffer = io.BytesIO()
     document.save(buffer)
     return buffer.getvalue()
+
+
+def legible(text: str) -> str:
+    r"""Put a mark in place of control characters, which a Word document must not have.
+
+    >>> legible("a\x00b\tc")
+    'a\ufffdb\tc'
+    """
+    return "".join(c if c >= " " or c in "\t\n\r" else "\ufffd" for c in text)

@@ -131,3 +131,10 @@ def test_names_that_no_font_has_are_told_and_not_warned_of(tmp_path):
     written = ev.study().write(tmp_path / "study")
     assert written.missing["characters of the figures"].startswith("their font does not have 模;")
     assert {"decision_curve_5.pdf", "decision_curve_5.000001.pdf"} <= set(written.files)
+
+
+def test_control_characters_in_names_do_not_break_word_documents(tmp_path):
+    ev = sg.evaluate({"a\x00\x1b[1m": np.arange(1.0, 9)}, (np.arange(1.0, 9), np.ones(8)))
+    table = ev.study().table_two
+    table.write(tmp_path / "table2.docx")
+    assert len(ev.study().methods.word()) > 1000
