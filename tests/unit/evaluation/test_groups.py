@@ -157,3 +157,11 @@ def test_a_short_text_has_one_metric_of_the_largest_groups():
     assert groups.startswith("Groups with 95 % intervals")
     assert groups.count("MAE within the horizon") == groups.count("site=") == 12
     assert groups.endswith("8 smaller groups: .table")
+
+
+def test_distances_of_calibration_are_not_compared_between_groups():
+    rng = np.random.default_rng(3)
+    y, grid = sg.Outcomes(rng.exponential(5, 200), rng.random(200) < 0.7), np.linspace(0, 20, 9)
+    curves = sg.SurvivalCurves(grid, np.exp(-grid / rng.uniform(3, 9, (200, 1))))
+    ev = sg.evaluate(curves, y, metrics=["ici", "brier"], by=np.arange(200) % 2)
+    assert {row["metric"] for row in ev.to_dict()["group_differences"]} == {"brier"}
