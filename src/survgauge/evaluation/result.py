@@ -72,8 +72,11 @@ class Score:
 
     @property
     def skill(self) -> float:
-        """1 - loss / loss of the baseline; NaN where one of them is undefined or infinite."""
-        known = np.isfinite(self.value) and 0 < self.baseline < np.inf
+        """1 - loss / loss of the baseline; NaN where one of them is undefined or infinite.
+
+        A baseline whose loss is zero but for rounding has no skill either.
+        """
+        known = np.isfinite(self.value) and 1e-12 * abs(self.value) < self.baseline < np.inf
         return 1.0 - self.value / self.baseline if known else NAN
 
     @property

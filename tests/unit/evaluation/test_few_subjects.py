@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from streaming_data import draw, in_memory
 
 import survgauge as sg
 from survgauge.evaluation.intervals import MOST_OF_RANGE, MOST_TIMES_LOW
@@ -99,3 +100,13 @@ def test_plenty_of_subjects_have_intervals():
     y, models = data(300, 0)
     ev = sg.evaluate(models, y, y_train=y_train, metrics=NAMES)
     assert "too-few-to-tell" not in {w.code for w in ev.warnings}
+
+
+def test_no_skill_against_a_baseline_whose_loss_is_rounding():
+    columns, y_train = draw(28, 0, train=20)
+    group = np.random.default_rng(0).integers(0, 4, 28)
+    ev = in_memory(columns, y_train, metrics=["mae_within"], by=group)
+    skills = [row["skill"] for row in ev.rows() if row["group"] == 0]
+    assert skills
+    assert np.isnan(skills).all()
+    assert all(np.isnan(row["skill"]) or abs(row["skill"]) < 1e6 for row in ev.rows())
