@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 from discrimination_data import tied_case
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import survgauge as sg
@@ -345,25 +345,33 @@ def by_curves(rows, curves):
     return order
 
 
+#: Interpolated values that are equal on paper may differ in the last digit.
+CLOSE = Convention("close", risk_tolerance=1e-8)
+THIRDS = (
+    [(2, False), (2, True)],
+    sg.SurvivalCurves([0.0, 1.5, 3.0], [[1.0, 0.75, 0.5], [1.0, 1.0, 0.0]]),
+)
+
+
 @relaxed
 @given(curve_samples(), st.sampled_from(TIES), taus)
 def test_antolini_is_the_double_loop(sample, ties, tau):
     rows, curves = sample
     want = naive_index(rows, by_curves(rows, curves), ties, tau=tau or np.inf)
-    # Interpolated values that are equal on paper may differ in the last digit.
-    close = Convention("torchsurv")
-    options = {"ties": ties, "tau": tau, "convention": close}
+    options = {"ties": ties, "tau": tau, "convention": CLOSE}
     same_or_undefined(lambda: concordance_td(pair(rows), curves, **options), want)
 
 
 @relaxed
 @given(curve_samples(), trains, st.sampled_from(TIES))
+@example(THIRDS, [(0, True)], "risk")
+@example(THIRDS, [(0, True)], "none")
 def test_the_weighted_form_weights_anchors_as_uno_does(sample, train, ties):
     rows, curves = sample
     want = naive_index(rows, by_curves(rows, curves), ties, a=g_squared(rows, train))
     options = {"method": "ipcw", "y_train": pair(train), "ties": ties}
     options["censoring"] = "train"
-    options["convention"] = Convention("torchsurv")
+    options["convention"] = CLOSE
     same_or_undefined(lambda: concordance_td(pair(rows), curves, **options), want)
 
 
