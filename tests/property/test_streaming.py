@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from streaming_data import COLUMNS, NAMES, cut, differences, draw, in_memory, question, scored
 
@@ -34,6 +34,7 @@ def streamed(batches, y_train, **options):
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 1000), cuts, st.sampled_from([None, 8.0]))
+@example(3, 133, [], None)
 def test_chunks_give_what_the_whole_gives(n, seed, places, tau):
     columns, y_train = draw(n, seed, train=20)
     options = {"n_boot": 12, "tau": tau, "metrics": names_for(n)}

@@ -210,7 +210,7 @@ def check_measured(
             "the model gave probability 0 to something that happened: its curve is flat at an "
             "event, or still at 1, or already at 0",
         )
-    if measured.value < metric.range[0]:
+    if _clearly_below(measured, metric.range[0]):
         remark("negative-score", below_zero(measured.value, metric.reads_g))
     if support.get("thin_groups"):
         remark(
@@ -282,6 +282,14 @@ def _verdicts(
         result = compare_values(gap, stderr_between(measured[a], measured[b]), confidence)
         found[a, b] = float((result.p_value < 1 - confidence) * np.sign(gap))
     return found
+
+
+def _clearly_below(measured: Measured, least: float) -> bool:
+    """Whether the value lies below what is possible, by more than rounding."""
+    if not measured.value < least:
+        return False
+    spread = measured.stderr
+    return bool(measured.value < least - (1e-9 * spread if np.isfinite(spread) else 0.0))
 
 
 def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str], None]) -> None:

@@ -110,3 +110,10 @@ def test_no_skill_against_a_baseline_whose_loss_is_rounding():
     assert skills
     assert np.isnan(skills).all()
     assert all(np.isnan(row["skill"]) or abs(row["skill"]) < 1e6 for row in ev.rows())
+
+
+def test_a_value_that_is_zero_but_for_rounding_is_not_called_negative():
+    columns, y_train = draw(3, 133, train=20)
+    ev = in_memory(columns, y_train, metrics=["mae_within"])
+    assert min(row["value"] for row in ev.rows()) < 1e-12
+    assert "negative-score" not in {warning.code for warning in ev.warnings}
