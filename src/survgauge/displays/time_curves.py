@@ -13,7 +13,7 @@ from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError, one_of
 from ..metrics.checks import check_times
 from ..metrics.details import CurveResult
-from ..metrics.probability.probability import brier_curve
+from ..metrics.probability.status_scores import brier_curve
 from ..metrics.problem import Problem
 from ..metrics.ranking.dynamic_auc import auc_curve
 from ..reference.baseline import reference_curves

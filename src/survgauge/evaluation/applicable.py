@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .result import Score
+from .score import Score
 from .warnings import EvaluationWarning
 
 

@@ -20,7 +20,7 @@ from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, Plan
 from .g_sums import GBins
-from .result import Score
+from .score import Score
 from .warnings import EvaluationWarning, closed
 
 

@@ -31,7 +31,8 @@ from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .groups import columns_of, groups_of, labels_of, sizes_of
-from .result import NAN, Evaluation, Score
+from .result import Evaluation
+from .score import NAN, Score
 from .time_units import check_units
 from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from .when import names

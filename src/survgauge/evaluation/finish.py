@@ -22,7 +22,7 @@ from .condensed import CONTRIBUTIONS_LIMIT, condensed, contributions
 from .fold import HELD, Fold
 from .intervals import few_replicates, interval_of, told
 from .means import BASELINE, Means, ModelName, SumMeasured, SummedMeans
-from .result import NAN, Paired, Score
+from .score import NAN, Paired, Score
 from .verdict import BASELINE as BASELINE_NAME
 from .warnings import (
     TAIL_SHARE,

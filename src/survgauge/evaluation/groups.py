@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -16,10 +16,7 @@ from ..errors import InputError, numbered
 from ..inference import holm
 from .meta_analysis import cochran_q, random_effects
 from .scales import on_scale, scale_of, to_scale
-
-if TYPE_CHECKING:
-    from .result import Score
-
+from .score import Score
 
 #: More groups than this must have some subjects each.
 MANY_GROUPS, SOME_SUBJECTS = 50, 5

@@ -13,7 +13,7 @@ from ..inference import FEWEST_REPLICATES, Interval, bootstrap_stderr, interval
 from ..metrics.details import Clusters, standard_error
 from ..metrics.registry import Measured, Metric
 from .condensed import Condensed
-from .result import NAN, Score
+from .score import NAN, Score
 from .warnings import EvaluationWarning
 
 #: An interval over more than this share of the range of a metric tells nothing,

@@ -13,8 +13,9 @@ from .._tools.plain import as_frame, plain
 from .._tools.text_tables import columns, number
 from ..errors import InputError
 from ..inference import Interval, compare_values, critical
-from .result import ALL_SUBJECTS, NAN, Evaluation, Score
+from .result import ALL_SUBJECTS, Evaluation
 from .scales import from_scale, on_scale, scale_of, to_scale
+from .score import NAN, Score
 from .when import when
 
 #: A smaller share of the variance that is due to imputation counts as this in Barnard and Rubin's

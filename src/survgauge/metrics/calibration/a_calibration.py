@@ -9,13 +9,10 @@ from scipy.special import chdtrc
 
 from ..._tools.arrays import Floats
 from ...data.outcomes import Outcomes
-from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from ..details import Details
-from ..problem import Problem
-from ..support import Support
-from .calibration import own_time_counts, own_time_support
+from .calibration import own_time_support
 from .inputs import checked_count
+from .own_times import OwnTimes, OwnTimesByModel
 from .result import CalibrationResult
 
 #: Where the clock of u stops: past it the test would rest on logarithms of small probabilities,
@@ -131,61 +128,28 @@ def _tested(
     )  # fmt: skip
 
 
-class ExpectedEvents:
-    """Observed and expected events by bin, of every model; chunks of subjects add up."""
-
-    def __init__(self) -> None:
-        self._models: dict[str, _Sums] = {}
-
-    def update(self, problem: Problem, predictions: dict[str, Prediction]) -> None:
-        """Add a chunk of subjects with the predictions of all models that have curves."""
-        for model, prediction in predictions.items():
-            self._models.setdefault(model, _Sums()).update(problem.y, prediction)
-
-    def merge(self, other: ExpectedEvents) -> None:
-        """Add the subjects of another part."""
-        for model, theirs in other._models.items():
-            self._models.setdefault(model, _Sums()).merge(theirs)
-
-    def measured(self, model: str, problem: Problem) -> Details:
-        """Return the p-value of one model; raise where it is undefined."""
-        return self._models[model].measured()
-
-
-class _Sums:
+class _Sums(OwnTimes):
     """Events of one model by bin, seen and expected."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.events = np.zeros((2, _BINS))
-        self.convention: dict[str, Any] = {}
-        self.support = Support()
-        self.undefined: str | None = None
 
-    def update(self, y: Outcomes, prediction: Prediction) -> None:
-        """Add a chunk."""
-        try:
-            rows, s, convention, support = own_time_support(y, prediction.curves)
-        except UndefinedMetricError as error:
-            self.undefined = self.undefined or str(error)
-            return
+    def _add(self, rows: Outcomes, s: Floats) -> None:
         self.events = self.events + _counted(rows, s, _BINS)
-        self.convention = self.convention or convention
-        self.support.merge(own_time_counts(y, support))
 
-    def merge(self, other: _Sums) -> None:
-        """Add the chunks of another part."""
+    def _join(self, other: _Sums) -> None:
         self.events = self.events + other.events
-        self.convention = self.convention or other.convention
-        self.support.merge(other.support)
-        self.undefined = self.undefined or other.undefined
 
-    def measured(self) -> Details:
-        """Return the p-value of all subjects."""
-        if self.undefined is not None:
-            raise UndefinedMetricError(self.undefined)
+    def _tested(self, convention: dict[str, Any], support: dict[str, Any]) -> CalibrationResult:
         seen, expected = self.events
-        found = _tested(seen, expected, dict(self.convention), self.support.result())
-        return Details(found.p_value, found.convention, found.support)
+        return _tested(seen, expected, convention, support)
+
+
+class ExpectedEvents(OwnTimesByModel):
+    """Observed and expected events by bin, of every model."""
+
+    one_model = _Sums
 
 
 def _joined(observed: Floats, expected: Floats) -> tuple[Floats, Floats, list[int]]:

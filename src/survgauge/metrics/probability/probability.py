@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from ..._tools.arrays import Floats, one_number, shown
-from ...data.curves import SurvivalCurves
-from ...errors import InputError, UndefinedMetricError
-from ...reference.estimated_g import Pulls
 from ..conventions import Convention
-from ..details import CurveResult, Details, below_zero, standard_error
-from ..grids import weighted_mean
-from ._brier import Integral, by_columns, by_rows, integrals_with_influence
-from ._status import Status, make_status
-from ._status_losses import Logarithmic, Rule, Squared
+from ..details import CurveResult, Details
+from ._status import make_status
+from ._status_losses import Squared
+from .status_scores import brier_curve, integral, integral_details, logarithmic, score_curve
 
 
 def brier_score(
@@ -173,7 +165,7 @@ def binomial_log_likelihood(
         dependence=dependence,
         cause=cause,
     )
-    return score_curve(status, checked, _logarithmic(status, clip), "log")
+    return score_curve(status, checked, logarithmic(status, clip), "log")
 
 
 def integrated_brier_score(
@@ -230,7 +222,7 @@ def integrated_brier_score(
         dependence=dependence,
         cause=cause,
     )
-    return _integral(status, checked, Squared())
+    return integral(status, checked, Squared())
 
 
 def integrated_brier_score_details(
@@ -271,7 +263,7 @@ def integrated_brier_score_details(
         dependence=dependence,
         cause=cause,
     )  # fmt: skip
-    return _integral_details(status, checked, Squared(), "squared")
+    return integral_details(status, checked, Squared(), "squared")
 
 
 def integrated_binomial_log_likelihood(
@@ -324,7 +316,7 @@ def integrated_binomial_log_likelihood(
         dependence=dependence,
         cause=cause,
     )
-    return _integral(status, checked, _logarithmic(status, clip))
+    return integral(status, checked, logarithmic(status, clip))
 
 
 def integrated_binomial_log_likelihood_details(
@@ -366,144 +358,4 @@ def integrated_binomial_log_likelihood_details(
         dependence=dependence,
         cause=cause,
     )  # fmt: skip
-    return _integral_details(status, checked, _logarithmic(status, clip), "log")
-
-
-def _logarithmic(status: Status, clip: float | None) -> Logarithmic:
-    bound = status.convention.clip if clip is None else one_number(clip)
-    if not 0 <= bound < 0.5:
-        raise InputError(f"clip must lie in [0, 0.5); got {shown(clip)}")
-    return Logarithmic(bound)
-
-
-def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> CurveResult:
-    """All times one by one, with their standard errors."""
-    frequency = status.y.weight if status.y.weighted else None
-    values, stderr = np.empty(status.times.size), np.empty(status.times.size)
-    psi, event, survivors = np.zeros(len(status.y)), np.zeros(len(status.y)), np.zeros(values.size)
-    through = status.through_g
-    part = through is not None and through.estimated is None  # G is that of more subjects
-    for column in by_columns(status.scheme, curves, rule, through):
-        k, share = column.k, status.share[column.k]
-        values[k] = column.value
-        stderr[k] = standard_error(column.psi, frequency)
-        np.multiply(column.psi, share, out=column.psi)
-        psi += column.psi
-        if column.pulls is not None and part:
-            event += share * column.pulls.event
-            survivors[k] = share * column.pulls.survivors[0]
-    pulls = Pulls(event, survivors, status.times) if part else None
-    mean = weighted_mean(values, status.share)
-    times = status.times
-    if status.on_unsupported == "nan" and status.left_out.size:
-        times = np.concatenate((times, status.left_out))
-        values, stderr = _padded(values, times.size), _padded(stderr, times.size)
-        mean = float("nan")
-    details = _details(status, curves, rule, loss, mean, psi, pulls)
-    return CurveResult(times, values, mean, stderr, details)
-
-
-def _padded(values: Floats, size: int) -> Floats:
-    return np.concatenate((values, np.full(size - values.size, np.nan)))
-
-
-def _check_integrable(status: Status) -> None:
-    if status.times.size + status.left_out.size < 2:
-        raise InputError("times must have at least two times to integrate over; got one")
-    if status.times.size < 2 and not status.undefined:
-        raise UndefinedMetricError(
-            f"only one of the times ({status.times[0]:g}) can be scored, so there is nothing to "
-            f"integrate over; the score is identified until {status.horizon:g}"
-        )
-
-
-def _integral(status: Status, curves: SurvivalCurves, rule: Rule) -> float:
-    """Value alone: one walk over the rows, unless the weights depend on the subject."""
-    _check_integrable(status)
-    if status.undefined:
-        return float("nan")
-    if not status.common_g:
-        columns = by_columns(status.scheme, curves, rule)
-        return float(sum(status.share[column.k] * column.value for column in columns))
-    total = by_rows(status.scheme, curves, rule)
-    return float((total / status.scheme.divisor()) @ status.share)
-
-
-def _integral_details(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> Details:
-    return _all_integrals(status, curves, {loss: rule})[loss]
-
-
-def _all_integrals(
-    status: Status, curves: SurvivalCurves, rules: dict[str, Rule]
-) -> dict[str, Details]:
-    """Integrals of several losses: in one pass over the rows unless G depends on the subject."""
-    _check_integrable(status)
-    if not status.common_g:
-        return {
-            loss: score_curve(status, curves, rule, loss).details for loss, rule in rules.items()
-        }
-    given = status.scheme, curves, list(rules.values()), status.share, status.through_g
-    found: list[Integral] = integrals_with_influence(*given)
-    details = {}
-    for (loss, rule), (values, psi, pulls) in zip(rules.items(), found, strict=True):
-        mean = float("nan") if status.undefined else weighted_mean(values, status.share)
-        details[loss] = _details(status, curves, rule, loss, mean, psi, pulls)
-    return details
-
-
-def brier_curve(y_true: Any, curves: Any, times: Any, **options: Any) -> CurveResult:
-    """`brier_score`, for a chunk of the subjects too, whose weights may be known.
-
-    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
-    >>> round(brier_curve(([2, 5, 8], [1, 0, 1]), curves, [4.0]).mean, 4)
-    0.1
-    """
-    status, checked = make_status(y_true, curves, times, **options)
-    return score_curve(status, checked, Squared(), "squared")
-
-
-def integrated_scores(
-    y_true: Any, curves: Any, times: Any, losses: Sequence[str], **options: Any
-) -> dict[str, Details]:
-    """Integrals of several losses ("squared", "log") in one pass over the curves.
-
-    >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
-    >>> found = integrated_scores(([2, 5, 8], [1, 0, 1]), curves, [1, 3, 5, 7], ("squared", "log"))
-    >>> [round(details.value, 4) for details in found.values()]
-    [0.0467, 0.2108]
-    """
-    status, checked = make_status(y_true, curves, times, **options)
-    rules: dict[str, Rule] = {
-        loss: Squared() if loss == "squared" else _logarithmic(status, None) for loss in losses
-    }
-    return _all_integrals(status, checked, rules)
-
-
-def _details(
-    status: Status,
-    curves: SurvivalCurves,
-    rule: Rule,
-    loss: str,
-    value: float,
-    psi: Floats,
-    pulls: Pulls | None = None,
-) -> Details:
-    convention = status.describe(curves) | {"loss": loss}
-    counted = status.support(curves)
-    if isinstance(rule, Logarithmic):
-        convention["clip"] = rule.clip
-        counted.counts |= {"clipped": rule.clipped, "infinite_losses": rule.infinite}
-    support = counted.result()
-    if value < 0:
-        support["negative_score"] = below_zero(value)
-    frequency = status.y.weight if status.y.weighted else None
-    finite = np.isfinite(value)
-    return Details(
-        value,
-        convention,
-        support,
-        psi if finite else None,
-        frequency,
-        pulls=pulls if finite else None,
-        counted=counted,
-    )
+    return integral_details(status, checked, logarithmic(status, clip), "log")

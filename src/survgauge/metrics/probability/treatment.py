@@ -10,7 +10,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats
 from ..details import Details
 from ._status import make_status
-from .probability import score_curve
+from .status_scores import score_curve
 
 #: Risks below a threshold by no more than this are equal to it: 1 - 0.8 is below 0.2 by rounding.
 ROUNDING = 1e-12

@@ -83,6 +83,10 @@ _CALIBRATION: dict[str, Any] = {
     "family": "calibration", "needs": "curves", "range": UNIT, "proper": "no",
     "takes_sample_weight": False,
 }  # fmt: skip
+#: Measures at a time that have a right value instead of a best one.
+_AIMED: dict[str, Any] = {
+    **_CALIBRATION, "range": ANY, "direction": "target", "reads": "time", "keeps": ("at_time",),
+}  # fmt: skip
 
 RECORDS = (
     Metric(
@@ -153,12 +157,9 @@ RECORDS = (
         below="predicted differences between subjects are too large",
         above="predicted differences between subjects are too small",
         compute=_calibration_slope,
-        keeps=("at_time",),
-        direction="target",
         target=1.0,
-        reads="time",
         reference="van Houwelingen (2000), Statistics in Medicine 19",
-        **(_CALIBRATION | {"range": ANY}),
+        **_AIMED,
     ),
     Metric(
         name="observed_expected",
@@ -169,12 +170,9 @@ RECORDS = (
         below="predicted risks are too high on average",
         above="predicted risks are too low on average",
         compute=_observed_expected,
-        keeps=("at_time",),
-        direction="target",
         target=1.0,
-        reads="time",
         reference="Debray et al. (2017), BMJ 356",
-        **(_CALIBRATION | {"range": POSITIVE}),
+        **(_AIMED | {"range": POSITIVE}),
     ),
     Metric(
         name="calibration_intercept",
@@ -186,13 +184,10 @@ RECORDS = (
         below="predicted risks are too high on average",
         above="predicted risks are too low on average",
         compute=_intercept,
-        keeps=("at_time",),
-        direction="target",
         target=0.0,
-        reads="time",
         reference="van Geloven et al. (2022), BMJ 377",
         default=False,
-        **(_CALIBRATION | {"range": ANY}),
+        **_AIMED,
     ),
     Metric(
         name="calibration_slope_at",
@@ -202,13 +197,10 @@ RECORDS = (
         below="predicted risks at the time differ too much between subjects",
         above="predicted risks at the time differ too little between subjects",
         compute=_slope_at,
-        keeps=("at_time",),
-        direction="target",
         target=1.0,
-        reads="time",
         reference="van Geloven et al. (2022), BMJ 377",
         default=False,
-        **(_CALIBRATION | {"range": ANY}),
+        **_AIMED,
     ),
     Metric(
         name="a_calibration",

@@ -11,7 +11,7 @@ from ..grids import equal_steps
 from ..probability.brier_skill import skill_at
 from ..probability.densities import crps_details, log_likelihood_details
 from ..probability.doubly_robust import brier_terms, integrated_terms
-from ..probability.probability import brier_curve, integrated_scores
+from ..probability.status_scores import brier_curve, integrated_scores
 from ..problem import Problem
 from ..record import POSITIVE, Metric
 from ..supported import supported_end, supported_time
