@@ -30,6 +30,7 @@ from .pchip import PchipBlock
 from .tails import check_tail, tail_area, tail_survival, tail_time
 
 Result = TypeVar("Result")
+Some = TypeVar("Some", bound="SurvivalCurves")
 
 INTERPOLATIONS = ("linear", "step", "pchip")
 REPAIRS = ("running_minimum", "isotonic")
@@ -96,15 +97,15 @@ class SurvivalCurves:
 
     @classmethod
     def _trusted(
-        cls, times: Floats, survival: Curves, interpolation: str, tail: str
-    ) -> SurvivalCurves:
+        cls: type[Some], times: Floats, survival: Curves, interpolation: str, tail: str
+    ) -> Some:
         curves = cls.__new__(cls)
         curves.times, curves.survival = times, survival
         curves.interpolation, curves.tail = interpolation, tail
         return curves
 
     @classmethod
-    def joined(cls, parts: Sequence[SurvivalCurves]) -> SurvivalCurves:
+    def joined(cls: type[Some], parts: Sequence[SurvivalCurves]) -> Some:
         """Return curves, one part of the subjects after the other; all on one grid, or none."""
         like, values = parts[0], np.concatenate([part.survival for part in parts])
         times = like.times if like.shared_grid else np.concatenate([part.times for part in parts])

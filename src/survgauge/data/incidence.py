@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,13 @@ from .interpolation import area_weights
 
 INTERPOLATIONS = ("linear", "step")
 REPAIRS = ("running_maximum",)
+
+
+class CauseCurves(SurvivalCurves):
+    """1 - incidence of the cause that an evaluation is about, made of `IncidenceCurves`.
+
+    A type of their own, so that survival of any event cannot take their place.
+    """
 
 
 class IncidenceCurves:
@@ -100,6 +108,12 @@ class IncidenceCurves:
         curves.times, curves.values = times, values
         curves.causes, curves.interpolation = causes, interpolation
         return curves
+
+    @classmethod
+    def joined(cls, parts: Sequence[IncidenceCurves]) -> IncidenceCurves:
+        """Return curves, one part of the subjects after the other; all on one grid."""
+        like, values = parts[0], np.concatenate([part.values for part in parts])
+        return cls._trusted(like.times, values, like.causes, like.interpolation)
 
     def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("IncidenceCurves are not numbers; read them, as with curves.at(t, cause)")
@@ -181,13 +195,33 @@ class IncidenceCurves:
         checked = SurvivalCurves(self.times, free, self.interpolation, tail)
         return self._for_all(checked.survival, tail)
 
+    def matching(
+        self, causes: tuple[str, ...], argument: str = "curves", outcomes: str = "y_true"
+    ) -> IncidenceCurves:
+        """Refuse predictions of other causes; those without names have the same number."""
+        unnamed = tuple(map(str, range(1, len(causes) + 1)))
+        same = len(self.causes) == len(causes) and unnamed in (self.causes, causes)
+        if self.causes == causes or same:
+            return self
+        raise InputError(
+            f"{argument} must have the causes of {outcomes}, {', '.join(map(repr, causes))}, in "
+            f"that order; got {', '.join(map(repr, self.causes))}"
+        )
+
     def cause(self, cause: int | str) -> SurvivalCurves:
         """Probability of no event of this cause yet, 1 - incidence: falling, but not to 0.
 
         Who has an event of another cause stays free of this one for ever.
         """
-        row = cause_code(cause, self.causes) - 1
-        return self._for_all(1.0 - self._once[:, row], "nan")
+        return self._for_all(self._free_of(cause), "nan")
+
+    def only(self, cause: int | str, tail: str = "nan") -> CauseCurves:
+        """Return `cause` as metrics of one cause take it."""
+        rows = np.broadcast_to(self._free_of(cause), (len(self), self.times.size))
+        return CauseCurves._trusted(self.times, rows, self.interpolation, tail)
+
+    def _free_of(self, cause: int | str) -> Any:
+        return 1.0 - self._once[:, cause_code(cause, self.causes) - 1]
 
     @property
     def _once(self) -> Incidence:

@@ -11,6 +11,7 @@ from .._tools.arrays import Floats, Ints, vector
 from ..errors import InputError, UndefinedMetricError, numbered
 from .adapters import as_curves, is_flat
 from .curves import SurvivalCurves
+from .incidence import CauseCurves, IncidenceCurves
 
 
 class RiskScores:
@@ -43,8 +44,19 @@ class RiskScores:
 class Prediction:
     """One model's predictions for n subjects; `has` says what can be read off them."""
 
-    def __init__(self, curves: SurvivalCurves | None, times: Floats | None, risk: Floats | None):
+    def __init__(
+        self,
+        curves: SurvivalCurves | None,
+        times: Floats | None,
+        risk: Floats | None,
+        incidence: IncidenceCurves | None = None,
+        rank_time: float = float("nan"),
+    ) -> None:
         self.curves, self._times, self._risk = curves, times, risk
+        #: Curves of all causes, where `curves` are 1 - incidence of one of them.
+        self.incidence = incidence
+        #: By when an event of the cause counts for the order of subjects by risk.
+        self.rank_time = rank_time
         self._cache: dict[Any, Any] = {}
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
@@ -74,6 +86,11 @@ class Prediction:
                 prediction = obj
             elif isinstance(obj, RiskScores):
                 prediction = cls(None, None, obj.values)
+            elif isinstance(obj, IncidenceCurves):
+                raise InputError(
+                    "these are IncidenceCurves of several causes: say which one with cause=, one "
+                    f"of {', '.join(map(repr, obj.causes))}"
+                )
             elif isinstance(obj, SurvivalCurves) or not is_flat(obj):
                 prediction = cls(as_curves(obj), None, None)
             else:
@@ -86,6 +103,33 @@ class Prediction:
             )
         return prediction
 
+    @classmethod
+    def of_cause(
+        cls, obj: Any, n: int, name: str, causes: tuple[str, ...], cause: int
+    ) -> Prediction:
+        """Read incidence curves of all causes, of which metrics see one; or times, or risks.
+
+        >>> curves = IncidenceCurves([1, 2], [[[0.2, 0.5], [0.1, 0.3]]])
+        >>> Prediction.of_cause(curves, 1, "model", ("relapse", "death"), 2).curves.at(2)
+        array([0.7])
+        """
+        if isinstance(obj, Prediction | RiskScores) or (
+            not isinstance(obj, IncidenceCurves | SurvivalCurves) and is_flat(obj)
+        ):
+            return cls.of(obj, n, name)
+        if not isinstance(obj, IncidenceCurves):  # survival of any event says nothing of one cause
+            raise InputError(
+                f"predictions of {name!r} must be IncidenceCurves, times or RiskScores where a "
+                "cause is asked for; sg.as_incidence reads the curves of other libraries; got "
+                f"{type(obj).__name__}"
+            )
+        incidence = obj.matching(causes, f"predictions of {name!r}", "y_test")
+        return cls.of(cls(incidence.only(cause), None, None, incidence), n, name)
+
+    def ranked_by(self, time: float) -> Prediction:
+        """Return the same, whose risk is the predicted incidence of the cause by a time."""
+        return Prediction(self.curves, self._times, self._risk, self.incidence, time)
+
     def __len__(self) -> int:
         for part in (self.curves, self._times, self._risk):
             if part is not None:
@@ -97,6 +141,8 @@ class Prediction:
             None if self.curves is None else self.curves[rows],
             None if self._times is None else self._times[rows],
             None if self._risk is None else self._risk[rows],
+            None if self.incidence is None else self.incidence[rows],
+            self.rank_time,
         )
 
     def at_time(self, time: float | None) -> Prediction:
@@ -131,12 +177,23 @@ class Prediction:
 
     @property
     def risk(self) -> Floats:
-        """Higher means earlier: the score itself, or minus the (median) time."""
+        """Higher means earlier: the score itself, minus the (median) time, or the incidence."""
         if self._risk is not None:
             return self._risk
         if self.curves is None:
             return -self._times  # type: ignore[operator]
-        risk: Floats = self.cached("risk", self._negative_median)
+        of_cause = isinstance(self.curves, CauseCurves)
+        build = self._incidence_by_rank_time if of_cause else self._negative_median
+        risk: Floats = self.cached("risk", build)
+        return risk
+
+    def _incidence_by_rank_time(self) -> Floats:
+        risk: Floats = 1.0 - self.curves.at(self.rank_time)  # type: ignore[union-attr]
+        if np.isnan(risk).any():
+            raise UndefinedMetricError(
+                f"subjects are ranked by the predicted incidence by {self.rank_time:g}, and the "
+                "curves end before it; predict up to that time, or give an earlier tau"
+            )
         return risk
 
     def _negative_median(self) -> Floats:

@@ -11,12 +11,14 @@ import numpy as np
 from .._tools.arrays import Floats, probability, vector, whole_number
 from .._tools.provenance import call_text, provenance
 from .._tools.random import check_seed
+from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..data.sampling import sampled
 from ..errors import InputError, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
+from ..metrics.one_cause import with_causes
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import KaplanMeier
@@ -69,6 +71,7 @@ def evaluate(
     normalize: str = "n",
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
 
@@ -143,6 +146,13 @@ def evaluate(
         and refused where they are named. The horizon stays that of independent censoring, so that
         numbers under several dependences are about the same times; standard errors take the
         copula-graphic estimates as given.
+    cause : int or str, optional
+        With several causes of the event, code or name of the one that the evaluation is about.
+        `y_test` and `y_train` then have the causes, and predictions are `IncidenceCurves`
+        (`as_incidence` reads those of other libraries), times or `RiskScores`. Metrics that know
+        one kind of event only are left out of the default ones, and refused where they are named.
+        The baseline is Aalen-Johansen of the reference set, and C ranks subjects by the incidence
+        predicted by the horizon.
     on_unsupported : {"truncate", "raise", "nan"}
         What metrics do at times past the horizon of the 1/G metrics.
     min_g, min_at_risk : float
@@ -182,21 +192,18 @@ def evaluate(
             "X_test cannot be given together with sample_weight: the test of whether censoring "
             "depends on the features takes no sampling weights; leave X_test out"
         )
-    # Where they are: a copy of a million outcomes would be held through every metric.
-    y = Outcomes.of(y_test, "y_test", copy=False)
+    y, y_train = _outcomes(y_test, y_train, cause)
     if not isinstance(unit, str):
         raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     if not named:
         raise InputError("predictions must hold at least one model; got an empty mapping")
-    parsed = {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+    parsed = _predictions(named, y, cause)
     if len(parsed) < len(named):
         raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
     if confidence is not None:
         probability(confidence, "confidence")
     n_boot = whole_number(n_boot, "n_boot", 0)
-    if y_train is not None and not isinstance(y_train, Reference):
-        y_train = Outcomes.of(y_train, "y_train", copy=False)
     weight = _sample_weight(sample_weight, y)
     y, _ = sampled(y, weight, "y_test")
     seed = check_seed(random_state)
@@ -204,12 +211,14 @@ def evaluate(
         y, y_train, weight, time=time, tau=tau, threshold=threshold, convention=convention,
         censoring=censoring,
         conditional=laws_given(X_train, y_train, X_test, y, conditional, seed),
-        dependence=dependence,
+        dependence=dependence, cause=cause,
         on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
         weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
     )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
-    chosen, warnings = chosen_metrics(metrics, y.count, threshold)
+    if cause is not None:
+        parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
+    chosen, warnings = chosen_metrics(metrics, y.count, threshold, cause)
     if problem.dependence is not None:
         chosen, left_out = under_dependence(chosen, named=metrics is not None)
         warnings = [*warnings, *left_out]
@@ -222,7 +231,8 @@ def evaluate(
     warnings += check_grids(problem, parsed) + check_units(problem, parsed)
     if sample_weight is None:  # the test behind it is one of subjects who count alike
         warnings += _follow_ups(problem.anew(), chosen)
-    warnings += check_features(X_train, X_test, y) + check_members(problem.conditional, parsed)
+    warnings += check_features(X_train, X_test, problem.first)
+    warnings += check_members(problem.conditional, parsed)
     groups = groups_of(by, len(y))
     sizes = sizes_of(y, groups)
     warnings += check_groups(sizes)
@@ -241,12 +251,45 @@ def evaluate(
     )
 
 
+def _outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Outcomes, Any]:
+    """Read both outcomes, where they are: a copy would be held through every metric.
+
+    With a cause both have the same causes. Codes need not hold all of them, if the other outcomes
+    do or have their names.
+    """
+    read = y_train is not None and not isinstance(y_train, Reference)
+    if cause is None:
+        y = Outcomes.of(y_test, "y_test", copy=False)
+        return y, Outcomes.of(y_train, "y_train", copy=False) if read else y_train
+    if read and not isinstance(y_test, Outcomes):
+        train = Outcomes.of(y_train, "y_train", copy=False, causes=True)
+        if train.causes is not None:
+            return with_causes(y_test, "y_test", train.causes), train
+    y = Outcomes.of(y_test, "y_test", copy=False, causes=True)
+    if y.causes is None:
+        raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
+    return y, with_causes(y_train, "y_train", y.causes) if read else y_train
+
+
+def _predictions(
+    named: Mapping[str, Any], y: Outcomes, cause: int | str | None
+) -> dict[str, Prediction]:
+    """Read what the models predict: of one kind of event, or of a cause."""
+    if cause is None or y.causes is None:  # `_outcomes` sees to the causes
+        return {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+    code = cause_code(cause, y.causes)
+    return {
+        str(name): Prediction.of_cause(obj, len(y), str(name), y.causes, code)
+        for name, obj in named.items()
+    }
+
+
 def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:
     """Remark on a training set that was followed otherwise; `problem` ends with this call."""
     ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
     ours = ours and problem.dependence is None
     g = problem.weights.km if ours else None
-    return check_follow_up(problem.y, problem, metrics, g)
+    return check_follow_up(problem.first, problem, metrics, g)
 
 
 def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
@@ -304,7 +347,7 @@ def support_of(
     return {
         "subjects": census.subjects,
         "events": census.events,
-        "median_follow_up": KaplanMeier.fit_censoring(problem.y).median("nan")
+        "median_follow_up": KaplanMeier.fit_censoring(problem.first).median("nan")
         if all_outcomes
         else NAN,
         "horizon": problem.horizon,
@@ -320,8 +363,18 @@ def support_of(
         if problem.reference is None
         else "training outcomes",
         **_training(problem),
+        **_causes(problem),
         "metrics": _support_by_cell(scores),
     }
+
+
+def _causes(problem: Problem) -> dict[str, Any]:
+    """Say which cause is asked about, and how many events of each there are."""
+    if problem.y.cause is None or problem.y.causes is None:
+        return {}
+    counts = np.bincount(problem.y.cause, problem.y.weight, len(problem.y.causes) + 1)[1:]
+    events = {name: round(float(n)) for name, n in zip(problem.y.causes, counts, strict=True)}
+    return {"cause": problem.cause_name, "events_by_cause": events}
 
 
 def _training(problem: Problem) -> dict[str, int]:

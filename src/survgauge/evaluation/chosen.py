@@ -10,20 +10,23 @@ from .warnings import EvaluationWarning
 
 
 def chosen_metrics(
-    metrics: Iterable[str] | str | None, n: int, threshold: float | None = None
+    metrics: Iterable[str] | str | None,
+    n: int,
+    threshold: float | None = None,
+    cause: int | str | None = None,
 ) -> tuple[list[Metric], list[EvaluationWarning]]:
     """Return metrics by name; by default all that suit the number of subjects.
 
     "study" stands for what a validation study reports.
     """
     if metrics is None:
-        usual, chosen = (default_metrics(size, threshold=threshold) for size in (0, n))
+        usual, chosen = (default_metrics(size, threshold=threshold, cause=cause) for size in (0, n))
         skipped = [metric for metric in usual if metric not in chosen]
         return chosen, [_skipped(metric, n) for metric in skipped]
     if not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
     if isinstance(metrics, str) and metrics == "study":  # an array compares each entry
-        known = (metric for metric in REGISTRY.values() if metric.reported)
+        known = (m for m in REGISTRY.values() if m.reported and m.knows(cause))
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
@@ -33,6 +36,7 @@ def chosen_metrics(
     chosen = [REGISTRY[name] for name in dict.fromkeys(names)]
     for metric in chosen:
         metric.check_threshold(threshold)
+        metric.check_cause(cause)
     return chosen, []
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._tools.arrays import Floats, Ints
-from ..data.curves import SurvivalCurves
+from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
@@ -121,6 +121,8 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
 def joined_predictions(parts: list[Prediction]) -> Prediction:
     """Return predictions of several sets of subjects one after the other; curves share a grid."""
     if parts[0].curves is not None:
-        curves = SurvivalCurves.joined([p.curves for p in parts if p.curves is not None])
-        return Prediction(curves, None, None)
+        curves = type(parts[0].curves).joined([p.curves for p in parts if p.curves is not None])
+        incidence = [p.incidence for p in parts if p.incidence is not None]
+        causes = IncidenceCurves.joined(incidence) if incidence else None
+        return Prediction(curves, None, None, causes, parts[0].rank_time)
     return parts[0].joined(parts[1:])

@@ -80,8 +80,7 @@ class Columns:
         self.models = tuple(chunk.predictions)
         kept = {m: self._numbers(m, chunk.predictions[m], times) for m in self.models}
         # A copy: a view would keep all that was read with it in memory.
-        weight = chunk.y.weight.copy() if chunk.y.weighted else None
-        y = Outcomes._trusted(chunk.y.time.copy(), chunk.y.event.copy(), weight)
+        y = chunk.y[:]
         self._kept.append((chunk.problem.start, y, kept))
         self.rows += len(y)
 
@@ -97,7 +96,7 @@ class Columns:
                 self.undefined.setdefault(model, str(error))
                 found["risk"] = np.full(len(prediction), np.nan)
         if curves is not None:
-            found["like"] = (curves.interpolation, curves.tail)
+            found["like"] = type(curves), curves.interpolation, curves.tail
             grids = {time: self._times(curves, time) for time in times}
             found["survival"] = {time: (grid, curves.at(grid)) for time, grid in grids.items()}
         return found
@@ -143,10 +142,8 @@ class Columns:
             if not values:  # it has curves, which nobody reads
                 rows = sum(len(y) for _, y, _ in ordered)
                 values[0.0] = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
-            by_time = {
-                time: SurvivalCurves._trusted(*kept, *parts[0]["like"])
-                for time, kept in values.items()
-            }
+            kind, *rules = parts[0]["like"]
+            by_time = {time: kind._trusted(*kept, *rules) for time, kept in values.items()}
         return KeptPrediction(by_time, risk, self.undefined.get(model))
 
 

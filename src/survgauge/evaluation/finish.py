@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
-from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..inference import Comparison, Interval, bootstrap_counts, compare_pair
@@ -274,10 +273,10 @@ def _counts(problem: Problem, replicate: int, seed: int) -> Floats:
 
 def _redraw(reference: Reference, replicate: int, seed: int) -> Reference | None:
     """Draw the reference set anew; None where nobody was drawn."""
-    y = reference.y
+    y = reference.given
     frequency = y.weight if y.weighted else None
     counts = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
-    return Reference(Outcomes(y.time, y.event, counts)) if counts.any() else None
+    return Reference(y.reweighted(counts), causes=True) if counts.any() else None
 
 
 # -- one cell ----------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from ..metrics.ipcw import g_rules
 from ..metrics.past_curve import PastReads, past_reads
 from ..metrics.problem import Problem
 from ..metrics.record import Key, Metric
-from ..reference.baseline import reference_curves
 from .chunk import Chunk
 from .columns import Columns
 from .g_sums import GBins
@@ -141,8 +140,7 @@ class Fold:
         problem = chunk.problem
         models: dict[ModelName, Prediction] = dict(chunk.predictions.items())
         if any(map(self.plan.scores_baseline, metrics)):
-            everybody = reference_curves(problem.reference, len(problem.y))
-            models[BASELINE] = Prediction(everybody, None, None)
+            models[BASELINE] = problem.baseline()
         self._note(problem, models)
         by_family = attrgetter("family")
         for _, family in groupby(sorted(metrics, key=by_family), by_family):

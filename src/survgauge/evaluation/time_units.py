@@ -23,7 +23,7 @@ _LOOKED_AT = 1000
 
 def check_units(problem: Problem, predictions: Mapping[str, Prediction]) -> list[EvaluationWarning]:
     """Remark on predicted times and training times far from all that was observed."""
-    y = _some_outcomes(problem.y)
+    y = _some_outcomes(problem.first)
     if len(y) < _FEWEST:
         return []
     shortest, longest = float(np.median(y.time)), _longest(y)
@@ -70,5 +70,6 @@ def _some_times(prediction: Prediction) -> Floats:
     if not prediction.has("times"):
         return np.array([])
     some = prediction[slice(None, None, max(1, len(prediction) // _LOOKED_AT))]
-    times: Floats = some.times if some.curves is None else some.curves.quantile(0.5)
+    curves = some.curves if some.incidence is None else some.incidence.survival()
+    times: Floats = some.times if curves is None else curves.quantile(0.5)
     return times[np.isfinite(times) & (times > 0)]

@@ -16,7 +16,6 @@ from ..metrics.details import Clusters, below_zero, standard_error
 from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured, Metric
-from ..reference.reference import Reference
 from .census import Census
 from .groups import is_small
 
@@ -241,8 +240,8 @@ def _spread(measured: Measured, clusters: Clusters | None) -> float:
 
 def closed(problem: Problem) -> bool:
     """Whether a horizon within the reference's follow-up ends all times."""
-    known = Reference(problem.y) if problem.reference is None else problem.reference
-    return problem.tau is not None and problem.tau <= known.last_time
+    known = problem.y.present().time if problem.reference is None else problem.reference.y.time
+    return problem.tau is not None and problem.tau <= known.max()
 
 
 def tails_that_decide(

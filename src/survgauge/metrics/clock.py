@@ -9,13 +9,13 @@ import numpy as np
 
 from .._tools.arrays import LARGEST, Floats, numbers, one_number, positive, shown
 from .._tools.sorting import sorting_order
+from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..reference.reference import Reference
 from .ipcw import CensoringWeights, below_floor
 
 
 def times_of_interest(
-    given: float | Sequence[float] | None, tau: float | None, reference: Reference
+    given: float | Sequence[float] | None, tau: float | None, reference: Outcomes
 ) -> tuple[float, ...]:
     """Return the times given, else tau, else the median event time of the reference set."""
     if given is not None:
@@ -31,7 +31,7 @@ def times_of_interest(
         return tuple(dict.fromkeys(times))
     if tau is not None:
         return (tau,)
-    known = reference.y.present()
+    known = reference.present()
     weight = known.weight[known.event] if known.weighted else None
     return (_median(known.time[known.event], weight),)
 

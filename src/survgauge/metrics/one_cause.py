@@ -10,7 +10,7 @@ import numpy as np
 from .._tools.arrays import Bools
 from ..data.adapters import are_curves
 from ..data.causes import cause_code
-from ..data.incidence import IncidenceCurves
+from ..data.incidence import CauseCurves, IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..reference.aalen_johansen import AalenJohansen
@@ -57,36 +57,30 @@ def one_cause(y_true: Any, curves: Any, y_train: Any, cause: int | str | None) -
     code = cause_code(cause, y.causes)
     name = y.causes[code - 1]
     if isinstance(curves, IncidenceCurves):
-        curves = _matching(curves, y.causes).cause(code)
-    elif are_curves(curves):  # survival of any event says nothing of one cause
+        curves = curves.matching(y.causes).only(code)
+    elif are_curves(curves) and not isinstance(curves, CauseCurves):
+        # Survival of any event says nothing of one cause.
         raise InputError(
             "with cause=, curves must be IncidenceCurves; sg.as_incidence reads those of other "
             f"libraries; got {type(curves).__name__}"
         )
     if y_train is not None and not isinstance(y_train, Reference):
-        train = Outcomes.of(y_train, "y_train", causes=True)
-        if train.causes != y.causes:
-            raise InputError(
-                f"y_train must have the causes of y_true, {y.causes}; got {train.causes}"
-            )
-        y_train = train.any_cause()
+        y_train = with_causes(y_train, "y_train", y.causes).any_cause()
     return OneCause(y.any_cause(), y.event & (y.cause != code), curves, y_train, name)
+
+
+def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
+    """Read outcomes that have the causes of others; codes may lack one that did not happen."""
+    known = obj if isinstance(obj, Outcomes) else Outcomes.of(obj, argument, causes=causes)
+    if known.causes != causes:
+        raise InputError(
+            f"{argument} must have the causes {', '.join(map(repr, causes))}, as the other "
+            f"outcomes; got {', '.join(map(repr, known.causes or ('one kind of event',)))}"
+        )
+    return known
 
 
 def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:
     """Aalen-Johansen of the cause ("own") and of those that compete with it ("other")."""
     codes = np.where(competes, 2, y.event)
     return AalenJohansen.fit(Outcomes(y.time, codes, y.weight, ("own", "other")))
-
-
-def _matching(curves: IncidenceCurves, causes: tuple[str, ...]) -> IncidenceCurves:
-    """Refuse predictions of other causes; those without names have the same number."""
-    unnamed = tuple(map(str, range(1, len(causes) + 1)))
-    if curves.causes == causes or (
-        len(curves.causes) == len(causes) and unnamed in (curves.causes, causes)
-    ):
-        return curves
-    raise InputError(
-        f"curves must have the causes of y_true, {', '.join(map(repr, causes))}, in that order; "
-        f"got {', '.join(map(repr, curves.causes))}"
-    )

@@ -10,10 +10,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, positive, probability
+from .._tools.arrays import Bools, Floats, Ints, positive, probability
+from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
+from ..reference.baseline import reference_curves
 from ..reference.conditional import Conditional, check_conditional
 from ..reference.dependence import Dependence, dependence_of, refuse_features
 from ..reference.dependent_g import assumed_g
@@ -80,6 +82,8 @@ class Problem:
     timed: bool = False
     #: Predicted risk from which on a subject is treated, for metrics of decisions.
     threshold: float | None = None
+    #: Code of the cause that is asked about, where `y` has several; None: one kind of event.
+    cause: int | None = None
     #: Look-ups to share with another question, which must not differ but in its time.
     look_ups: InitVar[dict[Any, Any] | None] = None
 
@@ -121,6 +125,7 @@ class Problem:
         conditional: Any = None,
         dependence: Any = None,
         threshold: float | None = None,
+        cause: int | str | None = None,
         **options: Any,
     ) -> Problem:
         """Resolve all but the horizon, which only the whole test set tells."""
@@ -130,12 +135,16 @@ class Problem:
         if dependence_of(dependence) is not None:
             check_convention(preset)
             refuse_features(conditional)
-        reference = None if y_train is None else Reference.of(y_train)
+        code = _cause_of(y, cause, conditional, dependence)
+        reference = y_train
+        if y_train is not None and not isinstance(y_train, Reference):
+            reference = Reference(y_train, causes=code is not None)
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
             censoring = source
         tau = None if tau is None else positive(tau, "tau")
-        times = times_of_interest(time, tau, reference or Reference(y))
+        known = y if reference is None else reference.given
+        times = times_of_interest(time, tau, known if code is None else known.only(code))
         return cls(
             y,
             reference,
@@ -152,12 +161,13 @@ class Problem:
             times=times,
             timed=not (time is None and tau is None),
             threshold=None if threshold is None else probability(threshold, "threshold"),
+            cause=code,
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:
         """Return the same question with the horizon of these subjects."""
         mass = self.mass if self.sample_weight is not None else None
-        given = self.y, self.reference, self.censoring, self.convention
+        given = self.first, self.reference, self.censoring, self.convention
         weights = CensoringWeights(*given, mass=mass)
         horizon, reason = supported_until(weights, min_g, min_at_risk)
         return replace(self, horizon=horizon, horizon_reason=reason)
@@ -175,8 +185,9 @@ class Problem:
     def own(self) -> Problem:
         """Return the same question with outcomes that nobody else can change."""
         known, reference = self.y.own(), self.reference
-        if reference is not None and reference.whole.y.own() is not reference.whole.y:
-            reference = Reference(reference.whole.y.own()).restricted(reference.stop)
+        if reference is not None and reference.given.own() is not reference.given:
+            own = Reference(reference.given.own(), reference.in_sample, causes=True)
+            reference = own.restricted(reference.stop)
         if known is self.y and reference is self.reference:
             return self
         return replace(self, y=known, reference=reference)
@@ -204,7 +215,7 @@ class Problem:
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
-        y = Outcomes(self.y.time[rows], self.y.event[rows], counts)
+        y = self.y[rows].reweighted(counts)
         part = replace(
             self, y=y, reference=reference, censoring=self._censoring_of(rows), rows=None
         )
@@ -289,7 +300,7 @@ class Problem:
         """
         reference, censoring = self.reference, self.censoring
         if reference is None:
-            reference = Reference(self.y, in_sample=True)
+            reference = Reference(self.y, in_sample=True, causes=self.cause is not None)
         if self.dependence is not None:
             censoring = self.assumed_g
         elif censoring == "test":
@@ -317,9 +328,38 @@ class Problem:
         return found
 
     @property
+    def first(self) -> Outcomes:
+        """The outcomes with one kind of event: the first of whatever cause, which ends them."""
+        return self.y.any_cause()
+
+    @property
+    def cause_name(self) -> str | None:
+        """Name of the cause that is asked about; None: one kind of event."""
+        causes = self.y.causes
+        return None if self.cause is None or causes is None else causes[self.cause - 1]
+
+    @property
+    def competes(self) -> Bools | None:
+        """Who had an event of another cause; None: one kind of event."""
+        return None if self.cause is None else self.y.event & (self.y.cause != self.cause)
+
+    def baseline(self) -> Prediction:
+        """What a model should beat: Kaplan-Meier (or Aalen-Johansen) of the reference set for all.
+
+        Only where the reference set is known, as it is in `with_g`.
+        """
+        n = len(self.y)
+        if self.cause is None or self.reference is None:
+            return Prediction(reference_curves(self.reference, n), None, None)
+        incidence = self.reference.incidence.curves(n)
+        # Past its end the incidence keeps its value.
+        curves = incidence.only(self.cause, tail="hold")
+        return Prediction(curves, None, None, incidence, self.until)
+
+    @property
     def _weighed(self) -> Outcomes:
         """The subjects, each standing for as many of the population as it was sampled for."""
-        return self.y if self.sample_weight is None else self.y.reweighted(self.mass)
+        return self.first if self.sample_weight is None else self.first.reweighted(self.mass)
 
     @property
     def assumed_g(self) -> Any:
@@ -342,7 +382,7 @@ class Problem:
     @property
     def weights(self) -> CensoringWeights:
         """1/G of the subjects."""
-        given = self.y, self.reference, self.assumed_g, self.convention, self.follow_up
+        given = self.first, self.reference, self.assumed_g, self.convention, self.follow_up
         mass = self.mass if self.sample_weight is not None else None
         build = partial(CensoringWeights, *given, contributions=self.contributions, mass=mass)
         weights: CensoringWeights = self.cached("weights", build)
@@ -368,6 +408,20 @@ class Problem:
             "convention": self.convention,
             "sample_weight": self.sample_weight,
         }
+
+
+def _cause_of(y: Outcomes, cause: Any, conditional: Any, dependence: Any) -> int | None:
+    """Return the code of the cause that is asked about; None: one kind of event."""
+    if cause is None:
+        y.of_one_cause("y_test")
+        return None
+    if y.causes is None:
+        raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
+    if dependence is not None:
+        raise InputError("dependence goes with one kind of event; leave it or cause out")
+    if conditional is not None:
+        raise InputError("conditional goes with one kind of event; leave it or cause out")
+    return cause_code(cause, y.causes)
 
 
 def check_options(options: dict[str, Any]) -> None:

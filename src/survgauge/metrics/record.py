@@ -116,6 +116,8 @@ class Metric:
     takes_dependence : bool
         Whether an assumed dependence of event and censoring time is heeded; otherwise the metric is
         undefined where there is one.
+    causes : {"", "takes", "needs"}
+        Whether it knows several causes: not, also (of one cause, ``problem.cause``), or only.
     reads : {"time", "horizon", "follow_up", "own", "event", ""}
         Up to where curves are read: see `past_curve`. A metric that reads the "time" of interest
         has one score for each of them.
@@ -165,6 +167,7 @@ class Metric:
     weights_by_g: bool = False
     reads_g: bool = False
     takes_dependence: bool = False
+    causes: str = ""
     reads: str = ""
     stops: str = ""
     reads_threshold: bool = False
@@ -191,6 +194,7 @@ class Metric:
         one_of("needs", self.needs, ("times", "curves", "risk"))
         one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
         one_of("interval", self.interval, ("", "normal", "log", "logit", "own", "none"))
+        one_of("causes", self.causes, ("", "takes", "needs"))
         one_of("reads", self.reads, ("", *READS))
         one_of("stops", self.stops, ("", *STOPS))
         if self.method is not None and not isinstance(self.method, Method):
@@ -338,8 +342,26 @@ class Metric:
                 "treated: give one, such as threshold=0.2, or leave the metric out"
             )
 
+    def knows(self, cause: int | str | None) -> bool:
+        """Whether it can be asked about a cause; None: about one kind of event."""
+        return self.causes != ("needs" if cause is None else "")
+
+    def check_cause(self, cause: int | str | None) -> None:
+        """Refuse a metric of one kind of event where a cause is asked about, and the reverse."""
+        if self.knows(cause):
+            return
+        if cause is None:
+            raise InputError(
+                f"{self.name} is about several causes: give outcomes with causes and the cause "
+                "that matters, such as cause=1, or leave the metric out"
+            )
+        raise InputError(
+            f"{self.name} knows one kind of event only; leave it out where a cause is asked about"
+        )
+
     def _check_question(self, problem: Problem) -> None:
         self.check_threshold(problem.threshold)
+        self.check_cause(problem.cause)
         if problem.dependence is not None and not self.takes_dependence:
             raise UndefinedMetricError(
                 "knows independent censoring only, so it has no value under an assumed dependence"

@@ -110,7 +110,10 @@ for _metric in (
 
 
 def default_metrics(
-    subjects: int = 0, streamed: bool = False, threshold: float | None = None
+    subjects: int = 0,
+    streamed: bool = False,
+    threshold: float | None = None,
+    cause: int | str | None = None,
 ) -> list[Metric]:
     """Return what is computed unless metrics are named, for so many subjects."""
     return [
@@ -118,6 +121,7 @@ def default_metrics(
         for metric in REGISTRY.values()
         if (metric.default or (metric.reads_threshold and threshold is not None))
         and subjects <= metric.default_until
+        and metric.knows(cause)
         and not (streamed and metric.adds_up == "whole")
     ]
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, flag
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from ..errors import UndefinedMetricError
+from .aalen_johansen import AalenJohansen
 from .kaplan_meier import KaplanMeier, RiskTable
 from .pseudo_means import PseudoMeans
 
@@ -31,6 +32,9 @@ class Reference:
         Training outcomes; anything that `Outcomes.of` reads.
     in_sample : bool
         Whether these are the test subjects themselves, of whom pseudo-observations leave one out.
+    causes : bool
+        Whether events of several causes are known: `y` then counts the first of whatever cause,
+        and `given` keeps the causes.
 
     Examples
     --------
@@ -42,8 +46,9 @@ class Reference:
     #: Where the clock stops (`tau`); every area ends there.
     stop = np.inf
 
-    def __init__(self, y: Any, in_sample: bool = False) -> None:
-        self._y = Outcomes.of(y, "y_train").present()
+    def __init__(self, y: Any, in_sample: bool = False, causes: bool = False) -> None:
+        self._given = Outcomes.of(y, "y_train", causes=flag(causes, "causes") or None).present()
+        self._y = self._given.any_cause()
         #: Whether these are the test subjects themselves.
         self.in_sample = in_sample
         self._cache: dict[Any, Any] = {}
@@ -58,8 +63,18 @@ class Reference:
 
     @property
     def y(self) -> Outcomes:
-        """The outcomes, without absent subjects."""
+        """The outcomes, without absent subjects; with several causes the first event of any."""
         return self._y
+
+    @property
+    def given(self) -> Outcomes:
+        """The outcomes with their causes, without absent subjects, the clock running."""
+        return self.whole._given
+
+    @property
+    def incidence(self) -> AalenJohansen:
+        """Aalen-Johansen of every cause."""
+        return self.whole.cached("incidence", lambda: AalenJohansen.fit(self.given))
 
     @property
     def whole(self) -> Reference:
@@ -72,7 +87,7 @@ class Reference:
 
     def anew(self) -> Reference:
         """Return the same set without the look-ups that were made of it."""
-        return Reference(self.whole.y, self.in_sample).restricted(self.stop)
+        return Reference(self.given, self.in_sample, causes=True).restricted(self.stop)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once what several methods and models look at."""

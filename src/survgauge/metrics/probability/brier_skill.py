@@ -73,16 +73,20 @@ def brier_skill(
     return _skill(status, checked, base)
 
 
-def skill_at(y_true: Any, curves: Any, time: float, **options: Any) -> Details:
+def skill_at(
+    y_true: Any, curves: Any, time: float, base: SurvivalCurves | None = None, **options: Any
+) -> Details:
     """`brier_skill` at one time, whose weights may be known; `options` are those of `brier_curve`.
+
+    `base` is the baseline's prediction; None: Kaplan-Meier.
 
     >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
     >>> round(skill_at(([2, 5, 8, 9], [1, 0, 1, 1]), curves, 4.0).value, 3)
     0.29
     """
-    found = _skill(*make_status(y_true, curves, [time], **options)).details
+    found = _skill(*make_status(y_true, curves, [time], **options), base).details
     if found.support["baseline_loss"] == 0:
-        raise UndefinedMetricError("Kaplan-Meier makes no error at the time, so nothing is saved")
+        raise UndefinedMetricError("the baseline makes no error at the time, so nothing is saved")
     return found
 
 

@@ -63,7 +63,8 @@ def _calibration_slope(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
-    return observed_expected(problem.y, prediction.curves, supported_time(problem))
+    time, cause = supported_time(problem), problem.cause
+    return observed_expected(problem.y, prediction.curves, time, cause=cause)
 
 
 def _intercept(problem: Problem, prediction: Prediction) -> Measured:
@@ -172,6 +173,7 @@ RECORDS = (
         compute=_observed_expected,
         target=1.0,
         reference="Debray et al. (2017), BMJ 356",
+        causes="takes",
         **(_AIMED | {"range": POSITIVE}),
     ),
     Metric(

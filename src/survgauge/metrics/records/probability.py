@@ -25,6 +25,7 @@ def _brier(problem: Problem, prediction: Prediction) -> Details:
         [supported_time(problem)],
         on_unsupported=problem.on_unsupported,
         follow_up=problem.follow_up,
+        cause=problem.cause,
         **problem.ipcw,
     ).details
 
@@ -34,8 +35,10 @@ def _ipa(problem: Problem, prediction: Prediction) -> Details:
         problem.y,
         prediction.curves,
         supported_time(problem),
+        None if problem.cause is None else problem.with_g().baseline().curves,
         on_unsupported=problem.on_unsupported,
         follow_up=problem.follow_up,
+        cause=problem.cause,
         **problem.ipcw,
     )
 
@@ -63,7 +66,8 @@ def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Detai
         end = supported_end(problem)
         losses = [_INTEGRATED[k] for k in _INTEGRATED if k == name or k in problem.asked]
         times = equal_steps(end) if problem.grid is None else problem.grid
-        options = {"follow_up": problem.follow_up, "snap": True, **problem.ipcw}
+        options = {"follow_up": problem.follow_up, "snap": True, "cause": problem.cause}
+        options |= problem.ipcw
         return integrated_scores(problem.y, prediction.curves, times, losses, **options)
 
     found: dict[str, Details] = problem.look_up(prediction, "integrated", both)
@@ -117,6 +121,7 @@ RECORDS = (
         uses_divisor=True,
         proper=_CENSORING,
         reference=_GRAF,
+        causes="takes",
         **_PROBABILITY,
     ),
     Metric(
@@ -137,6 +142,7 @@ RECORDS = (
         uses_divisor=True,
         proper=_CENSORING,
         reference=_GRAF,
+        causes="takes",
         **_PROBABILITY,
     ),
     Metric(
@@ -158,6 +164,7 @@ RECORDS = (
         uses_divisor=True,
         proper=_CENSORING,
         reference=_GRAF,
+        causes="takes",
         **_PROBABILITY,
     ),
     Metric(
@@ -181,6 +188,7 @@ RECORDS = (
         proper="for many subjects, under independent censoring",
         reference="Kattan and Gerds (2018), Diagnostic and Prognostic Research 2",
         default=False,
+        causes="takes",
         **_PROBABILITY,
     ),
     Metric(

@@ -21,7 +21,7 @@ from ..supported import supported_end, supported_time
 
 def _harrell(problem: Problem, prediction: Prediction) -> Measured:
     return concordance_index_details(
-        problem.y, prediction.risk, sample_weight=problem.sample_weight
+        problem.y, prediction.risk, sample_weight=problem.sample_weight, cause=problem.cause
     )
 
 
@@ -30,7 +30,8 @@ def _uno(problem: Problem, prediction: Prediction) -> Measured:
     if tau != problem.tau:
         # Anchors lie strictly before tau; the last time that the data support still counts.
         tau = float(np.nextafter(tau, np.inf))
-    return concordance_of(problem.y, prediction.risk, "uno", True, tau=tau, **problem.ipcw)
+    options = {"tau": tau, "cause": problem.cause, **problem.ipcw}
+    return concordance_of(problem.y, prediction.risk, "uno", True, **options)
 
 
 def _antolini(problem: Problem, prediction: Prediction) -> Measured:
@@ -47,6 +48,7 @@ def _auc(problem: Problem, prediction: Prediction) -> Measured:
         [supported_time(problem)],
         stderr,
         on_unsupported=problem.on_unsupported,
+        cause=problem.cause,
         **problem.ipcw,
     ).details
 
@@ -73,6 +75,7 @@ RECORDS = (
         keeps=("risk",),
         needs="risk",
         reference="Harrell et al. (1996), Statistics in Medicine 15",
+        causes="takes",
         **_RANKING,
     ),
     Metric(
@@ -89,6 +92,7 @@ RECORDS = (
         takes_dependence=True,
         stops="horizon",
         reference="Uno et al. (2011), Statistics in Medicine 30",
+        causes="takes",
         **_RANKING,
     ),
     Metric(
@@ -126,6 +130,7 @@ RECORDS = (
         weights_by_g=True,
         reads="time",
         reference="Blanche et al. (2013), Statistics in Medicine 32",
+        causes="takes",
         **_RANKING,
     ),
     Metric(

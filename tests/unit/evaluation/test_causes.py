@@ -1,0 +1,185 @@
+"""`evaluate(cause=)`: the metrics of one cause, with all that an evaluation does around them."""
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.evaluation import arrays
+from survgauge.metrics.registry import REGISTRY
+
+CAUSES = ("relapse", "death")
+
+
+def draw(n, seed, named=True):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    rates = np.stack([0.1 * np.exp(x), 0.05 * np.exp(-0.5 * x)], axis=1)
+    total = rates.sum(axis=1)
+    time = rng.exponential(1 / total)
+    cause = np.where(rng.random(n) < rates[:, 0] / total, 1, 2)
+    limit = rng.exponential(15, size=n)
+    grid = np.linspace(0, 60, 80)
+    values = (1 - np.exp(-total[:, None] * grid))[:, None] * (rates / total[:, None])[:, :, None]
+    names = CAUSES if named else None
+    y = sg.Outcomes(np.minimum(time, limit), np.where(time <= limit, cause, 0), causes=names)
+    return y, sg.IncidenceCurves(grid, values, causes=names)
+
+
+@pytest.fixture(scope="module")
+def data():
+    train, _ = draw(200, 1)
+    y, curves = draw(250, 2)
+    flat = sg.AalenJohansen.fit(train).curves(len(y))
+    return train, y, {"true": curves, "all alike": flat}
+
+
+def scores(ev):
+    return {(s.model, s.metric.name): s for s in ev.scores if s.group is None}
+
+
+@pytest.mark.parametrize("cause", ["relapse", 2])
+def test_numbers_are_those_of_the_functions(data, cause):
+    train, y, models = data
+    ev = sg.evaluate(models, y, y_train=train, cause=cause, time=4.0, tau=12.0)
+    found, curves = scores(ev), models["true"]
+    options = {"y_train": train, "cause": cause}
+    brier = sg.brier_score(y, curves, [4.0], **options)
+    assert found["true", "brier"].value == pytest.approx(brier.mean, rel=1e-12)
+    assert found["true", "brier"].stderr == pytest.approx(brier.details.stderr, rel=1e-9)
+    auc = sg.cumulative_dynamic_auc(y, curves, [4.0], **options)
+    assert found["true", "auc"].value == pytest.approx(auc.mean, rel=1e-12)
+    risk = curves.at(12.0, cause)
+    c = sg.concordance_index(y, risk, method="uno", tau=12.0, **options)
+    assert found["true", "uno"].value == pytest.approx(c, rel=1e-12)
+    harrell = sg.concordance_index(y, risk, cause=cause)
+    assert found["true", "harrell"].value == pytest.approx(harrell, rel=1e-12)
+    oe = sg.observed_expected(y, curves, 4.0, cause=cause)
+    assert found["true", "observed_expected"].value == pytest.approx(oe.ratio, rel=1e-12)
+
+
+def test_the_baseline_is_aalen_johansen(data):
+    train, y, models = data
+    ev = sg.evaluate(models, y, y_train=train, cause=1, metrics=["brier", "ibs"], time=4.0)
+    found = scores(ev)
+    for name in ("brier", "ibs"):
+        flat = found["all alike", name]
+        assert flat.baseline == pytest.approx(flat.value, rel=1e-12)
+        assert found["true", name].skill > 0
+    skill = sg.brier_skill(y, models["true"], [4.0], y_train=train, cause=1).mean
+    assert found["true", "brier"].skill == pytest.approx(skill, rel=1e-9)
+    ipa = sg.evaluate(models, y, y_train=train, cause=1, metrics="ipa", time=4.0)
+    assert scores(ipa)["true", "ipa"].value == pytest.approx(skill, rel=1e-9)
+
+
+def test_groups_are_evaluations_of_their_subjects(data):
+    train, y, models = data
+    group = np.arange(len(y)) % 2
+    given = {"y_train": train, "cause": "relapse", "tau": 6.0}
+    ev = sg.evaluate(models, y, by=group, **given)
+    rows = np.flatnonzero(group == 1)
+    alone = sg.evaluate({n: c[rows] for n, c in models.items()}, y[rows], **given)
+    ours = {(s.model, s.metric.name): s for s in ev.scores if s.group == 1}
+    for key, score in scores(alone).items():
+        assert ours[key].value == pytest.approx(score.value, rel=1e-12), key
+        assert ours[key].stderr == pytest.approx(score.stderr, rel=1e-9), key
+
+
+def test_frequencies_are_copies(data):
+    train, y, models = data
+    counts = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    rows = np.repeat(np.arange(len(y)), counts.astype(int))
+    given = {"y_train": train, "cause": 1, "tau": 10.0, "confidence": None}
+    weighted = sg.evaluate(models, y.reweighted(counts), **given)
+    copied = sg.evaluate({n: c[rows] for n, c in models.items()}, y[rows], **given)
+    for key, score in scores(copied).items():
+        assert scores(weighted)[key].value == pytest.approx(score.value, rel=1e-10), key
+
+
+def test_chunks_give_the_same_numbers(data, monkeypatch):
+    train, y, models = data
+    given = {"y_train": train, "cause": 1, "metrics": ["brier", "ibs", "ibll", "auc", "uno"]}
+    whole = scores(sg.evaluate(models, y, **given))
+    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 10)
+    monkeypatch.setattr(arrays, "chunk_rows", lambda widths: 60)
+    for key, score in scores(sg.evaluate(models, y, **given)).items():
+        assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
+        assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key
+        if score.metric.adds_up == "mean":
+            assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-6), key
+
+
+def test_the_reference_can_be_redrawn(data):
+    train, y, models = data
+    given = {"y_train": train, "cause": 1, "metrics": "brier", "n_boot": 30}
+    ev = sg.evaluate(models, y, reference="redrawn", **given)
+    fixed = scores(sg.evaluate(models, y, **given))
+    for key, score in scores(ev).items():
+        assert score.stderr == pytest.approx(fixed[key].stderr, rel=0.5), key
+
+
+def test_one_cause_of_which_all_events_are_is_one_kind_of_event():
+    y, curves = draw(120, 3)
+    codes = y.cause.copy()
+    codes[codes == 2] = 0
+    none = curves.values.copy()
+    none[:, 1] = 0.0
+    alone = sg.IncidenceCurves(curves.times, none, causes=CAUSES)
+    ev = sg.evaluate(alone, sg.Outcomes(y.time, codes, causes=CAUSES), cause="relapse", tau=8.0)
+    plain = sg.evaluate(
+        sg.SurvivalCurves(curves.times, 1 - none[:, 0], tail="nan"), (y.time, codes == 1), tau=8.0,
+        metrics=["brier", "ibs", "ibll", "auc", "observed_expected"],
+    )  # fmt: skip
+    for (_, name), score in scores(plain).items():
+        ours = scores(ev)["model", name]
+        assert ours.value == pytest.approx(score.value, rel=1e-12), name
+        assert ours.stderr == pytest.approx(score.stderr, rel=1e-9), name
+        assert ours.skill == pytest.approx(score.skill, rel=1e-9, nan_ok=True), name
+
+
+def test_codes_that_did_not_happen_in_the_test_set_are_known_from_training():
+    y, curves = draw(100, 4, named=False)
+    rare = y.cause.copy()
+    rare[rare == 2] = 0
+    ev = sg.evaluate(curves, (y.time, rare), y_train=(y.time, y.cause), cause=1, metrics="brier")
+    assert ev.support["events_by_cause"] == {"1": int((rare == 1).sum()), "2": 0}
+
+
+def test_risks_and_times_are_scored_by_what_reads_them(data):
+    train, y, models = data
+    risk = models["true"].at(10.0, 1)
+    ev = sg.evaluate({"risk": sg.RiskScores(risk)}, y, y_train=train, cause=1)
+    assert {"harrell", "uno", "auc"} <= {s.metric.name for s in ev.scores}
+
+
+def test_metrics_of_one_kind_of_event_are_refused_by_name(data):
+    train, y, models = data
+    for name in [m.name for m in REGISTRY.values() if not m.causes][:3]:
+        with pytest.raises(sg.InputError, match=f"{name} knows one kind of event only"):
+            sg.evaluate(models, y, y_train=train, cause=1, metrics=name, threshold=0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cause": "gout"}, "cause must be the code or the name of a cause"),
+        ({"cause": 3}, "cause must be the code or the name of a cause"),
+        ({"cause": None}, "must have one kind of event"),
+        ({"dependence": 0.2}, "dependence goes with one kind of event"),
+        ({"y_train": ([1.0, 2.0], [1, 3])}, "y_train: event must be"),
+    ],
+)
+def test_bad_input_is_told(data, change, message):
+    train, y, models = data
+    with pytest.raises(sg.InputError, match=message):
+        sg.evaluate(**({"predictions": models, "y_test": y, "y_train": train, "cause": 1} | change))
+
+
+def test_survival_curves_are_no_incidence(data):
+    train, y, models = data
+    with pytest.raises(sg.InputError, match="must be IncidenceCurves"):
+        sg.evaluate(models["true"].survival(), y, y_train=train, cause=1)
+    other = sg.IncidenceCurves([1.0], np.full((len(y), 2, 1), 0.1), causes=["death", "relapse"])
+    with pytest.raises(sg.InputError, match="must have the causes of y_test"):
+        sg.evaluate(other, y, y_train=train, cause=1)
+    with pytest.raises(sg.InputError, match="cause goes with outcomes of several causes"):
+        sg.evaluate(models, y.any_cause(), cause=1)
