@@ -139,6 +139,7 @@ from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
 from .sources import CurveColumns as CurveColumns
 from .sources import Evaluator as Evaluator
+from .sources import IncidenceColumns as IncidenceColumns
 from .sources import RiskColumn as RiskColumn
 from .sources import TimeColumn as TimeColumn
 from .sources import evaluate_dask as evaluate_dask

@@ -129,7 +129,7 @@ STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics":
           "confidence": 0.95, "random_state": 0, "n_boot": 2, "bootstrap": False,
           "baseline": True, "time_column": "time", "event_column": "event",
           "weight_column": "weight", "by": "g", "apart": None, "unit": "", "conditional": None,
-          **SETTINGS}
+          "cause": None, **SETTINGS}
 SKILL = {"metric": "mae", "y_true": Y, "predicted": TIMES, "y_train": TRAIN, "baseline": None}
 
 #: A good call of every function; each argument is then spoilt in turn.
@@ -144,6 +144,8 @@ CALLS = {
     "Dependence": {"kendall_tau": 0.3, "copula": "frank"},
     "CurveColumns": {"columns": ["a", "b"], "times": (1.0, 2.0), "interpolation": "linear",
                      "tail": "linear"},
+    "IncidenceColumns": {"columns": {"a": "a_*", "b": "b_*"}, "times": (1.0, 2.0),
+                         "interpolation": "linear"},
     "Outcomes": {"time": TIME, "event": Y[1], "weight": ONES, "causes": None},
     "Reference": {"y": Y, "in_sample": False, "causes": False},
     "IncidenceCurves": {"times": GRID, "values": INCIDENCE, "causes": ["a", "b"],

@@ -15,9 +15,10 @@ from ..data.tables import PARQUET, Table
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
+from ..sources.curve_columns import CurveColumns
 from ..sources.dask import evaluate_dask
 from ..sources.labels import LabelColumn, LabelColumns
-from ..sources.layout import CurveColumns, RiskColumn, TimeColumn
+from ..sources.layout import RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
 from .named import group_columns, interpolations, is_column, named
 

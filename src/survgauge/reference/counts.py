@@ -18,7 +18,7 @@ class OutcomeCounts:
     """Events and subjects at each distinct time: small where times are tied, mergeable always.
 
     Everything that Kaplan-Meier, the censoring distribution and the reference set of an evaluation
-    need of the outcomes.
+    need of the outcomes. With several causes the events of each are counted.
 
     Parameters
     ----------
@@ -40,24 +40,50 @@ class OutcomeCounts:
         #: Bits of the times' mantissas that were dropped to stay below `most` distinct times.
         self.dropped = 0
         self.times: Floats = np.empty(0)
-        self.events: Floats = np.empty(0)
         self.total: Floats = np.empty(0)
+        #: Names of the causes, as the outcomes have them; None: one kind of event.
+        self.causes: tuple[str, ...] | None = None
+        #: Events of each cause, (times, causes).
+        self._events: Floats = np.empty((0, 1))
         self._waiting: list[tuple[Floats, Floats, Floats]] = []
         self._size = 0
 
     def update(self, y: Any) -> None:
-        """Add outcomes: anything that `Outcomes.of` reads."""
-        found = Outcomes.of(y)
-        table = RiskTable.of(found)
-        self._add(table.times, table.events, table.events + table.censored)
+        """Add outcomes: anything that `Outcomes.of` reads, and several causes."""
+        found = Outcomes.of(y, causes=isinstance(y, Outcomes) or None)
+        self._same_causes(found.causes)
+        table = RiskTable.of(found.any_cause())
+        total = table.events + table.censored
+        if found.cause is None or self.causes is None:
+            self._add(table.times, table.events[:, None], total)
+            return
+        place, width = table.times.searchsorted(found.time), len(self.causes) + 1
+        cells = np.bincount(
+            place * width + found.cause, found.weight, minlength=table.times.size * width
+        )
+        self._add(table.times, cells.reshape(-1, width)[:, 1:].astype(np.float64), total)
+
+    def _same_causes(self, causes: tuple[str, ...] | None) -> None:
+        """Learn the causes from the first outcomes; all others have the same."""
+        empty = not self.times.size and not self._waiting
+        if empty and causes is not None and self.causes is None:
+            self.causes, self._events = causes, np.empty((0, len(causes)))
+        if causes != self.causes:
+            raise InputError(f"causes must be the same in all parts; got {self.causes}, {causes}")
+
+    @property
+    def events(self) -> Floats:
+        """Events of whatever cause at each time."""
+        return self._events.sum(axis=1)
 
     def merge(self, other: OutcomeCounts) -> None:
         """Add the counts of another part."""
         other._settle()
         if not other.times.size:
             return
+        self._same_causes(other.causes)
         self.dropped = max(self.dropped, other.dropped)
-        self._add(other.times, other.events, other.total)
+        self._add(other.times, other._events, other.total)
 
     def _add(self, times: Floats, events: Floats, total: Floats) -> None:
         # Sorted together once as much is waiting as is there: n log n in all, not n^2.
@@ -69,7 +95,7 @@ class OutcomeCounts:
     def _settle(self) -> None:
         if not self._waiting:
             return
-        parts = [(self.times, self.events, self.total), *self._waiting]
+        parts = [(self.times, self._events, self.total), *self._waiting]
         times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = times.argsort(kind="stable")
         times = times[order]
@@ -82,7 +108,7 @@ class OutcomeCounts:
         """Add up what has the same time."""
         first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
         self.times = times[first]
-        self.events, self.total = np.add.reduceat(events, first), np.add.reduceat(total, first)
+        self._events, self.total = np.add.reduceat(events, first), np.add.reduceat(total, first)
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()
@@ -110,17 +136,19 @@ class OutcomeCounts:
     def outcomes(self) -> Outcomes:
         """Return outcomes with frequencies that have these counts, events first at equal times."""
         table = self.table()
-        time = np.concatenate((table.times, table.times))
-        event = np.repeat([True, False], table.times.size)
-        weight = np.concatenate((table.events, table.censored))
+        codes = np.arange(self._events.shape[1] + 1, dtype=np.int32)
+        codes = np.append(codes[1:], codes[0]).repeat(table.times.size)  # censored last
+        time = np.tile(table.times, self._events.shape[1] + 1)
+        weight = np.concatenate((self._events.T.ravel(), table.censored))
         kept = weight > 0
-        time, event, weight = time[kept], event[kept], weight[kept]
+        time, codes, weight = time[kept], codes[kept], weight[kept]
         plain = bool((weight == 1).all())
-        return Outcomes._trusted(time, event, None if plain else weight)
+        cause = None if self.causes is None else codes
+        return Outcomes._trusted(time, codes > 0, None if plain else weight, cause, self.causes)
 
     def reference(self) -> Reference:
         """Return the reference set with these counts."""
-        return Reference(self.outcomes())
+        return Reference(self.outcomes(), causes=True)
 
 
 def _bits_to_drop(times: Floats, most: int, least: int) -> int:

@@ -3,14 +3,17 @@
 from ..reference.counts import OutcomeCounts
 from .accumulator import Accumulator
 from .call import evaluate_stream
+from .curve_columns import CurveColumns
 from .dask import evaluate_dask
 from .evaluator import Evaluator
-from .layout import CurveColumns, RiskColumn, TimeColumn
+from .incidence_columns import IncidenceColumns
+from .layout import RiskColumn, TimeColumn
 
 __all__ = [
     "Accumulator",
     "CurveColumns",
     "Evaluator",
+    "IncidenceColumns",
     "OutcomeCounts",
     "RiskColumn",
     "TimeColumn",

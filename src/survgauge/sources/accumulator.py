@@ -84,6 +84,8 @@ class Accumulator:
             y, predictions = layout.read(part)
             laws = layout.conditional(part)
             problem = replace(self.scoring.problem, y=y, start=at, conditional=laws)
+            if problem.cause is not None:
+                predictions = {m: p.ranked_by(problem.until) for m, p in predictions.items()}
             try:
                 self._add(Chunk(problem, predictions, part.label), layout.labels(part, at))
             except InputError as error:

@@ -60,6 +60,7 @@ def evaluate_stream(
     tail: str = "linear",
     normalize: str = "n",
     floor: float = 0.1,
+    cause: int | str | None = None,
 ) -> Evaluation:
     """Evaluate a test set that comes in batches: the numbers of `evaluate`, in bounded memory.
 
@@ -77,7 +78,7 @@ def evaluate_stream(
         `weight_column`. It must be given.
     predictions : mapping of name to column
         The name of a column of times or of curves (lists, or ``"prefix*"``), or `TimeColumn`,
-        `RiskColumn`, `CurveColumns`, which say more.
+        `RiskColumn`, `CurveColumns`, which say more; `IncidenceColumns` with a cause.
     metrics : names, optional
         By default all but the squared errors and antolini, which cannot be streamed.
     confidence : float or None
@@ -128,6 +129,10 @@ def evaluate_stream(
         `min_at_risk` test subjects at risk.
     weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
+    cause : int or str, optional
+        With several causes, the one that the evaluation is about, as for `evaluate`; `y_train` is
+        then outcomes in memory, which say what the causes are, and the event column has their codes
+        or names.
 
     Returns
     -------
@@ -160,6 +165,7 @@ def evaluate_stream(
         "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
+        "cause": cause,
     }  # fmt: skip
     request = Request.of(
         metrics,
@@ -177,7 +183,9 @@ def evaluate_stream(
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function; got {type(progress).__name__}")
     layout = Layout.of(predictions, time_column, event_column, weight_column, by, conditional)
-    reference = reference_of(y_train, time_column, event_column, weight_column)
+    outcomes = time_column, event_column, weight_column
+    reference = reference_of(y_train, *outcomes, causes=cause is not None)
+    layout = layout.about(cause, reference)
     source = as_source(batches, apart=apart, batch_rows=batch_rows)
     layout = layout.resolved(source.first())
     source.check(layout)

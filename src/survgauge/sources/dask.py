@@ -58,6 +58,7 @@ def evaluate_dask(
     tail: str = "linear",
     normalize: str = "n",
     floor: float = 0.1,
+    cause: int | str | None = None,
 ) -> Evaluation:
     """Evaluate a Dask frame: every partition where it lies, with the numbers of `evaluate`.
 
@@ -77,7 +78,7 @@ def evaluate_dask(
         As for `evaluate_stream`.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
-    time, tau, threshold, convention, censoring, on_unsupported, min_g, min_at_risk
+    time, tau, threshold, convention, censoring, on_unsupported, min_g, min_at_risk, cause
         As for `evaluate_stream`.
     weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
@@ -92,6 +93,7 @@ def evaluate_dask(
         "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
+        "cause": cause,
     }  # fmt: skip
     request = Request.of(
         metrics,
@@ -105,7 +107,9 @@ def evaluate_dask(
         settings=settings,
     )
     layout = Layout.of(predictions, time_column, event_column, weight_column, by, conditional)
-    reference = reference_of(y_train, time_column, event_column, weight_column)
+    outcomes = time_column, event_column, weight_column
+    reference = reference_of(y_train, *outcomes, causes=cause is not None)
+    layout = layout.about(cause, reference)
     cluster = Cluster(client)
     pieces: FramePieces | FilePieces
     if are_paths(frame):

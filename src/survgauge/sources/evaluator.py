@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.chosen import chosen_metrics
 from ..evaluation.chunk import joined, joined_predictions
+from ..metrics.one_cause import with_causes
 from ..reference.reference import Reference
 
 #: What `evaluate` takes once per subject, which a batch cannot know, and what batches bring.
@@ -57,9 +59,11 @@ class Evaluator:
                     f"{name} is no setting of an Evaluator{did_you_mean(name, known)}; settings "
                     f"are {', '.join(known)}"
                 )
-        chosen_metrics(settings.get("metrics"), 0)  # now, not after an epoch
+        cause = settings.get("cause")
+        chosen_metrics(settings.get("metrics"), 0, cause=cause)  # now, not after an epoch
         is_read = y_train is None or isinstance(y_train, Reference)
-        self.y_train = y_train if is_read else Outcomes.of(y_train, "y_train")
+        several = None if cause is None else True
+        self.y_train = y_train if is_read else Outcomes.of(y_train, "y_train", causes=several)
         self.settings = settings
         self.reset()
 
@@ -84,11 +88,11 @@ class Evaluator:
             Outcomes of the batch, such as a ``(time, event)`` pair of tensors.
         """
         label = f"batch {len(self._outcomes) + 1}"
-        outcomes = Outcomes.of(y)
+        outcomes = self._read(y)
         named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
         batch = {}
         for name, given in named.items():
-            prediction = Prediction.of(given, len(outcomes), str(name))
+            prediction = self._prediction(given, outcomes, str(name))
             # A copy: loops write the next batch where this one is.
             batch[str(name)] = prediction[np.arange(len(outcomes))]
         if self._outcomes:
@@ -96,6 +100,20 @@ class Evaluator:
         self._outcomes.append(outcomes)
         for name, prediction in batch.items():
             self._predictions.setdefault(name, []).append(prediction)
+
+    def _read(self, y: Any) -> Outcomes:
+        """Read the outcomes of a batch, which need not have events of every cause."""
+        if self.settings.get("cause") is None:
+            return Outcomes.of(y)
+        train = self.y_train.given if isinstance(self.y_train, Reference) else self.y_train
+        known = None if train is None else train.causes
+        return with_causes(y, "y", known) if known else Outcomes.of(y, causes=True)
+
+    def _prediction(self, given: Any, y: Outcomes, name: str) -> Prediction:
+        cause = self.settings.get("cause")
+        if cause is None or y.causes is None:
+            return Prediction.of(given, len(y), name)
+        return Prediction.of_cause(given, len(y), name, y.causes, cause_code(cause, y.causes))
 
     def _check_alike(self, batch: dict[str, Prediction], label: str) -> None:
         """Refuse a batch of other models, or with predictions of another kind."""

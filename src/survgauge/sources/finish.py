@@ -21,7 +21,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
 from .accumulator import Accumulator
 from .labels import LabelColumns, check_number_of, name_of
-from .layout import CurveColumns
+from .layout import CURVES
 from .outline import Outline
 from .question import Request, check_anybody
 
@@ -58,12 +58,12 @@ def finish(
     grids = {
         name: (spec.times, spec.interpolation)
         for name, spec in scoring.layout.predictions.items()
-        if isinstance(spec, CurveColumns)
+        if isinstance(spec, CURVES)
     }
     warnings += coarse_grids(problem, grids)
     warnings += scoring.remarks
     if scoring.counted:
-        warnings += check_follow_up(outline.counts().outcomes(), problem, request.metrics)
+        warnings += check_follow_up(problem.first, problem, request.metrics)
     folds = _groups(total)
     sizes = {
         str(name_of(key)): {"subjects": fold.subjects, "events": fold.events}
@@ -158,7 +158,7 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
     chosen = {metric.name for metric in request.metrics}
     curves = "curves" in total.folds[None].kinds.values()
     found = []
-    for metric in default_metrics():
+    for metric in default_metrics(cause=request.settings.get("cause")):
         if metric.name not in chosen and (curves or subjects > metric.default_until):
             message = (
                 f"{metric.name} is left out, because it needs all subjects at once, which a stream "

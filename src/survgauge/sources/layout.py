@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import LARGEST, shown, vector
-from ..data.curves import INTERPOLATIONS, SurvivalCurves
+from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
-from ..data.tails import check_tail
-from ..errors import InputError, SurvgaugeError, UndefinedMetricError, as_names, one_of
+from ..errors import InputError, SurvgaugeError, UndefinedMetricError
 from ..reference.conditional import Conditional
+from ..reference.reference import Reference
 from .batches import Batch
+from .curve_columns import CurveColumns
+from .incidence_columns import IncidenceColumns
 from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels
-
-#: Schema or field metadata with a grid, as a JSON list of times.
-GRID_KEY = "survgauge.times"
 
 
 @dataclass(frozen=True)
@@ -68,129 +66,9 @@ class RiskColumn(TimeColumn):
         return RiskScores(batch.vector(self.column))
 
 
-@dataclass(frozen=True)
-class CurveColumns:
-    """Columns with survival curves on one grid of times.
-
-    Parameters
-    ----------
-    columns : str or sequence of str
-        A column of lists (of any or of fixed size), wide columns one by one, or a prefix with a
-        star: ``"cox_*"`` are all columns that begin with ``cox_``, the rest of their names being
-        the times.
-    times : array-like, optional
-        The grid. Not needed where the names of wide columns say it, or where the Arrow schema has
-        it as metadata (``survgauge.times``, a JSON list).
-    interpolation, tail : str
-        As for `SurvivalCurves`.
-    """
-
-    columns: str | tuple[str, ...]
-    times: tuple[float, ...] | None = None
-    interpolation: str = "linear"
-    tail: str = "linear"
-    #: What the names of wide columns begin with, once they have been found by it.
-    prefix: str | None = None
-
-    def __post_init__(self) -> None:
-        one_of("interpolation", self.interpolation, INTERPOLATIONS)
-        check_tail(self.tail)
-        if not isinstance(self.columns, str):
-            object.__setattr__(self, "columns", as_names(self.columns, "columns"))
-        if self.times is not None:
-            grid = vector(self.times, "times", minimum=0.0)
-            object.__setattr__(self, "times", tuple(grid.tolist()))
-
-    @property
-    def reads(self) -> list[str]:
-        """Columns to read."""
-        return [self.columns] if isinstance(self.columns, str) else list(self.columns)
-
-    def resolved(self, batch: Batch) -> CurveColumns:
-        """Fill in what the first batch tells: names of wide columns, the grid."""
-        spec = self
-        if isinstance(spec.columns, str) and spec.columns.endswith("*"):
-            prefix = spec.columns[:-1]
-            names = [name for name in batch.names if name.startswith(prefix)]
-            if not names:
-                raise InputError(f"{batch.label}: no column begins with {prefix!r}")
-            spec = replace(spec, columns=tuple(names), prefix=prefix)
-            if spec.times is None:
-                spec = replace(spec, times=_times_of(names, prefix, batch))
-        if spec.times is None:
-            named = None
-            if isinstance(spec.columns, str):
-                named = batch.metadata(spec.columns, GRID_KEY)
-            if named is None:
-                raise InputError(
-                    f"{batch.label}: the curves in {spec.columns!r} need their grid: give "
-                    f"CurveColumns(..., times=[...]) or --grid, or write it into the file as "
-                    f"metadata {GRID_KEY!r}"
-                )
-            spec = replace(spec, times=_named_grid(named, batch))
-        return spec
-
-    def of(self, batch: Batch) -> Any:
-        """Read the curves of a batch."""
-        if isinstance(self.columns, str):
-            values = batch.matrix(self.columns)
-            self._same_grid(batch)
-        else:
-            self.refuse_more(batch.names, batch.label)
-            columns = [batch.vector(name) for name in self.columns]
-            kind = np.result_type(*columns)
-            values = np.empty((len(batch), len(columns)), dtype=kind if kind.kind == "f" else float)
-            for k, column in enumerate(columns):
-                values[:, k] = column
-        times = np.array(self.times)
-        if values.shape[1] != times.size:
-            raise InputError(
-                f"{batch.label}: curves in {self.columns!r} have {values.shape[1]} values, their "
-                f"grid has {times.size} times"
-            )
-        return SurvivalCurves(times, values, self.interpolation, self.tail)
-
-    def refuse_more(self, names: list[str], label: str) -> None:
-        """Refuse wide columns that the first batch did not have: they would be left out."""
-        if self.prefix is not None:
-            known = set(self.columns)
-            more = [n for n in names if n.startswith(self.prefix) and n not in known]
-            if more:
-                raise InputError(
-                    f"{label}: column {more[0]!r} begins with {self.prefix!r}, but the first batch "
-                    "has no such column; curves must have the same times everywhere"
-                )
-
-    def _same_grid(self, batch: Batch) -> None:
-        """Refuse a file whose metadata say another grid."""
-        named = batch.metadata(str(self.columns), GRID_KEY)
-        if named is not None and _named_grid(named, batch) != self.times:
-            raise InputError(
-                f"{batch.label}: the grid of {self.columns!r} differs from that of other files"
-            )
-
-
-def _named_grid(named: bytes, batch: Batch) -> tuple[float, ...]:
-    """Grid in the metadata of a file."""
-    try:
-        return tuple(float(t) for t in json.loads(named))
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{batch.label}: metadata {GRID_KEY!r} must be a JSON list of times; got {named!r}"
-        ) from error
-
-
-def _times_of(names: list[str], prefix: str, batch: Batch) -> tuple[float, ...]:
-    """Times in the names of wide columns."""
-    try:
-        return tuple(float(name[len(prefix) :]) for name in names)
-    except ValueError as error:
-        raise InputError(
-            f"{batch.label}: columns that begin with {prefix!r} must go on with times; {error}"
-        ) from None
-
-
-Spec = TimeColumn | RiskColumn | CurveColumns
+Spec = TimeColumn | RiskColumn | CurveColumns | IncidenceColumns
+#: Columns with one curve per subject.
+CURVES = CurveColumns, IncidenceColumns
 
 
 @dataclass(frozen=True)
@@ -204,6 +82,9 @@ class Layout:
     by: LabelColumn | LabelColumns | None = None
     #: Columns of the laws per subject, by `law` and `censoring`.
     laws: dict[str, Any] = field(default_factory=dict)
+    #: Names of the causes and code of the one that is asked about; None: one kind of event.
+    causes: tuple[str, ...] | None = None
+    cause: int | None = None
 
     @classmethod
     def of(
@@ -227,15 +108,26 @@ class Layout:
             raise InputError("predictions must name at least one model; got an empty mapping")
         specs = {}
         for name, spec in predictions.items():
-            if not isinstance(spec, str | TimeColumn | CurveColumns):
+            if not isinstance(spec, str | TimeColumn | CurveColumns | IncidenceColumns):
                 raise InputError(
-                    f"predictions[{name!r}] must be the name of a column, TimeColumn, RiskColumn "
-                    f"or CurveColumns; got {type(spec).__name__}"
+                    f"predictions[{name!r}] must be the name of a column, TimeColumn, RiskColumn, "
+                    f"CurveColumns or IncidenceColumns; got {type(spec).__name__}"
                 )
             specs[str(name)] = spec
         if len(specs) < len(predictions):
             raise InputError(f"predictions must have distinct names; got {list(predictions)}")
         return cls(specs, time, event, weight, LabelColumn.of(by), _laws(conditional))
+
+    def about(self, cause: int | str | None, reference: Reference) -> Layout:
+        """Return the same for one of the causes that the reference set has."""
+        if cause is None:
+            return self
+        causes = reference.given.causes
+        if causes is None:
+            raise InputError(
+                "cause goes with outcomes of several causes; y_train has one kind of event"
+            )
+        return replace(self, causes=causes, cause=cause_code(cause, causes))
 
     @property
     def outcome_columns(self) -> list[str]:
@@ -258,6 +150,11 @@ class Layout:
                     spec = CurveColumns(spec)
                 else:
                     spec = TimeColumn(spec)
+            if self.cause is not None and isinstance(spec, CurveColumns):
+                raise InputError(
+                    f"predictions[{name!r}] must be IncidenceColumns, TimeColumn or RiskColumn "
+                    "where a cause is asked for; got columns of survival curves"
+                )
             specs[name] = spec.resolved(batch)
         laws = {name: spec.resolved(batch) for name, spec in self.laws.items()}
         return replace(self, predictions=specs, laws=laws)
@@ -265,21 +162,31 @@ class Layout:
     def refuse_more(self, names: list[str], label: str) -> None:
         """Refuse a file with wide columns that the first one did not have."""
         for spec in (*self.predictions.values(), *self.laws.values()):
-            if isinstance(spec, CurveColumns):
+            if isinstance(spec, CURVES):
                 spec.refuse_more(names, label)
 
     def outcomes(self, batch: Batch) -> Outcomes:
         """Read the outcomes of a batch."""
         try:
-            y = Outcomes(batch.vector(self.time), batch.vector(self.event)).of_one_cause()
+            y = self._flags(batch)
             if self.weight is None:
                 return y
             # Not by Outcomes: the frequencies of a batch may all be zero.
             given = batch.vector(self.weight)
             weight = vector(given, "weight", length=len(y), minimum=0.0, largest=LARGEST)
-            return Outcomes._trusted(y.time, y.event, weight.copy())
+            return y.reweighted(weight)
         except InputError as error:
             raise located(error, batch.label) from error
+
+    def _flags(self, batch: Batch) -> Outcomes:
+        time = batch.vector(self.time)
+        if self.causes is None:
+            return Outcomes(time, batch.vector(self.event)).of_one_cause()
+        if not isinstance(batch.head(self.event)[0], str):
+            return Outcomes(time, batch.vector(self.event), causes=self.causes)
+        places, names = batch.codes(self.event)
+        named = np.array([*names, None], dtype=object)[places]  # -1 is a gap
+        return Outcomes(time, named, causes=self.causes)
 
     def labels(self, batch: Batch, start: int) -> Labels | SeveralLabels | None:
         """Read the groups of a batch whose rows begin at `start`; None where there are none."""
@@ -291,7 +198,12 @@ class Layout:
         found = {}
         for name, spec in self.predictions.items():
             try:
-                found[name] = Prediction.of(spec.of(batch), len(y), name)
+                given = spec.of(batch)
+                if self.causes is None or self.cause is None:
+                    found[name] = Prediction.of(given, len(y), name)
+                else:
+                    about = self.causes, self.cause
+                    found[name] = Prediction.of_cause(given, len(y), name, *about)
             except InputError as error:
                 raise located(error, batch.label) from error
         return y, found

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats
+from .._tools.arrays import Floats
+from ..data.causes import Codes
 from ..data.outcomes import Outcomes
 from ..errors import InputError, SurvgaugeError
 from ..evaluation.chunk import joined
@@ -55,11 +56,13 @@ class Outline:
         self.weighted = False
         #: Whether there are frequencies that are not whole.
         self.fractional = False
-        self._top: tuple[Floats, Bools, Floats] = (
+        #: Times, codes (1: the event) and frequencies of the last subjects.
+        self._top: tuple[Floats, Codes, Floats] = (
             np.empty(0),
-            np.empty(0, dtype=bool),
+            np.empty(0, dtype=np.int32),
             np.empty(0),
         )
+        self._causes: tuple[str, ...] | None = None
         self.last_time = float("-inf")
         #: Changes with every outcome and its row; the same for any order and chunking.
         self.digest = 0
@@ -79,7 +82,8 @@ class Outline:
         self.fractional |= y.fractional
         self.last_time = max(self.last_time, float(y.time.max(where=y.weight > 0, initial=-np.inf)))
         self.digest = (self.digest + _digest(y, start)) % _MODULUS
-        self._raise((y.time, y.event, y.weight if y.weighted else None))
+        self._causes = y.causes
+        self._raise((y.time, _codes(y), y.weight if y.weighted else None))
         if self.keep:
             self._kept.append((start, y))
         if self.follow:
@@ -98,6 +102,7 @@ class Outline:
         self.fractional |= other.fractional
         self.last_time = max(self.last_time, other.last_time)
         self.digest = (self.digest + other.digest) % _MODULUS
+        self._causes = self._causes or other._causes
         self._raise(other._top)
         self._kept += other._kept
         self._counts.merge(other._counts)
@@ -116,41 +121,43 @@ class Outline:
             raise SurvgaugeError("the outcomes of this stream were not counted")
         return self._counts
 
-    def _raise(self, found: tuple[Floats, Bools, Floats | None]) -> None:
+    def _raise(self, found: tuple[Floats, Codes, Floats | None]) -> None:
         """Keep the last times, as many as there must be subjects at risk at the horizon."""
-        time, event, weight = found
+        time, code, weight = found
         if weight is None and time.size > 4 * self.at_risk + 64:
             cut = time.size - int(np.ceil(self.at_risk))
             rows = np.flatnonzero(time >= np.partition(time, cut)[cut])
-            time, event = time[rows], event[rows]
+            time, code = time[rows], code[rows]
         weight = np.ones(time.size) if weight is None else weight
         old = self._top
-        time, event, weight = (
-            np.concatenate(pair) for pair in zip(old, (time, event, weight), strict=True)
-        )
+        time = np.concatenate((old[0], time))
+        code = np.concatenate((old[1], code))
+        weight = np.concatenate((old[2], weight))
         present = weight > 0
-        time, event, weight = time[present], event[present], weight[present]
+        time, code, weight = time[present], code[present], weight[present]
         order = np.argsort(-time, kind="stable")
         reached = np.cumsum(weight[order])
         # Everybody at the time at which enough are at risk, so that ties do not depend on order.
         enough = min(int(np.searchsorted(reached, self.at_risk)), max(order.size - 1, 0))
         if order.size:
             order = order[time[order] >= time[order[enough]]]
-        self._top = time[order], event[order], weight[order]
+        self._top = time[order], code[order], weight[order]
 
     def top(self) -> Outcomes:
         """Return the last outcomes: the horizon of these is that of all."""
-        time, event, weight = self._top
+        time, code, weight = self._top
         if not time.size:
             raise InputError("the test set has no rows; at least one subject is needed")
-        return Outcomes._trusted(time, event, weight if self.weighted else None)
+        weights = weight if self.weighted else None
+        cause = None if self._causes is None else code
+        return Outcomes._trusted(time, code > 0, weights, cause, self._causes)
 
     def past(self, time: float) -> tuple[int, int] | None:
         """Subjects and events later than `time`; None where that reaches below what was kept."""
-        times, event, _ = self._top
+        times, code, _ = self._top
         if not times.size or times.min() <= time or times.size == self.subjects:
             late = times > time
-            return int(late.sum()), int((late & event).sum())
+            return int(late.sum()), int((late & (code > 0)).sum())
         if not self.follow:
             return None
         counts = self._row_counts if self.weighted else self._counts
@@ -165,12 +172,17 @@ class Outline:
 _MODULUS = 1 << 64
 
 
+def _codes(y: Outcomes) -> Codes:
+    """Codes of the causes; one kind of event has the code 1."""
+    return y.event.astype(np.int32) if y.cause is None else y.cause
+
+
 def _digest(y: Outcomes, start: int) -> int:
     """Sum over rows of their bits times an odd number of the row, modulo 2^64."""
     row = np.arange(start, start + len(y), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    bits = np.ascontiguousarray(y.time).view(np.uint64) * np.uint64(
-        0x9E3779B97F4A7C15
-    ) ^ y.event.astype(np.uint64)
+    bits = np.ascontiguousarray(y.time).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15) ^ _codes(
+        y
+    ).astype(np.uint64)
     if y.weighted:
         bits = bits ^ np.ascontiguousarray(y.weight).view(np.uint64) * np.uint64(3)
     return int((bits * row).sum(dtype=np.uint64))

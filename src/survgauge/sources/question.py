@@ -26,7 +26,7 @@ from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from .labels import name_of
-from .layout import CurveColumns, Layout
+from .layout import CURVES, Layout
 from .outline import Outline
 
 #: What a metric reads that depends on the whole test set.
@@ -78,7 +78,7 @@ class Request:
             probability(confidence, "confidence")
         if not isinstance(unit, str):
             raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
-        chosen = _streamed(metrics, settings.get("threshold"))
+        chosen = _streamed(metrics, settings.get("threshold"), settings.get("cause"))
         request = cls(
             tuple(chosen),
             Asked(confidence, check_seed(random_state), whole_number(n_boot, "n_boot", 0)),
@@ -121,7 +121,9 @@ class Request:
         """Return the metrics that need a first pass over the outcomes, and what they look for."""
         found = []
         for metric in self.metrics:
-            if metric.within_horizon:
+            # With a cause subjects are ranked by the incidence by the horizon.
+            by_horizon = "risk" in metric.keeps and self.settings.get("cause") is not None
+            if metric.within_horizon or by_horizon:
                 found.append((metric, "the horizon of the test subjects"))
             elif metric.reads in _NEEDS_FIRST_PASS:
                 found.append((metric, "how long the follow-up is"))
@@ -151,11 +153,13 @@ class Request:
         return WholeG(counts.censoring(), flipped_g(counts.outcomes()) if flipped else None)
 
 
-def _streamed(metrics: Iterable[str] | str | None, threshold: float | None) -> list[Metric]:
+def _streamed(
+    metrics: Iterable[str] | str | None, threshold: float | None, cause: int | str | None
+) -> list[Metric]:
     """Return metrics by name; by default all that can be streamed."""
     if metrics is None:
-        return default_metrics(streamed=True, threshold=threshold)
-    chosen = chosen_metrics(metrics, 0, threshold)[0]
+        return default_metrics(streamed=True, threshold=threshold, cause=cause)
+    chosen = chosen_metrics(metrics, 0, threshold, cause)[0]
     whole = [metric.name for metric in chosen if metric.adds_up == "whole"]
     if whole:
         raise InputError(
@@ -225,8 +229,8 @@ def scoring_of(
     """Decide what every chunk is asked; `outline` is what a first pass found."""
     settings = dict(request.settings)
     min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
-    problem = Problem.open(reference.y, reference, **settings)
-    curves = any(isinstance(spec, CurveColumns) for spec in layout.predictions.values())
+    problem = Problem.open(reference.given, reference, **settings)
+    curves = any(isinstance(spec, CURVES) for spec in layout.predictions.values())
     usual = next((metric for metric in request.metrics if metric.usual_error), None)
     plan = Plan(
         request.metrics,
@@ -258,7 +262,8 @@ def _after_first_pass(
     problem, plan = _settled(request, scoring.plan, outline, whole)
     remarks: list[Any] = []
     if request.counted:
-        remarks = check_follow_up(outline.counts().outcomes(), problem, request.metrics)
+        known = outline.counts().outcomes().any_cause()
+        remarks = check_follow_up(known, problem, request.metrics)
     groups = None
     if outline.groups is not None:
         groups = {}

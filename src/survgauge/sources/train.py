@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ..reference.counts import OutcomeCounts
 from ..reference.reference import Reference
 from .arrow import as_source
@@ -13,18 +14,29 @@ from .layout import Layout
 
 
 def reference_of(
-    y_train: Any, time: str = "time", event: str = "event", weight: str | None = None
+    y_train: Any,
+    time: str = "time",
+    event: str = "event",
+    weight: str | None = None,
+    causes: bool = False,
 ) -> Reference:
     """Return the reference set: outcomes, or batches of them reduced to counts.
 
     Batches count with the frequencies in column `weight`, if they have it; all or none must.
+    Several causes have to be known before the first batch, so they come with outcomes only.
     """
     if isinstance(y_train, Reference):
         return y_train
     if isinstance(y_train, OutcomeCounts):
         return y_train.reference()
     if not _is_stream(y_train):
-        return Reference(y_train)
+        return Reference(y_train, causes=causes)
+    if causes:
+        raise InputError(
+            "y_train must be outcomes in memory where a cause is asked for, such as "
+            "sg.Outcomes(time, event, causes=[...]), which say what the causes are; got "
+            f"{type(y_train).__name__}"
+        )
     counts, source = OutcomeCounts(), as_source(y_train)
     weighted = weight is not None and weight in source.first().names
     layout = Layout.of("", time, event, weight if weighted else None)

@@ -1,0 +1,145 @@
+"""Columns of a stream that hold survival curves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import vector
+from ..data.curves import INTERPOLATIONS, SurvivalCurves
+from ..data.tails import check_tail
+from ..errors import InputError, as_names, one_of
+from .batches import Batch
+
+#: Schema or field metadata with a grid, as a JSON list of times.
+GRID_KEY = "survgauge.times"
+
+
+@dataclass(frozen=True)
+class CurveColumns:
+    """Columns with survival curves on one grid of times.
+
+    Parameters
+    ----------
+    columns : str or sequence of str
+        A column of lists (of any or of fixed size), wide columns one by one, or a prefix with a
+        star: ``"cox_*"`` are all columns that begin with ``cox_``, the rest of their names being
+        the times.
+    times : array-like, optional
+        The grid. Not needed where the names of wide columns say it, or where the Arrow schema has
+        it as metadata (``survgauge.times``, a JSON list).
+    interpolation, tail : str
+        As for `SurvivalCurves`.
+    """
+
+    columns: str | tuple[str, ...]
+    times: tuple[float, ...] | None = None
+    interpolation: str = "linear"
+    tail: str = "linear"
+    #: What the names of wide columns begin with, once they have been found by it.
+    prefix: str | None = None
+
+    def __post_init__(self) -> None:
+        one_of("interpolation", self.interpolation, INTERPOLATIONS)
+        check_tail(self.tail)
+        if not isinstance(self.columns, str):
+            object.__setattr__(self, "columns", as_names(self.columns, "columns"))
+        if self.times is not None:
+            grid = vector(self.times, "times", minimum=0.0)
+            object.__setattr__(self, "times", tuple(grid.tolist()))
+
+    @property
+    def reads(self) -> list[str]:
+        """Columns to read."""
+        return [self.columns] if isinstance(self.columns, str) else list(self.columns)
+
+    def resolved(self, batch: Batch) -> CurveColumns:
+        """Fill in what the first batch tells: names of wide columns, the grid."""
+        spec = self
+        if isinstance(spec.columns, str) and spec.columns.endswith("*"):
+            prefix = spec.columns[:-1]
+            names = [name for name in batch.names if name.startswith(prefix)]
+            if not names:
+                raise InputError(f"{batch.label}: no column begins with {prefix!r}")
+            spec = replace(spec, columns=tuple(names), prefix=prefix)
+            if spec.times is None:
+                spec = replace(spec, times=_times_of(names, prefix, batch))
+        if spec.times is None:
+            named = None
+            if isinstance(spec.columns, str):
+                named = batch.metadata(spec.columns, GRID_KEY)
+            if named is None:
+                raise InputError(
+                    f"{batch.label}: the curves in {spec.columns!r} need their grid: give "
+                    f"CurveColumns(..., times=[...]) or --grid, or write it into the file as "
+                    f"metadata {GRID_KEY!r}"
+                )
+            spec = replace(spec, times=_named_grid(named, batch))
+        return spec
+
+    def of(self, batch: Batch) -> SurvivalCurves:
+        """Read the curves of a batch."""
+        values = self.values(batch)
+        return SurvivalCurves(np.array(self.times), values, self.interpolation, self.tail)
+
+    def values(self, batch: Batch) -> Any:
+        """Read the matrix of a batch: one row per subject, one column per time."""
+        if isinstance(self.columns, str):
+            values = batch.matrix(self.columns)
+            self._same_grid(batch)
+        else:
+            self.refuse_more(batch.names, batch.label)
+            columns = [batch.vector(name) for name in self.columns]
+            kind = np.result_type(*columns)
+            values = np.empty((len(batch), len(columns)), dtype=kind if kind.kind == "f" else float)
+            for k, column in enumerate(columns):
+                values[:, k] = column
+        size = len(self.times or ())
+        if values.shape[1] != size:
+            raise InputError(
+                f"{batch.label}: curves in {self.columns!r} have {values.shape[1]} values, their "
+                f"grid has {size} times"
+            )
+        return values
+
+    def refuse_more(self, names: list[str], label: str) -> None:
+        """Refuse wide columns that the first batch did not have: they would be left out."""
+        if self.prefix is not None:
+            known = set(self.columns)
+            more = [n for n in names if n.startswith(self.prefix) and n not in known]
+            if more:
+                raise InputError(
+                    f"{label}: column {more[0]!r} begins with {self.prefix!r}, but the first batch "
+                    "has no such column; curves must have the same times everywhere"
+                )
+
+    def _same_grid(self, batch: Batch) -> None:
+        """Refuse a file whose metadata say another grid."""
+        named = batch.metadata(str(self.columns), GRID_KEY)
+        if named is not None and _named_grid(named, batch) != self.times:
+            raise InputError(
+                f"{batch.label}: the grid of {self.columns!r} differs from that of other files"
+            )
+
+
+def _named_grid(named: bytes, batch: Batch) -> tuple[float, ...]:
+    """Grid in the metadata of a file."""
+    try:
+        return tuple(float(t) for t in json.loads(named))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{batch.label}: metadata {GRID_KEY!r} must be a JSON list of times; got {named!r}"
+        ) from error
+
+
+def _times_of(names: list[str], prefix: str, batch: Batch) -> tuple[float, ...]:
+    """Times in the names of wide columns."""
+    try:
+        return tuple(float(name[len(prefix) :]) for name in names)
+    except ValueError as error:
+        raise InputError(
+            f"{batch.label}: columns that begin with {prefix!r} must go on with times; {error}"
+        ) from None
