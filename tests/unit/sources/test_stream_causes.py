@@ -33,7 +33,7 @@ def data():
 def columns(y, values, rows=slice(None), names=False):
     event = np.array(["censored", *CAUSES])[y.cause] if names else y.cause
     return {
-        "time": y.time[rows], "event": event[rows], "sex": np.array(["f", "m"])[np.arange(len(y)) % 2][rows],
+        "time": y.time[rows], "event": event[rows], "sex": np.resize(["f", "m"], len(y))[rows],
         "one": values[rows, 0], "two": values[rows, 1], "risk": values[rows, 0, 30],
     }  # fmt: skip
 
@@ -134,9 +134,9 @@ def test_bad_input_is_told(data):
         sg.evaluate_stream([batch], **{**given, "y_train": [batch]})
     with pytest.raises(sg.InputError, match="must be IncidenceColumns"):
         sg.evaluate_stream([batch], **{**given, "predictions": sg.CurveColumns("one", GRID)})
+    parts = {"relapse": sg.CurveColumns("one", GRID), "death": sg.CurveColumns("two", GRID[:-1])}
+    uneven = sg.IncidenceColumns(parts)
     with pytest.raises(sg.InputError, match="all causes must have the same times"):
-        uneven = sg.IncidenceColumns({"relapse": sg.CurveColumns("one", GRID),
-                                      "death": sg.CurveColumns("two", GRID[:-1])})  # fmt: skip
         sg.evaluate_stream([batch], **{**given, "predictions": uneven})
     with pytest.raises(sg.InputError, match="columns must say for each cause"):
         sg.IncidenceColumns("one")
