@@ -98,7 +98,10 @@ def predicted_times(
             times = predicted.mean() if tau is None else predicted.rmst(tau)
             tail = ~predicted.reaches(1.0)
         if tau is not None:  # past tau nothing is read off a tail
-            tail &= predicted.last_time < tau
+            late = predicted.last_time < tau
+            tail &= late
+            # Of a curve that goes on past tau, a time that it does not tell is later than tau.
+            times = np.where(np.isnan(times) & ~late, tau, times)
     else:
         times, tail = vector(predicted, "predicted", length=n, like="y_true", finite=False), None
     if tau is not None:
@@ -158,6 +161,7 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             "censored_past_reference": int(np.count_nonzero(late & ~y.event)),
             "events_past_reference": int(np.count_nonzero(late & y.event)),
             "negative_predictions": int(np.count_nonzero(negative)),
+            **_competing(setting),
         },
         facts={
             "reference_subjects": reference.subjects,
@@ -172,6 +176,14 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
         part = from_tail.sum() if mass is None else np.sum(mass, where=from_tail)
         found.shares["tail_share"] = float(part), _total(mass, len(y))
     return found
+
+
+def _competing(setting: Setting) -> dict[str, int]:
+    """Count the events of other causes before the horizon, where there are several."""
+    if setting.cause is None:
+        return {}
+    competes = setting.y.event & (setting.y.time < setting.value)
+    return {"competing_events": int(np.count_nonzero(competes & (setting.y.weight > 0)))}
 
 
 def _total(mass: Floats | None, n: int) -> float:
@@ -340,6 +352,8 @@ def convention(
         convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
     if setting.dependence is not None:
         convention["dependence"] = str(setting.dependence)
+    if setting.cause is not None:
+        convention["cause"] = setting.cause.name
     if METHODS[method].takes_law:
         convention |= setting.law_convention(METHODS[method])
     if curves:
