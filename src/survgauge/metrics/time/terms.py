@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, vector
 from ...data.curves import SurvivalCurves
+from ...data.incidence import CauseCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered
 from ...reference.dependent_g import LateByDifference
@@ -91,17 +92,16 @@ def predicted_times(
                 f"predicted must have one curve per subject: y_true has {n}, predicted has "
                 f"{len(predicted)}"
             )
-        if point == "median":
+        if isinstance(predicted, CauseCurves) and tau is not None:
+            times, tail = _free_of_cause(predicted, point, tau, start), np.zeros(n, dtype=bool)
+        elif point == "median":
             times, tail = predicted.kept_median(), ~predicted.reaches(0.5)
         else:
             # The mean under a horizon is the restricted mean, so that E[min(T, tau)] is predicted.
             times = predicted.mean() if tau is None else predicted.rmst(tau)
             tail = ~predicted.reaches(1.0)
         if tau is not None:  # past tau nothing is read off a tail
-            late = predicted.last_time < tau
-            tail &= late
-            # Of a curve that goes on past tau, a time that it does not tell is later than tau.
-            times = np.where(np.isnan(times) & ~late, tau, times)
+            tail &= predicted.last_time < tau
     else:
         times, tail = vector(predicted, "predicted", length=n, like="y_true", finite=False), None
     if tau is not None:
@@ -109,6 +109,27 @@ def predicted_times(
     if not all_finite(times):
         _refuse_unusable(times, tail is not None, point, start)
     return vector(times, "predicted", largest=LARGEST), tail
+
+
+def _free_of_cause(curves: CauseCurves, point: str, tau: float, start: int) -> Floats:
+    """Return the predicted times free of a cause up to tau: their median or mean.
+
+    The median is tau where the incidence does not get to one half before.
+    """
+    # Aalen-Johansen keeps its value past its end; a model that ends before tau says nothing.
+    known = (curves.last_time >= tau) | (curves.tail == "hold")
+    if point == "median":
+        times = np.where(curves.reaches(0.5), curves.kept_median(), np.where(known, tau, np.nan))
+    else:
+        rest = np.maximum(tau - curves.last_time, 0.0) * curves.last_survival
+        times = np.where(known, curves.held().rmst(tau) + rest, np.nan)
+    bad = np.flatnonzero(np.isnan(times)) + start
+    if bad.size:
+        raise UndefinedMetricError(
+            f"predicted: the incidence of {bad.size} subject(s) ends before tau ({tau:g}), in "
+            f"{numbered(bad)}; predict up to tau, or give an earlier tau"
+        )
+    return times
 
 
 def _refuse_unusable(times: Floats, from_curves: bool, point: str, start: int) -> None:

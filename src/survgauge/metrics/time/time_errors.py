@@ -13,13 +13,15 @@ from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
+from ...data.outcomes import Outcomes
 from ...errors import InputError, as_names, one_of
 from ...reference.dependence import dependence_of
 from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
+from ...reference.reference import Reference
 from ...reference.surrogates import METHODS, Method, Setting, make_setting
 from ..checks import absent_replaced
-from ..one_cause import one_cause
+from ..one_cause import one_cause, with_causes
 from ..support import Support
 from .terms import (
     Point,
@@ -214,6 +216,10 @@ def _question(
     if options["cause"] is not None or isinstance(predicted, IncidenceCurves):
         # Of this cause 1 - incidence is the probability of being free of it.
         predicted = one_cause(y_true, predicted, None, options["cause"]).curves
+    if options["cause"] is not None:
+        y_true, train = Outcomes.of(y_true, "y_true", causes=True), options["y_train"]
+        if not (train is None or isinstance(train, Reference)):
+            options["y_train"] = with_causes(train, "y_train", y_true.causes or ())
     setting = make_setting(y_true, **options)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves_named(predicted, "predicted")
