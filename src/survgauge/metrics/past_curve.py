@@ -115,8 +115,10 @@ def ends_of(problem: Problem, follow_up: float) -> dict[Reading, float]:
     """Where metrics at one time and integrals read curves; `follow_up` is the last test time."""
     ends: dict[Reading, float] = {("time", at.time_used): at.time_used for at in problem.at_times}
     ends |= {"horizon": problem.until, "follow_up": follow_up}
+    if problem.errors_stop is not None:
+        ends["tau"] = problem.errors_stop
     if problem.tau is not None:
-        ends |= {"tau": problem.tau, "follow_up": min(problem.tau, follow_up)}
+        ends["follow_up"] = min(problem.tau, follow_up)
     return ends
 
 

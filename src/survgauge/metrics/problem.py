@@ -135,7 +135,7 @@ class Problem:
         if dependence_of(dependence) is not None:
             check_convention(preset)
             refuse_features(conditional)
-        code = _cause_of(y, cause, conditional, dependence)
+        code = _cause_of(y, cause, dependence)
         reference = y_train
         if y_train is not None and not isinstance(y_train, Reference):
             reference = Reference(y_train, causes=code is not None)
@@ -156,7 +156,7 @@ class Problem:
             censoring,
             {"normalize": "n", **options},
             sample_weight=sample_weight,
-            conditional=check_conditional(conditional, len(y)),
+            conditional=check_conditional(conditional, len(y), y.causes),
             dependence=dependence_of(dependence),
             times=times,
             timed=not (time is None and tau is None),
@@ -269,6 +269,11 @@ class Problem:
         return self.horizon if self.tau is None else min(self.tau, self.horizon)
 
     @property
+    def errors_stop(self) -> float | None:
+        """Where errors in time stop: at tau; of one cause, without tau, where the support ends."""
+        return self.until if self.cause is not None and self.tau is None else self.tau
+
+    @property
     def within_horizon(self) -> Problem:
         """The same question with the clock stopped within what the data support."""
         if self.tau == self.until or not self.horizon > 0:
@@ -323,7 +328,7 @@ class Problem:
             return None
         if by_convention:
             return self.weights.estimated
-        build = partial(EstimatedG, self._weighed.restricted(self.tau))
+        build = partial(EstimatedG, self._weighed.restricted(self.errors_stop))
         found: EstimatedG = self.cached("estimated_g", build)
         return found
 
@@ -372,9 +377,9 @@ class Problem:
     def setting(self) -> Setting:
         """What the surrogates of all time errors look at."""
         options = {k: v for k, v in self.options.items() if k != "normalize"}
-        build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
+        build = partial(make_setting, self.y, self.reference, tau=self.errors_stop, **options)
         build = partial(build, censoring=self.assumed_g, sample_weight=self.sample_weight)
-        build = partial(build, dependence=self.dependence)
+        build = partial(build, dependence=self.dependence, cause=self.cause)
         build = partial(build, start=self.start, conditional=self.conditional)
         setting: Setting = self.cached("setting", build)
         return setting
@@ -410,7 +415,7 @@ class Problem:
         }
 
 
-def _cause_of(y: Outcomes, cause: Any, conditional: Any, dependence: Any) -> int | None:
+def _cause_of(y: Outcomes, cause: Any, dependence: Any) -> int | None:
     """Return the code of the cause that is asked about; None: one kind of event."""
     if cause is None:
         y.of_one_cause("y_test")
@@ -419,8 +424,6 @@ def _cause_of(y: Outcomes, cause: Any, conditional: Any, dependence: Any) -> int
         raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
     if dependence is not None:
         raise InputError("dependence goes with one kind of event; leave it or cause out")
-    if conditional is not None:
-        raise InputError("conditional goes with one kind of event; leave it or cause out")
     return cause_code(cause, y.causes)
 
 

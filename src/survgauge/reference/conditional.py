@@ -8,6 +8,7 @@ from typing import Any
 
 from .._tools.arrays import Floats, one_number, shown, vector
 from ..data.curves import SurvivalCurves
+from ..data.incidence import IncidenceCurves
 from ..errors import InputError
 
 
@@ -30,6 +31,9 @@ class Conditional:
     members : dict
         Median event times of the test subjects by each learner that the law is made of, by name,
         so that a model under evaluation can be told from one of them.
+    incidence : IncidenceCurves, optional
+        With competing risks, in the place of `law`: the incidence of every cause, one curve per
+        test subject; None: Aalen-Johansen of the reference set for everybody.
 
     Examples
     --------
@@ -41,6 +45,7 @@ class Conditional:
     censoring: SurvivalCurves | None = None
     how: dict[str, Any] = field(default_factory=dict)
     members: dict[str, Floats] = field(default_factory=dict)
+    incidence: IncidenceCurves | None = None
 
     def __post_init__(self) -> None:
         for name, curves in (("law", self.law), ("censoring", self.censoring)):
@@ -57,9 +62,17 @@ class Conditional:
         for name, given in (("how", self.how), ("members", self.members)):
             if not isinstance(given, dict):
                 raise InputError(f"{name} must be a dict; got {type(given).__name__}")
-        if self.law is None and self.censoring is None:
+        if self.incidence is not None and not isinstance(self.incidence, IncidenceCurves):
+            raise InputError(
+                "incidence must be IncidenceCurves with curves of every test subject, or None; "
+                f"got {type(self.incidence).__name__}"
+            )
+        if self.incidence is not None and self.law is not None:
+            raise InputError("law and incidence are the same thing for one cause and for several")
+        parts = [part for part in (self.law, self.incidence, self.censoring) if part is not None]
+        if not parts:
             raise InputError("Conditional needs law or censoring: at least one of them as curves")
-        sizes = {len(curves) for curves in (self.law, self.censoring) if curves is not None}
+        sizes = set(map(len, parts))
         if len(sizes) > 1:
             raise InputError(
                 "law and censoring must be about the same subjects; one of them has "
@@ -70,14 +83,15 @@ class Conditional:
             vector(medians, f"members[{name!r}]", length=len(self), like="the curves", finite=False)
 
     def __len__(self) -> int:
-        curves = self.censoring if self.law is None else self.law
-        return 0 if curves is None else len(curves)
+        given = (self.law, self.incidence, self.censoring)
+        return next((len(curves) for curves in given if curves is not None), 0)
 
     def __getitem__(self, rows: Any) -> Conditional:
         law = None if self.law is None else self.law[rows]
         censoring = None if self.censoring is None else self.censoring[rows]
         members = {name: medians[rows] for name, medians in self.members.items()}
-        return replace(self, law=law, censoring=censoring, members=members)
+        incidence = None if self.incidence is None else self.incidence[rows]
+        return replace(self, law=law, censoring=censoring, members=members, incidence=incidence)
 
     def __repr__(self) -> str:
         law, censoring = self.sources
@@ -88,8 +102,10 @@ class Conditional:
         """Return the laws of one part of the subjects after the other."""
         laws = [part.law for part in parts if part.law is not None]
         censoring = [part.censoring for part in parts if part.censoring is not None]
+        incidence = [part.incidence for part in parts if part.incidence is not None]
         return replace(
             parts[0],
+            incidence=IncidenceCurves.joined(incidence) if incidence else None,
             law=SurvivalCurves.joined(laws) if laws else None,
             censoring=SurvivalCurves.joined(censoring) if censoring else None,
         )
@@ -103,15 +119,19 @@ class Conditional:
     @property
     def sources(self) -> tuple[str, str]:
         """Where law and censoring come from, in a few words each."""
-        law = "Kaplan-Meier" if self.law is None else str(self.how.get("law", "given"))
+        law = str(self.how.get("law", "given"))
+        if self.law is None and self.incidence is None:
+            law = "Kaplan-Meier"
         censoring = "Kaplan-Meier"
         if self.censoring is not None:
             censoring = str(self.how.get("censoring", "given"))
         return law, censoring
 
 
-def check_conditional(given: Any, n: int) -> Conditional | None:
-    """Return laws per subject, if they are about as many subjects as there are."""
+def check_conditional(
+    given: Any, n: int, causes: tuple[str, ...] | None = None
+) -> Conditional | None:
+    """Return laws per subject, if they are about as many subjects and causes as there are."""
     if given is None:
         return None
     if not isinstance(given, Conditional):
@@ -123,6 +143,18 @@ def check_conditional(given: Any, n: int) -> Conditional | None:
         raise InputError(
             f"conditional must have one curve per test subject: {n}; it has {len(given)}"
         )
+    if causes is None and given.incidence is not None:
+        raise InputError(
+            "conditional has the incidence of several causes, which goes with cause=; give "
+            "Conditional(law=curves)"
+        )
+    if causes is not None and given.law is not None:
+        raise InputError(
+            "conditional has a law of one kind of event; with cause= give "
+            "Conditional(incidence=curves)"
+        )
+    if causes is not None and given.incidence is not None:
+        given.incidence.matching(causes, "conditional: incidence")
     return given
 
 

@@ -77,6 +77,10 @@ class DependentLaw:
             found[rows] = law.above(name, x[rows], j[rows])
         return found
 
+    def alive(self, x: Floats, j: Ints) -> Floats:
+        """Probability of being event-free at x, of somebody censored there."""
+        return self.above("1", x, j)
+
     def expected(
         self, loss: Loss, c: Floats, p: Floats, j: Ints, known: dict[str, Floats] | None = None
     ) -> Floats:

@@ -26,6 +26,7 @@ from .._tools.chunks import chunks
 from .._tools.threads import in_order
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
+from .cause_law import CauseLaw, IncidenceLaw
 from .floored_g import FlooredG
 from .kaplan_meier import KaplanMeier
 from .losses import Loss
@@ -47,7 +48,7 @@ class DoublyRobust:
     ----------
     y : Outcomes
         The subjects, with the clock stopped at the horizon if there is one.
-    law : ResidualLaw or SurvivalCurves
+    law : ResidualLaw, SurvivalCurves or IncidenceLaw
         Law of the event time of all subjects, or of each.
     g : FlooredG
         G of all subjects, or of each.
@@ -55,22 +56,32 @@ class DoublyRobust:
         The horizon.
     walk : Walk, optional
         Law and G at the times at which somebody can be censored, where both are those of all.
+    value : ndarray of shape (n,), optional
+        The times that losses of events are taken of, where they are not those of `y`: with
+        competing risks the times free of the cause.
     """
 
     y: Outcomes
-    law: SurvivalCurves | ResidualLaw
+    law: SurvivalCurves | IncidenceLaw | ResidualLaw
     g: FlooredG
     stop: float | None = None
     walk: Walk | None = None
+    value: Floats | None = None
     _blocks: dict[int, Block] = field(default_factory=dict, init=False)
 
     @classmethod
     def of_reference(
-        cls, y: Outcomes, reference: Reference, tail: str, km: KaplanMeier, floor: float
+        cls,
+        y: Outcomes,
+        reference: Reference,
+        law: ResidualLaw,
+        km: KaplanMeier,
+        floor: float,
+        value: Floats | None = None,
     ) -> DoublyRobust:
-        """Take Kaplan-Meier of the reference set as the law, and one G for all."""
-        walk = Walk.of_reference(reference, tail, km, floor)
-        return cls(y, walk.law, walk.g, walk=walk)
+        """Take a law of the reference set, and one G for all."""
+        walk = Walk.of_reference(reference, law, km, floor)
+        return cls(y, walk.law, walk.g, walk=walk, value=value)
 
     @property
     def weight(self) -> Floats:
@@ -80,10 +91,7 @@ class DoublyRobust:
     @property
     def unknown(self) -> Bools:
         """Whether the law of each subject, or of all, has no mean."""
-        law = self.law
-        if isinstance(law, SurvivalCurves):
-            law = ResidualLaw.of_curves(law, self.stop)
-        return law.unknown
+        return residual_law(self.law, self.stop).unknown
 
     def phi(self, rule: Loss, p: Floats) -> Floats:
         """Return the doubly robust loss of each subject for its predicted time."""
@@ -109,25 +117,41 @@ class DoublyRobust:
     def _rows(self, width: int = 0) -> Iterator[slice]:
         """Blocks of subjects; `width` numbers are made of each, besides its own law and G."""
         if self.walk is None:
-            curves = self.law if isinstance(self.law, SurvivalCurves) else self.g.censoring
-            width = curves.survival.shape[-1]
+            curves = self.g.censoring if isinstance(self.law, ResidualLaw) else self.law
+            width = curves.times.shape[-1]
         return chunks(len(self.y), size=max(1, _BLOCK_VALUES // width) if width else len(self.y))
 
     @cached_property
     def _everybody(self) -> Block | None:
         """All subjects, where law and G are those of all."""
-        return None if self.walk is None else Block.of_walk(self.y, self.walk)
+        return None if self.walk is None else Block.of_walk(self.y, self._value, self.walk)
+
+    @property
+    def _value(self) -> Floats:
+        return self.y.time if self.value is None else self.value
 
     def _block(self, rows: slice) -> Block:
         if self._everybody is not None:
             return self._everybody.part(rows)
         known = self._blocks.get(rows.start)
         if known is None:
-            law = self.law[rows] if isinstance(self.law, SurvivalCurves) else self.law
-            known = Block.of_curves(self.y[rows], law, self.g.part(rows), self.stop)
+            law = self.law if isinstance(self.law, ResidualLaw) else self.law[rows]
+            own = self.y[rows], self._value[rows]
+            known = Block.of_curves(*own, residual_law(law, self.stop), self.g.part(rows))
             if len(self._blocks) < _KEPT_BLOCKS:
                 self._blocks[rows.start] = known
         return known
+
+
+def residual_law(
+    law: SurvivalCurves | IncidenceLaw | ResidualLaw, stop: float | None
+) -> ResidualLaw:
+    """Return the law of what lies ahead; that of curves is made anew."""
+    if isinstance(law, ResidualLaw):
+        return law
+    if isinstance(law, SurvivalCurves):
+        return ResidualLaw.of_curves(law, stop)
+    return CauseLaw.of_incidence(law.curves, law.code, np.inf if stop is None else stop)
 
 
 @dataclass(frozen=True)
@@ -138,6 +162,8 @@ class Block:
     ----------
     y : Outcomes
         The subjects.
+    value : ndarray of shape (n,)
+        The times that losses of events are taken of.
     walk : Walk
         Law and G at the times at which somebody can be censored.
     places : ndarray of int, shape (n,)
@@ -149,6 +175,7 @@ class Block:
     """
 
     y: Outcomes
+    value: Floats
     walk: Walk
     places: Ints
     until: Ints
@@ -156,32 +183,30 @@ class Block:
     _looked_up: dict[str, Floats] = field(default_factory=dict, init=False)
 
     @classmethod
-    def of_walk(cls, y: Outcomes, walk: Walk) -> Block:
+    def of_walk(cls, y: Outcomes, value: Floats, walk: Walk) -> Block:
         """Take the law and G of all subjects."""
         places, until = walk.find(y.time, "right")
         if walk.times.size:  # at its own time an event is no longer at risk of being censored
             until -= y.event & (walk.times[until - 1] == y.time)
-        return cls(y, walk, places, until, 1 + walk.excess[until])
+        return cls(y, value, walk, places, until, 1 + walk.excess[until])
 
     @classmethod
-    def of_curves(
-        cls, y: Outcomes, law: SurvivalCurves | ResidualLaw, g: FlooredG, stop: float | None
-    ) -> Block:
+    def of_curves(cls, y: Outcomes, value: Floats, law: ResidualLaw, g: FlooredG) -> Block:
         """Take a law per subject and G of all or of each, or one law and a G of each with jumps."""
         weight = 1 / np.where(y.event, g.at(y.time, "left"), g.at(y.time, "right"))
-        if isinstance(law, ResidualLaw):
+        if law.shared:
             walk = Walk.of_jumps(law, g, weight)
         else:
-            walk = Walk.of_atoms(ResidualLaw.of_curves(law, stop), g, weight, y.time.max())
+            walk = Walk.of_atoms(law, g, weight, y.time.max())
         until = np.full(len(y), walk.times.size)
-        return cls(y, walk, walk.law.places(y.time), until, weight)
+        return cls(y, value, walk, walk.law.places(y.time), until, weight)
 
     def part(self, rows: slice) -> Block:
         """Return some of the subjects, where law and G are those of all."""
         if rows == slice(0, len(self.y)):
             return self
         own = self.places[rows], self.until[rows], self.weight[rows]
-        return Block(self.y[rows], self.walk, *own)
+        return Block(self.y[rows], self.value[rows], self.walk, *own)
 
     def phi(self, rule: Loss, p: Floats) -> Floats:
         """Return the doubly robust loss of each subject for its predicted time."""
@@ -194,7 +219,7 @@ class Block:
 
     def _at_own_time(self, rule: Loss, p: Floats, places: Ints) -> Floats:
         """Return the loss of each event, and m of each censored subject at its own time."""
-        law, y, found = self.walk.law, self.y, rule.of(self.y.time, p)
+        law, y, found = self.walk.law, self.y, rule.of(self.value, p)
         # A law per subject is read row by row.
         rows = np.flatnonzero(~y.event) if law.shared else slice(None)
         ahead = law.expected(

@@ -80,6 +80,16 @@ class _Past:
         return self.theta + self.size * (self.change + (longer - usual))
 
 
+def check_members(ref: Reference) -> None:
+    """Refuse censored members of whom no whole subject can be left out."""
+    members = ref.y.weight[~ref.y.event] if ref.y.weighted else np.ones(1)
+    if members.size and members.min() < 1:
+        raise InputError(
+            "weight of censored subjects must be at least 1 for pseudo-observations in sample "
+            f"(one unit is left out); got {members.min():g}; pass y_train instead"
+        )
+
+
 class PseudoMeans:
     """Table of pseudo-observations of censored subjects, by the number j of event times <= c.
 
@@ -118,12 +128,7 @@ class PseudoMeans:
     @classmethod
     def leaving(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
         """Others' at-risk numbers shrink by one up to c."""
-        members = ref.y.weight[~ref.y.event] if ref.y.weighted else np.ones(1)
-        if members.size and members.min() < 1:
-            raise InputError(
-                "weight of censored subjects must be at least 1 for pseudo-observations in sample "
-                f"(one unit is left out); got {members.min():g}; pass y_train instead"
-            )
+        check_members(ref)
         P, loss = ref.survival, left_out(ref)
         before = np.concatenate(([0.0], np.cumsum(ref.areas(P * loss, area)[:-1])))
         kept = P[-1] * (1 - loss)

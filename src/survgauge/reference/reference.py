@@ -57,9 +57,9 @@ class Reference:
         return {**self.__dict__, "_cache": {}}  # look-ups are made anew where they are needed
 
     @classmethod
-    def of(cls, obj: Any) -> Reference:
+    def of(cls, obj: Any, causes: bool = False) -> Reference:
         """Take a Reference as it is, and anything that `Outcomes.of` reads."""
-        return obj if isinstance(obj, Reference) else cls(obj)
+        return obj if isinstance(obj, Reference) else cls(obj, causes=causes)
 
     @property
     def y(self) -> Outcomes:

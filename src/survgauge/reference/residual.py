@@ -55,7 +55,7 @@ def read(table: Floats, place: Ints) -> Floats:
     return table[np.arange(table.shape[0]), place]
 
 
-def _columns(table: Floats, places: Ints) -> Floats:
+def columns(table: Floats, places: Ints) -> Floats:
     """Some columns of a table; neighbours without copying them."""
     first = int(places[0]) if places.size else 0
     if np.array_equal(places, np.arange(first, first + places.size)):
@@ -81,6 +81,11 @@ class ResidualLaw:
         Where the clock stops (`tau`); nothing is later.
     """
 
+    #: Whether only some of the events are of the cause that is asked for; see `CauseLaw`.
+    by_cause = False
+    #: Share of the events that is of this cause.
+    share: Floats = np.ones(())
+
     def __init__(
         self, atoms: Floats, survival: Floats, last: float, tail: str, stop: float = np.inf
     ) -> None:
@@ -88,7 +93,7 @@ class ResidualLaw:
         self._survival = survival
         # Where the clock stops before the tail begins, what is left waits at the stop.
         self._last, self._tail = np.float64(min(last, stop)), tail if last < stop else "hold"
-        self._stop = stop
+        self.stop = stop
         self._sums: dict[str, Floats] = {}
         self._left = left = np.asarray(survival[..., -1], dtype=np.float64)
         #: Where the tail's mass ends, and the point mass that waits there.
@@ -136,7 +141,7 @@ class ResidualLaw:
     @property
     def observed_until(self) -> float:
         """Where the law is no longer known by its atoms: infinite where the clock stops before."""
-        return np.inf if self._last >= self._stop else self.last_atom
+        return np.inf if self._last >= self.stop else self.last_atom
 
     @property
     def last_atom(self) -> float:
@@ -151,19 +156,19 @@ class ResidualLaw:
     @property
     def _never_falls(self) -> Bools:
         linear, exponential = self._tail == "linear", self._tail == "exponential"
-        return (linear | exponential) & (self._left >= 1) & (self._last > 0) & np.isinf(self._stop)
+        return (linear | exponential) & (self._left >= 1) & (self._last > 0) & np.isinf(self.stop)
 
     def places(self, x: Floats) -> Ints:
         """For each time, the number of atoms at or before it."""
         found = look_up(self.atoms, x, "right")
-        return found if self._stop == np.inf else np.where(x >= self._stop, self.atoms.size, found)
+        return found if self.stop == np.inf else np.where(x >= self.stop, self.atoms.size, found)
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f over what lies past u_j, j = 0..K, before the tail begins."""
         known = self._survival if name == "1" else self._sums.get(name)
         if known is None:
             # Nobody censored at c >= 0 has an event at 0 ahead, so f(0) is never used.
-            f = value_of(name, np.minimum(self.atoms, self._stop))
+            f = value_of(name, np.minimum(self.atoms, self.stop))
             f = f * (self._survival[..., :-1] - self._survival[..., 1:])  # the mass of the steps
             known = np.zeros(self._survival.shape)
             np.cumsum(f[..., ::-1], axis=-1, out=known[..., -2::-1])
@@ -190,12 +195,20 @@ class ResidualLaw:
 
         `places` are those of x, where they are known.
         """
-        total = _columns(self._ahead(name), self.places(x) if places is None else places)
+        total = columns(self._ahead(name), self.places(x) if places is None else places)
         late = x >= self._last
         if late.any():
             total = total.copy()
             total[..., late] = self._tail_above(name, x[late], wide=not self.shared)
         return total
+
+    def alive(self, x: Floats, j: Ints) -> Floats:
+        """Probability of being event-free at x, one x and j a subject."""
+        return self.above("1", x, j)
+
+    def alive_table(self, x: Floats, places: NDArray[Any] | None = None) -> Floats:
+        """Probability of being event-free at common times x: (V,), or (n, V) by subject."""
+        return self.table("1", x, places)
 
     def _tail_above(self, name: str, x: Floats, wide: bool = False) -> Floats:
         """Integral of f over what lies past x and past the last atom, one x per subject.
@@ -218,7 +231,7 @@ class ResidualLaw:
             else:
                 rate = -np.log(left) / self._last
                 part = _exponential_moment(name, start, rate)
-                if np.isfinite(self._stop):
+                if np.isfinite(self.stop):
                     part = part - _exponential_moment(name, end, rate)
         return total + np.where(long, part, 0.0)
 
@@ -243,10 +256,30 @@ class ResidualLaw:
         are those of p, where they are known.
         """
         known = {} if known is None else known
+        total = self._integral(loss, c, p, j, known, places)
+        alive = known["1"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total /= alive
+        # Rounding may leave a hair below zero where the loss is zero.
+        np.maximum(total, 0.0, out=total)
+        over = self.over(c, alive)
+        if over.any():
+            total[over] = loss.of(c[over], p[over])
+        return self._known(total)
+
+    def _integral(
+        self,
+        loss: Loss,
+        c: Floats,
+        p: Floats,
+        j: Ints,
+        known: dict[str, Floats],
+        places: Ints | None,
+    ) -> Floats:
+        """Integral of the loss over (c, infinity) with respect to the law."""
         for name in ("1", *(name for name, _ in loss.terms)):
             if name not in known:
                 known[name] = self.above(name, c, j)
-        alive = known["1"]
         split = np.maximum(c, p)
         beyond = j
         if loss.signed:
@@ -257,14 +290,7 @@ class ResidualLaw:
             if loss.signed:
                 part = 2 * self.above(name, split, beyond) - part
             total += g(p) * part
-        with np.errstate(divide="ignore", invalid="ignore"):
-            total /= alive
-        # Rounding may leave a hair below zero where the loss is zero.
-        np.maximum(total, 0.0, out=total)
-        over = self.over(c, alive)
-        if over.any():
-            total[over] = loss.of(c[over], p[over])
-        return self._known(total)
+        return total
 
     def mean(self, c: Floats, j: Ints) -> Floats:
         """E[T given T > c]."""

@@ -18,14 +18,16 @@ from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_survival
 from ..errors import InputError, UndefinedMetricError, one_of
 from .baseline import reference_curves
+from .cause_law import CauseLaw, CauseTimes, IncidenceLaw, cause_times, pseudo_times
 from .conditional import Conditional, check_conditional, check_floor
 from .dependence import Dependence, dependence_of, refuse_features
 from .dependent_g import DependentG, LateByDifference, assumed_g
 from .dependent_law import DependentLaw
-from .doubly_robust import DoublyRobust
+from .doubly_robust import DoublyRobust, residual_law
 from .floored_g import FlooredG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
+from .pseudo_means import PseudoMeans
 from .reference import Reference
 from .residual import ResidualLaw
 
@@ -103,6 +105,8 @@ class Setting:
     floor: float = 0.1
     #: Assumed dependence of event and censoring time; None: independent.
     dependence: Dependence | None = None
+    #: Times free of the cause that is asked for; None: there is one kind of event.
+    cause: CauseTimes | None = None
     _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -121,9 +125,10 @@ class Setting:
         truth = None if self.true_time is None else self.true_time[rows]
         mass = None if self.mass is None else self.mass[rows]
         conditional = None if self.conditional is None else self.conditional[rows]
+        cause = None if self.cause is None else self.cause[rows]
         return replace(
             self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start,
-            conditional=conditional,
+            conditional=conditional, cause=cause,
         )  # fmt: skip
 
     @property
@@ -141,6 +146,11 @@ class Setting:
             self._made.clear()
             self._made[method.name] = method(self)
         return self._made[method.name]
+
+    @property
+    def value(self) -> Floats:
+        """What losses are taken of: the times, under competing risks those free of the cause."""
+        return self.y.time if self.cause is None else self.cause.time
 
     @cached_property
     def censored(self) -> Ints:
@@ -194,34 +204,60 @@ class Setting:
         if self.dependence is not None:
             return DependentLaw.of_reference(self.reference, self.dependence, self.tail)
         if self.law_curves is not None:
-            return ResidualLaw.of_curves(self.law_curves[self.censored], self.tau)
+            return residual_law(self.law_curves[self.censored], self.tau)
+        return self._common_law
+
+    @property
+    def _common_law(self) -> ResidualLaw:
+        """Law of all subjects: Kaplan-Meier or Aalen-Johansen of the reference set."""
+        if self.cause is not None:
+            return CauseLaw.of_set(self.reference, self.cause.code)
         return ResidualLaw.of_reference(self.reference, self.tail)
 
     @property
     def own_laws(self) -> bool:
-        """Whether censored subjects have laws of their own, not one of the reference set."""
-        return self.law_curves is not None or self.dependence is not None
+        """Whether the law of censored subjects is not Kaplan-Meier of the reference set."""
+        given = self.law_curves, self.dependence, self.cause
+        return any(part is not None for part in given)
 
     @property
-    def law_curves(self) -> SurvivalCurves | None:
+    def law_curves(self) -> SurvivalCurves | IncidenceLaw | None:
         """One law per subject, where they were given."""
-        return None if self.conditional is None else self.conditional.law
+        given = self.conditional
+        if given is None or self.cause is None:
+            return None if given is None else given.law
+        return None if given.incidence is None else IncidenceLaw(given.incidence, self.cause.code)
+
+    @property
+    def pseudo_means(self) -> PseudoMeans:
+        """Pseudo-observations of the censored subjects."""
+        ref = self.reference
+        if self.cause is not None:
+            return pseudo_times(ref, self.cause.code, self.in_sample)
+        table = ref.pseudo_means_in_sample if self.in_sample else ref.pseudo_means
+        return table(self.area, self.tail)
 
     @cached_property
     def robust(self) -> DoublyRobust:
         """Doubly robust losses of the subjects."""
         given = None if self.conditional is None else self.conditional.censoring
         g = self._whole_g if given is None else given
-        law = self.law_curves
+        law, value = self.law_curves, None if self.cause is None else self.value
         if law is None and isinstance(g, KaplanMeier):
-            return DoublyRobust.of_reference(self.y, self.reference, self.tail, g, self.floor)
+            common = self._common_law
+            return DoublyRobust.of_reference(self.y, self.reference, common, g, self.floor, value)
         floored = FlooredG(g, self.floor)
         if law is None and floored.steps:
-            common = ResidualLaw.of_reference(self.reference, self.tail)
-            return DoublyRobust(self.y, common, floored, self.tau)
+            return DoublyRobust(self.y, self._common_law, floored, self.tau, value=value)
         if law is None:
-            law = reference_curves(self.reference, len(self.y), self.tail)
-        return DoublyRobust(self.y, law, floored, self.tau)
+            law = self._repeated_law()
+        return DoublyRobust(self.y, law, floored, self.tau, value=value)
+
+    def _repeated_law(self) -> SurvivalCurves | IncidenceLaw:
+        """Law of the reference set, as one curve per subject that is stored once."""
+        if self.cause is None:
+            return reference_curves(self.reference, len(self.y), self.tail)
+        return IncidenceLaw(self.reference.incidence.curves(len(self.y)), self.cause.code)
 
     @property
     def _whole_g(self) -> KaplanMeier:
@@ -244,12 +280,19 @@ class Setting:
             return f"copula-graphic estimate of the {self.censoring.source} outcomes"
         return _G_SOURCES[self.g_from]
 
+    @property
+    def mean_time(self) -> float:
+        """Mean of the reference set: of the event time, or of the time free of the cause."""
+        if self.cause is None:
+            return self.reference.theta(self.area, self.tail)
+        return float(self._common_law.mean(np.zeros(1), np.zeros(1, dtype=np.intp))[0])
+
     def law_convention(self, method: Method) -> dict[str, Any]:
         """Say where the law of the event time and G come from, for a method that takes a law."""
         given = self.conditional
         law, censoring = ("", "") if given is None else given.sources
         if self.law_curves is None:
-            law = "Kaplan-Meier of the reference"
+            law = f"{'Kaplan-Meier' if self.cause is None else 'Aalen-Johansen'} of the reference"
         if given is None or given.censoring is None:
             censoring = self.g_words
         if not method.reads_g:
@@ -298,7 +341,7 @@ class Setting:
                 f"surrogate must be an array with one time for each of {self.c.size} censored "
                 f"subjects; got shape {np.shape(surrogate)}"
             )
-        time = self.y.time.copy()
+        time = self.value.copy()
         time[self.censored] = surrogate
         weights = self.ones if alike else self.confidence_of_all
         if confidence is not None:
@@ -354,6 +397,8 @@ class Method:
         Whether it takes a law per subject (`conditional`) where one is given.
     takes_dependence : bool
         Whether it takes an assumed dependence of event and censoring time (`dependence`).
+    takes_cause : bool
+        Whether it knows competing risks: it reads `Setting.value` where others read times.
     counts_censored : bool
         Whether censored subjects have a loss of their own.
     needs_truth : bool
@@ -378,6 +423,7 @@ class Method:
     reads_g: bool = False
     takes_law: bool = False
     takes_dependence: bool = False
+    takes_cause: bool = False
     counts_censored: bool = True
     needs_truth: bool = False
     extrapolates: bool = False
@@ -426,14 +472,18 @@ def make_setting(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> Setting:
     """Validate what the methods look at, with the clock stopped at `tau`."""
     one_of("area", area, AREAS)
     check_tail(tail)
     tau = None if tau is None else positive(tau, "tau")
-    y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
-    reference = Reference(y) if y_train is None else Reference.of(y_train)
-    assumed = dependence_of(dependence)
+    several = cause is not None
+    y, mass = sampled(Outcomes.of(y_true, "y_true", causes=several or None), sample_weight)
+    reference = Reference(y, causes=several) if y_train is None else Reference.of(y_train, several)
+    assumed, causes = dependence_of(dependence), y.causes
+    times = None if cause is None else cause_times(y, reference, cause, tau, area, assumed)
+    y = y.any_cause()
     if assumed is not None:
         refuse_features(conditional)
     weighed = y if mass is None else y.reweighted(mass)
@@ -457,7 +507,8 @@ def make_setting(
         g_from=source,
         mass=mass,
         start=start,
-        conditional=check_conditional(conditional, len(y)),
+        conditional=check_conditional(conditional, len(y), causes),
         floor=check_floor(floor),
         dependence=assumed,
+        cause=times,
     )

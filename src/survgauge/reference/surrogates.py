@@ -18,12 +18,12 @@ __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrog
 def uncensored(s: Setting) -> Surrogates:
     """Events only."""
     weight = s.y.event.astype(np.float64)
-    return Surrogates(s.y.time, weight, s.y.event)
+    return Surrogates(s.value, weight, s.y.event)
 
 
 def hinge(s: Setting) -> Surrogates:
     """A prediction for a censored subject is wrong only if it is earlier than c."""
-    return Surrogates(s.y.time, s.ones, s.everybody, lower_bound=~s.y.event)
+    return Surrogates(s.value, s.ones, s.everybody, lower_bound=~s.y.event)
 
 
 def margin(s: Setting) -> Surrogates:
@@ -32,7 +32,7 @@ def margin(s: Setting) -> Surrogates:
     if s.own_laws:
         law, j = s.residual, s.residual.places(s.c)
         # Steps of a law may add up to a little more than 1.
-        above = np.minimum(law.above("1", s.c, j), 1.0)
+        above = np.minimum(law.alive(s.c, j), 1.0)
         confidence = 1.0 - above if s.weighted else np.ones(s.c.size)
         guess = law.mean(s.c, j)
         notes = s.lost(guess, "excluded: the tail 'nan' gives no mean")
@@ -73,7 +73,7 @@ def ipcw_d(s: Setting) -> Surrogates:
     if s.dependence is not None and s.tau is not None:
         late = LateByDifference(s.y.time, np.where(s.y.time < s.tau, weight, 0.0), s.tau)
         return Surrogates(s.y.time, s.ones, s.everybody, notes=notes, robust=late)
-    return Surrogates(s.y.time, weight, defined, notes=notes)
+    return Surrogates(s.value, weight, defined, notes=notes)
 
 
 def ipcw_t(s: Setting) -> Surrogates:
@@ -85,15 +85,13 @@ def ipcw_t(s: Setting) -> Surrogates:
 
 def po(s: Setting) -> Surrogates:
     """Pseudo-observation: (N+1) theta(D+i) - N theta(D); in sample, leave-one-out."""
-    ref = s.reference
-    table = ref.pseudo_means_in_sample if s.in_sample else ref.pseudo_means
-    guess, notes = s.capped(table(s.area, s.tail).at(s.c, s.j, ref.last_time))
+    guess, notes = s.capped(s.pseudo_means.at(s.c, s.j, s.reference.last_time))
     return s.fill(guess, notes=notes)
 
 
 def pop_po(s: Setting) -> Surrogates:
     """theta(D), the same for everybody: the paper's ablation."""
-    theta = s.reference.theta(s.area, s.tail)
+    theta = s.mean_time
     guess, notes = s.capped(np.full(s.c.size, theta))
     return s.fill(guess, notes=notes)
 
@@ -110,9 +108,9 @@ def dr(s: Setting) -> Surrogates:
     """Losses that are right if the law or G is; see `survgauge.reference.doubly_robust`."""
     unknown = np.broadcast_to(s.robust.unknown, len(s.y))
     if not unknown.any():
-        return Surrogates(s.y.time, s.ones, s.everybody, robust=s.robust)
+        return Surrogates(s.value, s.ones, s.everybody, robust=s.robust)
     notes = {"excluded: the law has no mean, its tail does not come down": int(unknown.sum())}
-    return Surrogates(s.y.time, (~unknown).astype(float), ~unknown, notes=notes, robust=s.robust)
+    return Surrogates(s.value, (~unknown).astype(float), ~unknown, notes=notes, robust=s.robust)
 
 
 def true(s: Setting) -> Surrogates:
@@ -125,13 +123,21 @@ def true(s: Setting) -> Surrogates:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("uncensored", uncensored, "events only", "is left out", counts_censored=False),
+        Method(
+            "uncensored",
+            uncensored,
+            "events only",
+            "is left out",
+            counts_censored=False,
+            takes_cause=True,
+        ),
         Method(
             "hinge",
             hinge,
             "one-sided (hinge)",
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
+            takes_cause=True,
         ),
         Method(
             "margin",
@@ -143,6 +149,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
+            takes_cause=True,
         ),
         Method(
             "ipcw_d",
@@ -153,6 +160,7 @@ METHODS: dict[str, Method] = {
             counts_censored=False,
             misses_late=True,
             takes_dependence=True,
+            takes_cause=True,
         ),
         Method(
             "ipcw_t",
@@ -172,6 +180,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             extrapolates=True,
             usual=True,
+            takes_cause=True,
         ),
         Method(
             "pop_po",
@@ -180,6 +189,7 @@ METHODS: dict[str, Method] = {
             "gets the same estimated time: the mean of the training set",
             imputes=True,
             looks_up=True,
+            takes_cause=True,
         ),
         Method(
             "expected",
@@ -190,6 +200,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
+            takes_cause=True,
         ),
         Method(
             "dr",
@@ -201,6 +212,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             reads_g=True,
             takes_law=True,
+            takes_cause=True,
         ),
         Method(
             "true",
@@ -209,6 +221,7 @@ METHODS: dict[str, Method] = {
             "counts with its true event time",
             counts_censored=False,
             needs_truth=True,
+            takes_cause=True,
         ),
     )
 }

@@ -73,14 +73,15 @@ class Walk:
     _sums: dict[str, Floats] = field(default_factory=dict, init=False)
 
     @classmethod
-    def of_reference(cls, reference: Reference, tail: str, km: KaplanMeier, floor: float) -> Walk:
-        """Walk along the jumps of one G for all, under Kaplan-Meier of the reference set."""
-        known: WeakKeyDictionary[KaplanMeier, dict[tuple[float, str, float], Walk]]
+    def of_reference(
+        cls, reference: Reference, law: ResidualLaw, km: KaplanMeier, floor: float
+    ) -> Walk:
+        """Walk along the jumps of one G for all, under a law of the reference set."""
+        known: WeakKeyDictionary[KaplanMeier, dict[tuple[float, ResidualLaw], Walk]]
         known = reference.whole.cached("walks", WeakKeyDictionary)
-        made, key = known.setdefault(km, {}), (floor, tail, reference.stop)
+        made, key = known.setdefault(km, {}), (floor, law)
         if key not in made:
-            law = ResidualLaw.of_reference(reference, tail)
-            # Neither the tail nor where the clock stops changes the jumps.
+            # Neither the tail, the cause nor where the clock stops changes the jumps.
             alike = next((walk for other, walk in made.items() if other[0] == floor), None)
             made[key] = cls._of_all(law, km, floor) if alike is None else replace(alike, law=law)
         return made[key]
@@ -121,12 +122,16 @@ class Walk:
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f past each of the times."""
-        places = None if self.merged is None else self.merged.atoms_until.astype(np.intp)
-        return self.law.table(name, self.times, places)
+        return self.law.table(name, self.times, self._places)
+
+    @property
+    def _places(self) -> Ints | None:
+        """Number of atoms at or before each of the times, where they are known."""
+        return None if self.merged is None else self.merged.atoms_until.astype(np.intp)
 
     def _shares(self) -> tuple[Floats, Bools]:
         """Steps / S at each of the times, and whether nothing of the law lies past it."""
-        alive = self._ahead("1")
+        alive = self.law.alive_table(self.times, self._places)
         over = self.law.over(self.times, alive)
         shares = np.diff(self.excess)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,7 +148,7 @@ class Walk:
         return known
 
     def _summed(self, name: str) -> Floats:
-        if name == "1":  # the integral of 1 is S
+        if name == "1" and not self.law.by_cause:  # the integral of 1 is S
             return self.excess
         parts, over = self._shares()
         if name:
@@ -152,6 +157,7 @@ class Walk:
                 # Past the end of the law the event would have come at v itself.
                 with np.errstate(over="ignore"):
                     there = np.diff(self.excess) * value_of(name, self.times)
+                there *= self.law.share[..., None]
                 parts = np.where(over, there, parts)
         known = np.zeros(self.excess.shape)
         np.cumsum(parts, axis=-1, out=known[..., 1:])
@@ -171,6 +177,10 @@ class Walk:
             if rule.signed:
                 part += 2 * (self.law.above(name, p, places) * number - read(sums, early))
             total += g(p) * part
+        if self.law.by_cause:
+            # Who does not get the event of the cause has its loss where the clock stops.
+            others = read(self.excess, until) - read(self.sums("1"), until)
+            total += rule.of(np.asarray(self.law.stop), p) * others
         return total
 
 

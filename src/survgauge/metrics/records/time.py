@@ -16,6 +16,8 @@ from ..time.terms import Point, convention, time_terms
 
 
 def _time_error(problem: Problem, prediction: Prediction, *, method: str, loss: str) -> Terms:
+    if problem.cause is not None and problem.tau is None:
+        supported_end(problem)
     setting, rule, normalize = problem.setting, LOSSES[loss], problem.options["normalize"]
     point: Point = problem.look_up(
         prediction, rule.point, lambda: Point.of(setting, prediction.times, rule.point)
@@ -40,6 +42,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
         "weights_by_g": method.weights_by_g,
         "reads_g": method.reads_g,
         "takes_dependence": method.takes_dependence,
+        "causes": "takes" if method.takes_cause else "",
         "stops": "tau",
         "method": method,
     }
@@ -94,6 +97,7 @@ WITHIN = Metric(
     needs="times",
     reference=METHODS["dr"].reference,
     reads_g=True,
+    causes="takes",
     method=METHODS["dr"],
     stops="horizon",
 )

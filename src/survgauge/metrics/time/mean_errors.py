@@ -15,7 +15,7 @@ def mae(
     predicted: Any,
     *,
     y_train: Any = None,
-    method: str = "po",
+    method: str | None = None,
     weighted: bool = True,
     tau: float | None = None,
     area: str = "step",
@@ -27,6 +27,7 @@ def mae(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> float:
     """Mean absolute error under censoring: `time_error` with the absolute loss.
 
@@ -36,7 +37,7 @@ def mae(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
-    conditional, floor, dependence
+    conditional, floor, dependence, cause
         As for `time_error`.
 
     Examples
@@ -48,7 +49,7 @@ def mae(
         y_true, predicted, y_train=y_train, method=method, loss="absolute", weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
-        dependence=dependence,
+        dependence=dependence, cause=cause,
     )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def mse(
     predicted: Any,
     *,
     y_train: Any = None,
-    method: str = "po",
+    method: str | None = None,
     weighted: bool = True,
     tau: float | None = None,
     area: str = "step",
@@ -69,6 +70,7 @@ def mse(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> float:
     """Mean squared error under censoring: `time_error` with the squared loss.
 
@@ -80,7 +82,7 @@ def mse(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
-    conditional, floor, dependence
+    conditional, floor, dependence, cause
         As for `time_error`.
 
     Examples
@@ -92,7 +94,7 @@ def mse(
         y_true, predicted, y_train=y_train, method=method, loss="squared", weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
-        dependence=dependence,
+        dependence=dependence, cause=cause,
     )  # fmt: skip
 
 
@@ -101,7 +103,7 @@ def rmse(
     predicted: Any,
     *,
     y_train: Any = None,
-    method: str = "po",
+    method: str | None = None,
     weighted: bool = True,
     tau: float | None = None,
     area: str = "step",
@@ -113,6 +115,7 @@ def rmse(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> float:
     """Root of the mean squared error under censoring, in the unit of time.
 
@@ -124,7 +127,7 @@ def rmse(
         As for `time_error`.
     y_train, method, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`; there is no `loss`.
-    conditional, floor, dependence
+    conditional, floor, dependence, cause
         As for `time_error`.
 
     Examples
@@ -136,7 +139,7 @@ def rmse(
         y_true, predicted, y_train=y_train, method=method, weighted=weighted, tau=tau, area=area,
         tail=tail, normalize=normalize, censoring=censoring, sample_weight=sample_weight,
         true_time=true_time, conditional=conditional, floor=floor,
-        dependence=dependence,
+        dependence=dependence, cause=cause,
     )  # fmt: skip
     if mean < 0:
         raise UndefinedMetricError(f"the mean squared error is {mean:g}, which has no square root")

@@ -100,7 +100,10 @@ class QuickErrors:
             copy=False,
         )
         mass = None if mass is None else np.tile(mass, self.models)
-        return replace(self.setting, y=many, mass=mass)
+        cause = self.setting.cause
+        if cause is not None:
+            cause = replace(cause, time=np.tile(cause.time, self.models))
+        return replace(self.setting, y=many, mass=mass, cause=cause)
 
 
 def mean_errors(

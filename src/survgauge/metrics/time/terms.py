@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, vector
 from ...data.curves import SurvivalCurves
+from ...data.incidence import CauseCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered
 from ...reference.dependent_g import LateByDifference
@@ -91,7 +92,9 @@ def predicted_times(
                 f"predicted must have one curve per subject: y_true has {n}, predicted has "
                 f"{len(predicted)}"
             )
-        if point == "median":
+        if isinstance(predicted, CauseCurves) and tau is not None:
+            times, tail = _free_of_cause(predicted, point, tau, start), np.zeros(n, dtype=bool)
+        elif point == "median":
             times, tail = predicted.kept_median(), ~predicted.reaches(0.5)
         else:
             # The mean under a horizon is the restricted mean, so that E[min(T, tau)] is predicted.
@@ -106,6 +109,27 @@ def predicted_times(
     if not all_finite(times):
         _refuse_unusable(times, tail is not None, point, start)
     return vector(times, "predicted", largest=LARGEST), tail
+
+
+def _free_of_cause(curves: CauseCurves, point: str, tau: float, start: int) -> Floats:
+    """Return the predicted times free of a cause up to tau: their median or mean.
+
+    The median is tau where the incidence does not get to one half before.
+    """
+    # Aalen-Johansen keeps its value past its end; a model that ends before tau says nothing.
+    known = (curves.last_time >= tau) | (curves.tail == "hold")
+    if point == "median":
+        times = np.where(curves.reaches(0.5), curves.kept_median(), np.where(known, tau, np.nan))
+    else:
+        rest = np.maximum(tau - curves.last_time, 0.0) * curves.last_survival
+        times = np.where(known, curves.held().rmst(tau) + rest, np.nan)
+    bad = np.flatnonzero(np.isnan(times)) + start
+    if bad.size:
+        raise UndefinedMetricError(
+            f"predicted: the incidence of {bad.size} subject(s) ends before tau ({tau:g}), in "
+            f"{numbered(bad)}; predict up to tau, or give an earlier tau"
+        )
+    return times
 
 
 def _refuse_unusable(times: Floats, from_curves: bool, point: str, start: int) -> None:
@@ -158,6 +182,7 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             "censored_past_reference": int(np.count_nonzero(late & ~y.event)),
             "events_past_reference": int(np.count_nonzero(late & y.event)),
             "negative_predictions": int(np.count_nonzero(negative)),
+            **_competing(setting),
         },
         facts={
             "reference_subjects": reference.subjects,
@@ -172,6 +197,14 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
         part = from_tail.sum() if mass is None else np.sum(mass, where=from_tail)
         found.shares["tail_share"] = float(part), _total(mass, len(y))
     return found
+
+
+def _competing(setting: Setting) -> dict[str, int]:
+    """Count the events of other causes before the horizon, where there are several."""
+    if setting.cause is None:
+        return {}
+    competes = setting.y.event & (setting.y.time < setting.value)
+    return {"competing_events": int(np.count_nonzero(competes & (setting.y.weight > 0)))}
 
 
 def _total(mass: Floats | None, n: int) -> float:
@@ -340,6 +373,8 @@ def convention(
         convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
     if setting.dependence is not None:
         convention["dependence"] = str(setting.dependence)
+    if setting.cause is not None:
+        convention["cause"] = setting.cause.name
     if METHODS[method].takes_law:
         convention |= setting.law_convention(METHODS[method])
     if curves:

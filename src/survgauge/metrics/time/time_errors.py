@@ -12,12 +12,16 @@ from ..._tools.chunks import CHUNK, chunks
 from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
+from ...data.incidence import IncidenceCurves
+from ...data.outcomes import Outcomes
 from ...errors import InputError, as_names, one_of
 from ...reference.dependence import dependence_of
 from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
+from ...reference.reference import Reference
 from ...reference.surrogates import METHODS, Method, Setting, make_setting
 from ..checks import absent_replaced
+from ..one_cause import one_cause, with_causes
 from ..support import Support
 from .terms import (
     Point,
@@ -48,6 +52,22 @@ def check_knows_dependence(method: Method, dependence: Any) -> None:
     )
 
 
+def check_knows_causes(method: Method) -> None:
+    """Refuse a method that knows one kind of event where there are several."""
+    if method.takes_cause:
+        return
+    known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_cause)
+    raise InputError(
+        f"method {method.name!r} knows one kind of event only: it says nothing about censored "
+        f"subjects who may have a competing event; with cause= take one of {known}"
+    )
+
+
+def _usual(method: str | None, cause: int | str | None) -> str:
+    """Return the method: unless named, pseudo-observations, and doubly robust with a cause."""
+    return method or ("po" if cause is None else "dr")
+
+
 def _check_takes_law(methods: tuple[str, ...], conditional: Any) -> None:
     """Refuse laws given features where no method would heed them."""
     if conditional is None or any(METHODS[name].takes_law for name in methods):
@@ -64,7 +84,7 @@ def time_error_details(
     predicted: Any,
     *,
     y_train: Any = None,
-    method: str = "po",
+    method: str | None = None,
     loss: str = "absolute",
     weighted: bool = True,
     tau: float | None = None,
@@ -77,6 +97,7 @@ def time_error_details(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> TimeErrorDetails:
     """`time_error` with what lies behind it: losses, weights, convention, support.
 
@@ -84,7 +105,7 @@ def time_error_details(
     ----------
     y_true, predicted, y_train, method, loss, weighted, tau, area, tail, normalize
         As for `time_error`.
-    censoring, sample_weight, true_time, conditional, floor, dependence
+    censoring, sample_weight, true_time, conditional, floor, dependence, cause
         As for `time_error`.
 
     Examples
@@ -94,11 +115,12 @@ def time_error_details(
     >>> round(d.value, 3), d.support["censored"], d.convention["reference"]
     (3.077, 1, 'test outcomes, in sample')
     """
+    method = _usual(method, cause)
     found = time_errors(
         y_true, predicted, methods=(method,), y_train=y_train, loss=loss, weighted=weighted,
         tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
-        dependence=dependence,
+        dependence=dependence, cause=cause,
     )  # fmt: skip
     return found[method]
 
@@ -121,6 +143,7 @@ def time_errors(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> dict[str, TimeErrorDetails]:
     """Several methods at once, sharing one look-up per subject.
 
@@ -132,7 +155,7 @@ def time_errors(
         Names of methods of `time_error`; by default all that need nothing but outcomes.
     y_train, loss, weighted, tau, area, tail, normalize, censoring, sample_weight, true_time
         As for `time_error`.
-    conditional, floor, dependence
+    conditional, floor, dependence, cause
         As for `time_error`.
 
     Examples
@@ -144,6 +167,8 @@ def time_errors(
     """
     if methods is None:
         methods = censored_methods()
+        if cause is not None:
+            methods = [name for name in methods if METHODS[name].takes_cause]
         if dependence_of(dependence) is not None:
             methods = [name for name in methods if METHODS[name].takes_dependence]
     names = (methods,) if isinstance(methods, str) else as_names(methods, "methods")
@@ -166,6 +191,7 @@ def time_errors(
         conditional=conditional,
         floor=floor,
         dependence=dependence,
+        cause=cause,
     )
     return _details(setting, predicted, names, LOSSES[loss], normalize)
 
@@ -182,9 +208,18 @@ def _question(
     for name in methods:
         one_of("method", name, METHODS)
         check_knows_dependence(METHODS[name], options["dependence"])
+        if options["cause"] is not None:
+            check_knows_causes(METHODS[name])
     _check_takes_law(methods, options["conditional"])
     one_of("loss", loss, LOSSES)
     one_of("normalize", normalize, NORMALIZERS)
+    if options["cause"] is not None or isinstance(predicted, IncidenceCurves):
+        # Of this cause 1 - incidence is the probability of being free of it.
+        predicted = one_cause(y_true, predicted, None, options["cause"]).curves
+    if options["cause"] is not None:
+        y_true, train = Outcomes.of(y_true, "y_true", causes=True), options["y_train"]
+        if not (train is None or isinstance(train, Reference)):
+            options["y_train"] = with_causes(train, "y_train", y_true.causes or ())
     setting = make_setting(y_true, **options)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves_named(predicted, "predicted")
@@ -273,7 +308,7 @@ def time_error(
     predicted: Any,
     *,
     y_train: Any = None,
-    method: str = "po",
+    method: str | None = None,
     loss: str = "absolute",
     weighted: bool = True,
     tau: float | None = None,
@@ -286,6 +321,7 @@ def time_error(
     conditional: Any = None,
     floor: float = 0.1,
     dependence: Any = None,
+    cause: int | str | None = None,
 ) -> float:
     """Mean error of predicted event times where some test outcomes are censored.
 
@@ -300,8 +336,9 @@ def time_error(
         Predicted times, or curves: absolute losses take their median, squared losses their mean.
     y_train : outcomes, optional
         Reference set of the surrogates; without it the test outcomes are their own reference.
-    method : str
-        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, dr or true.
+    method : str, optional
+        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, dr or true; by default po,
+        and dr with a `cause`.
     loss : str
         absolute, squared, relative, log or normalised.
     weighted : bool
@@ -329,6 +366,12 @@ def time_error(
     dependence : float or Dependence, optional
         Dependence of event and censoring time to assume, for ``ipcw_d``, ``expected`` and
         ``margin``: Kendall's tau, or `Dependence` with a copula. By default none.
+    cause : int or str, optional
+        With competing risks, the cause that matters. The error is then that of the time free of
+        it up to `tau`, which has to be given: T if the event is of this cause and before tau, and
+        tau for everybody else. Predictions are such times or `IncidenceCurves`, of which absolute
+        losses take the median of the cause (tau where it is not reached) and squared losses tau
+        less the restricted mean time lost.
 
     Returns
     -------
@@ -348,10 +391,11 @@ def time_error(
     >>> time_error(y_test, [3, 5, 6], y_train=y_train, method="uncensored")
     1.0
     """
+    name = _usual(method, cause)
     setting, predicted = _question(
         y_true,
         predicted,
-        (method,),
+        (name,),
         loss,
         normalize,
         y_train=y_train,
@@ -365,8 +409,9 @@ def time_error(
         conditional=conditional,
         floor=floor,
         dependence=dependence,
+        cause=cause,
     )
-    question = setting, predicted, (method,), LOSSES[loss], normalize
+    question = setting, predicted, (name,), LOSSES[loss], normalize
     above, below, anybody = 0.0, 0.0, False
     for (part,) in _parts(*question, counted=False):
         above, below = above + float(part.a.sum()), below + float(part.s.sum())
