@@ -98,7 +98,7 @@ def accuracy_curve(y_true: Any, incidence: Any, times: Any, **options: Any) -> C
 
     >>> from survgauge import IncidenceCurves, Outcomes
     >>> curves = IncidenceCurves([4], [[[0.5], [0.2]], [[0.1], [0.4]]])
-    >>> y = Outcomes([2, 3], ["a", "b"], causes=["a", "b"])
+    >>> y = Outcomes([2, 4], ["a", "b"], causes=["a", "b"])
     >>> accuracy_curve(y, curves, [4.0]).mean
     0.5
     """
