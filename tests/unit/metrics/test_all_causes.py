@@ -417,7 +417,7 @@ def test_refusals():
         score(y, curves.survival(), TIMES)
     with pytest.raises(sg.InputError, match="one row per subject"):
         score(y, curves[:5], TIMES)
-    with pytest.raises(sg.InputError, match="curves must have the causes of y_true"):
+    with pytest.raises(sg.InputError, match="incidence must have the causes of y_true"):
         score(y, sg.IncidenceCurves(GRID, curves.values, ["a", "b"]), TIMES)
     with pytest.raises(sg.InputError, match="loss must be one of"):
         score(y, curves, TIMES, loss="brier")

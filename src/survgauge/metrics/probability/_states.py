@@ -47,7 +47,7 @@ class States:
 
     def _reader(self, some: Floats, columns: Any, change: NDArray[np.int32]) -> _Reader:
         grid = self.curves.times
-        # Past the grid nothing is asked for, unless everybody has had an event by its end.
+        # Past the grid nothing is asked for, unless the last values hold.
         within = np.minimum(some, grid[-1])
         places = GridColumns(grid, within, self.curves.interpolation, "hold", origin=0.0)
         kinds: dict[str, Callable[..., Floats]] = {

@@ -203,11 +203,21 @@ def integrated_states(
 
 
 def state_status(
-    y_true: Any, incidence: Any, times: Any, reads: str, *, y_train: Any = None, **options: Any
+    y_true: Any,
+    incidence: Any,
+    times: Any,
+    reads: str,
+    *,
+    y_train: Any = None,
+    tail: str = "nan",
+    **options: Any,
 ) -> tuple[Status, SurvivalCurves]:
-    """Question about the state at given times, and the predicted probability of no event."""
+    """Question about the state at given times, and the predicted probability of no event.
+
+    Past the grid nothing is known, unless `tail` says that the last values hold.
+    """
     asked = every_cause(y_true, incidence, y_train)
-    free = asked.curves.survival("nan")
+    free = asked.curves.survival(tail)
     status, checked = make_status(asked.y, free, times, y_train=asked.y_train, **options)
     return replace(status, states=States(asked.curves, asked.codes, reads)), checked
 
