@@ -76,12 +76,20 @@ from .metrics.gray import incidence_by_group as incidence_by_group
 from .metrics.logrank import LogRankResult as LogRankResult
 from .metrics.logrank import log_rank as log_rank
 from .metrics.logrank import log_rank_test as log_rank_test
+from .metrics.probability.accuracy import accuracy_in_time as accuracy_in_time
 from .metrics.probability.brier_decomposition import brier_decomposition as brier_decomposition
 from .metrics.probability.brier_skill import brier_skill as brier_skill
 from .metrics.probability.densities import crps as crps
 from .metrics.probability.densities import crps_details as crps_details
 from .metrics.probability.densities import log_likelihood as log_likelihood
 from .metrics.probability.densities import log_likelihood_details as log_likelihood_details
+from .metrics.probability.multi_cause import (
+    integrated_multi_cause_score as integrated_multi_cause_score,
+)
+from .metrics.probability.multi_cause import (
+    integrated_multi_cause_score_details as integrated_multi_cause_score_details,
+)
+from .metrics.probability.multi_cause import multi_cause_score as multi_cause_score
 from .metrics.probability.probability import binomial_log_likelihood as binomial_log_likelihood
 from .metrics.probability.probability import brier_score as brier_score
 from .metrics.probability.probability import (

@@ -30,9 +30,14 @@ class Scratch:
 
 
 class GridColumns:
-    """Where times lie on a grid: found once, read for many rows of lines or steps."""
+    """Where times lie on a grid: found once, read for many rows of lines or steps.
 
-    def __init__(self, grid: Floats, t: Floats, interpolation: str, tail: str) -> None:
+    Before the grid all curves are at `origin`: 1 for survival, 0 for incidence.
+    """
+
+    def __init__(
+        self, grid: Floats, t: Floats, interpolation: str, tail: str, origin: float = 1.0
+    ) -> None:
         past = t > grid[-1]
         #: Times up to the end of the grid; all of them unless those past it come last.
         self._within = t.size - int(past.sum()) if not (past[:-1] > past[1:]).any() else t.size
@@ -50,7 +55,7 @@ class GridColumns:
         self._past = np.flatnonzero(past)
         self._late, self._last, self._tail = t[past], grid[-1:], tail
         self._lines = tail == "linear" and grid[-1] > 0 and bool(np.isfinite(self._late).all())
-        self.size = t.size
+        self.size, self._origin = t.size, origin
 
     def read(self, survival: Curves, scratch: Scratch | None = None) -> Floats:
         """Values of a block of rows, (rows, times), in the scratch or in new memory."""
@@ -58,7 +63,7 @@ class GridColumns:
         out: Floats = np.empty(shape) if scratch is None else scratch("columns", shape)
         part, left = out[:, : self._within], survival[:, self._left]
         if self._before.size:
-            left[:, self._before] = 1.0
+            left[:, self._before] = self._origin
         if self._share is None:
             part[...] = left
         else:

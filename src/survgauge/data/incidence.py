@@ -19,7 +19,7 @@ from .._tools.arrays import (
     vector,
 )
 from ..errors import InputError, one_of
-from .causes import cause_code, cause_names
+from .causes import Codes, cause_code, cause_names
 from .curve_checks import grid_of
 from .curves import SurvivalCurves
 from .incidence_checks import Incidence, check_shapes, checked_incidence
@@ -156,6 +156,20 @@ class IncidenceCurves:
         past = points > self.times[-1]
         out[past] = np.where(self._closed[past], values[past, -1], np.nan)
         return out
+
+    def slope_at_own(self, t: Floats, codes: Codes) -> Floats:
+        """Slope at subject i's own time t[i] of the incidence of cause codes[i]: (n,).
+
+        At a time of the grid it is that of the interval that ends there; 0 past the grid.
+        """
+        rows, causes, last = np.arange(len(self)), codes - 1, self.times.size - 1
+        left = self.times.searchsorted(t, "left") - 1
+        left = np.maximum(left, -1 if self.times[0] > 0 else 0)
+        right = np.minimum(left + 1, last)
+        start = np.where(left < 0, 0.0, self.values[rows, causes, left].astype(np.float64))
+        rise = self.values[rows, causes, right] - start
+        gap = self.times[right] - np.where(left < 0, 0.0, self.times[left])
+        return np.divide(rise, gap, out=np.zeros(len(self)), where=gap > 0)
 
     def rmtl(self, tau: float, cause: int | str) -> Floats:
         """Restricted mean time lost to a cause up to `tau`, the area under its curve: (n,)."""

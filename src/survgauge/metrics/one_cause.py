@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tools.arrays import Bools
 from ..data.adapters import are_curves
-from ..data.causes import cause_code
+from ..data.causes import Codes, cause_code
 from ..data.incidence import CauseCurves, IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -78,6 +78,52 @@ def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
             f"outcomes; got {', '.join(map(repr, known.causes or ('one kind of event',)))}"
         )
     return known
+
+
+@dataclass(frozen=True)
+class EveryCause:
+    """Outcomes and predictions as a metric of all causes reads them.
+
+    Attributes
+    ----------
+    y : Outcomes
+        With events of any cause, which end the follow-up alike: G is that of these.
+    codes : ndarray of shape (n,)
+        Cause of each event, counted from 1; 0: censored.
+    curves : IncidenceCurves
+        Of the same causes.
+    y_train : outcomes, Reference or None
+        With events of any cause.
+    """
+
+    y: Outcomes
+    codes: Codes
+    curves: IncidenceCurves
+    y_train: Any
+
+
+def every_cause(y_true: Any, incidence: Any, y_train: Any = None) -> EveryCause:
+    """Read outcomes and predictions of several causes, all of which count."""
+    y = Outcomes.of(y_true, "y_true", causes=True)
+    if y.cause is None or y.causes is None:
+        raise InputError(
+            "y_true must have several causes, as with Outcomes(time, event, causes=[...]); it has "
+            "one kind of event"
+        )
+    if not isinstance(incidence, IncidenceCurves):
+        raise InputError(
+            "incidence must be IncidenceCurves of all causes; sg.as_incidence reads those of other "
+            f"libraries; got {type(incidence).__name__}"
+        )
+    curves = incidence.matching(y.causes, "incidence")
+    if len(curves) != len(y):
+        raise InputError(
+            f"incidence must have one row per subject: y_true has {len(y)}, incidence has "
+            f"{len(curves)}"
+        )
+    if y_train is not None and not isinstance(y_train, Reference):
+        y_train = with_causes(y_train, "y_train", y.causes).any_cause()
+    return EveryCause(y.any_cause(), y.cause, curves, y_train)
 
 
 def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:

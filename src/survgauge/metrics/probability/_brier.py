@@ -30,6 +30,8 @@ from ._g_influence import ThroughG
 from ._status_losses import Rule
 
 _COLUMN_VALUES = 500_000
+#: Numbers of a block of rows, (rows, times), not to be written to.
+Reader = Callable[[slice, Scratch], Floats]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Scheme:
     by_difference: bool = False
     #: (n,) whose event was of another cause: weighted like an event, but never the one predicted.
     competes: Bools | None = None
+    #: Instead of the probability of being event-free, what rules are given: a reader of the times.
+    reader: Callable[[Floats], Reader] | None = None
 
     def weights(self, rows: slice, scratch: Scratch | None = None) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
@@ -144,9 +148,9 @@ def by_rows_together(
         np.empty((len(rules), 0 if share is None else n)),
         np.zeros((len(rules), n if apart else 0)),
     )
-    if curves.one_curve and scheme.competes is None:
+    if curves.one_curve and scheme.competes is None and scheme.reader is None:
         return _one_curve_for_all(scheme, curves, rules, share, found)
-    survival = _reader(curves, scheme.times)
+    survival = _reader(scheme, curves, scheme.times)
 
     def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
         total, scratch = np.zeros((2, len(rules), size)), Scratch()
@@ -290,7 +294,7 @@ def by_columns(
     width = max(1, min(size, _COLUMN_VALUES // n))
     for start in range(0, size, width):
         picked = np.arange(start, min(start + width, size))
-        survival, read = np.empty((picked.size, n)), _reader(curves, scheme.times[picked])
+        survival, read = np.empty((picked.size, n)), _reader(scheme, curves, scheme.times[picked])
         scratch = Scratch()
         for rows in curves.blocks(_row_width(curves, picked.size)):
             survival[:, rows] = read(rows, scratch).T
@@ -342,11 +346,13 @@ def _column(
     return Column(k, value, psi, pulls)
 
 
-def _reader(curves: SurvivalCurves, times: Floats) -> Callable[[slice, Scratch], Floats]:
-    """Probabilities at `times` by blocks of rows, not to be written to.
+def _reader(scheme: Scheme, curves: SurvivalCurves, times: Floats) -> Reader:
+    """Probabilities at `times` by blocks of rows, or what the scheme reads instead.
 
     Where the times are neighbours on a shared grid, they are the curves' own memory.
     """
+    if scheme.reader is not None:
+        return scheme.reader(times)
     if curves.shared_grid and curves.survival.dtype == np.float64:
         first = int(np.searchsorted(curves.times, times[0]))
         columns = slice(first, first + times.size)

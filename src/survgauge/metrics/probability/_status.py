@@ -23,6 +23,7 @@ from ..past_curve import share_of_times
 from ..support import Support
 from ._brier import Scheme
 from ._g_influence import ThroughG
+from ._states import States
 
 METHODS = ("ipcw", "unweighted", "administrative")
 
@@ -48,6 +49,8 @@ class Status:
     #: Cause that is predicted, and who had an event of another; None: one kind of event.
     cause: str | None = None
     competes: Bools | None = None
+    #: Predictions of every state, which are scored instead of the probability of being event-free.
+    states: States | None = None
 
     @property
     def ipcw(self) -> bool:
@@ -90,7 +93,8 @@ class Status:
         own = None if self.common_g else self._own_inverse
         difference = self.ipcw and self.weights.by_difference
         given = times, change, leave, event_weight, common, self.mass, by_weight, own
-        return Scheme(*given, by_difference=difference, competes=self.competes)
+        reader = None if self.states is None else self.states.reader_of(times, change)
+        return Scheme(*given, by_difference=difference, competes=self.competes, reader=reader)
 
     @cached_property
     def _common(self) -> Floats:

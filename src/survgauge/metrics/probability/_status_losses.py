@@ -65,8 +65,7 @@ class Logarithmic:
         out: Floats | None = None,
     ) -> Floats:
         """Return W l."""
-        loss: Floats = np.subtract(survival, ~alive, out=out)
-        np.abs(loss, out=loss)  # the probability of what happened
+        loss = self._of_what_happened(survival, alive, out)
         clipped, infinite = 0, 0
         if self.clip > 0:
             inside = np.clip(loss, self.clip, 1.0 - self.clip)
@@ -84,6 +83,33 @@ class Logarithmic:
                 self.clipped += clipped
                 self.infinite += infinite
         return loss
+
+    def _of_what_happened(self, survival: Floats, alive: Bools, out: Floats | None) -> Floats:
+        """Probability of what happened."""
+        probability: Floats = np.subtract(survival, ~alive, out=out)
+        return np.abs(probability, out=probability)
+
+
+class LogarithmicOfState(Logarithmic):
+    """l = -log p, given the probability p of the state that a subject is in."""
+
+    def _of_what_happened(self, survival: Floats, alive: Bools, out: Floats | None) -> Floats:
+        return np.positive(survival, out=out)
+
+
+class AsRead:
+    """l as it was read: the loss, or whether the prediction was right."""
+
+    def __call__(
+        self,
+        survival: Floats,
+        alive: Bools,
+        weight: Floats,
+        number: Floats | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """Return W l."""
+        return np.multiply(survival, weight, out=out)
 
 
 def _count(flags: Bools, number: Floats | None) -> int:

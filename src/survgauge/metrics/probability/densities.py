@@ -8,11 +8,13 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats, positive
 from ...data.curves import SurvivalCurves
+from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
 from ...errors import UndefinedMetricError, numbered
 from ..checks import check_curves
 from ..details import Details
+from ..one_cause import EveryCause, every_cause
 from ..past_curve import share_past
 from ..support import Support
 from ._crps import Pieces, by_subject, log_tail, tail_squares
@@ -105,16 +107,18 @@ def log_likelihood(y_true: Any, curves: Any, *, sample_weight: Any = None) -> fl
         l_i = [event] log f_i(t_i) + [censored] log S_i(t_i),  f = -dS/dt
 
     The density is the slope of the interpolated curve (at a grid time, of the interval that ends
-    there) or of its tail. An event on a flat stretch has density zero, and the mean is -inf:
-    nothing is clipped; the details count such subjects. Step curves have no density: NaN.
-    Values are comparable between models only where all are continuous, on the same outcomes.
+    there) or of its tail. With several causes an event of cause k counts log f_k, the slope of its
+    incidence F_k, and S is 1 less the incidence of all causes. An event on a flat stretch has
+    density zero, and the mean is -inf: nothing is clipped; the details count such subjects. Step
+    curves have no density: NaN. Values are comparable between models only where all are
+    continuous, on the same outcomes.
 
     Parameters
     ----------
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
-    curves : SurvivalCurves
-        One curve per subject.
+    curves : SurvivalCurves or IncidenceCurves
+        One curve per subject; where the outcomes have several causes, incidence of all of them.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
 
@@ -152,10 +156,13 @@ def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = Non
     >>> details.value, details.support["infinite_losses"]  # an event where the curve is flat
     (-inf, 1)
     """
+    asked = every_cause(y_true, curves) if isinstance(curves, IncidenceCurves) else None
+    if asked is not None:
+        y_true, curves = asked.y, asked.curves.survival("nan")
     y, checked, mass = _inputs(y_true, curves, sample_weight)
     past = y.time > checked.last_time
     _refuse_nan_tail(checked, (mass > 0) & past)
-    score = _log_scores(y, checked, past)
+    score = _log_scores(y, checked, past) if asked is None else _log_scores_of(asked, checked)
     if checked.interpolation == "step":
         score[y.event] = np.nan
     convention = {"score": "log_likelihood", "direction": "higher"}
@@ -176,6 +183,15 @@ def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
         tail = "linear" if curves.tail == "nan" else curves.tail
         of_event, of_censored = log_tail(y.time[past], last, ends, tail)
         score[past] = np.where(y.event[past], of_event, of_censored)
+    return score
+
+
+def _log_scores_of(asked: EveryCause, free: SurvivalCurves) -> Floats:
+    """Log density of the cause of events and log survival of censored subjects, (n,)."""
+    time, event = asked.y.time, asked.y.event
+    density = asked.curves.slope_at_own(time, asked.codes)
+    with np.errstate(divide="ignore"):
+        score: Floats = np.log(np.where(event, density, free.at_own(time)))
     return score
 
 

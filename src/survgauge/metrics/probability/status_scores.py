@@ -20,10 +20,15 @@ from ._status_losses import Logarithmic, Rule, Squared
 
 def logarithmic(status: Status, clip: float | None) -> Logarithmic:
     """Return the logarithmic loss, clipped as asked or as the convention says."""
+    return Logarithmic(clip_of(status, clip))
+
+
+def clip_of(status: Status, clip: float | None) -> float:
+    """Return how near to 0 and 1 probabilities may come, as asked or as the convention says."""
     bound = status.convention.clip if clip is None else one_number(clip)
     if not 0 <= bound < 0.5:
         raise InputError(f"clip must lie in [0, 0.5); got {shown(clip)}")
-    return Logarithmic(bound)
+    return bound
 
 
 def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> CurveResult:

@@ -247,11 +247,12 @@ def make_question(
         y, mass, method, rule, tau, preset, weights, asked_for.name, asked_for.competes
     )
     if cause is not None and (
-        method not in ("harrell", "uno") or rule != "risk" or question.subject_g
+        method == "margin" or rule != "risk" or question.subject_g
         or weights.by_difference
     ):  # fmt: skip
+        known = "'antolini' or 'ipcw'" if method in METHODS_TD else "'harrell' or 'uno'"
         raise InputError(
-            "cause goes with method='harrell' or 'uno', ties='risk', one G for all subjects and "
+            f"cause goes with method={known}, ties='risk', one G for all subjects and "
             f"without dependence; got method {method!r}, ties {rule!r}, censoring {censoring!r}, "
             f"dependence {dependence!r}"
         )

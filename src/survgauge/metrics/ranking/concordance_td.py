@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Bools, Floats
 from ...data.curves import SurvivalCurves
 from ...data.tails import tail_survival
 from ...errors import InputError, UndefinedMetricError, one_of
 from ..checks import check_curves
 from ..conventions import Convention
 from ..details import Details
+from ..one_cause import one_cause
 from ..past_curve import share_past
 from ._antolini import count_exactly, lay_out
 from ._antolini_bounds import STRETCHES, count_between_bounds
+from ._competing_td import competing_td_tally
 from ._concordance import METHODS_TD, Question, make_question
 from ._pairs import PairCounts
+from ._tally import Tally
 
 
 def concordance_td_details(
@@ -32,6 +35,7 @@ def concordance_td_details(
     censoring: Any = None,
     sample_weight: Any = None,
     approximate: int | bool | None = None,
+    cause: int | str | None = None,
 ) -> Details:
     """`concordance_td` with its convention, support and standard error.
 
@@ -41,6 +45,8 @@ def concordance_td_details(
     Parameters
     ----------
     y_true, curves, method, y_train, tau, ties, convention, censoring, sample_weight, approximate
+        As for `concordance_td`.
+    cause
         As for `concordance_td`.
 
     Examples
@@ -53,14 +59,14 @@ def concordance_td_details(
     one_of("method", method, METHODS_TD)
     question = make_question(
         y_true, method=method, y_train=y_train, tau=tau, ties=ties, convention=convention,
-        censoring=censoring, sample_weight=sample_weight,
+        censoring=censoring, sample_weight=sample_weight, cause=cause,
     )  # fmt: skip
     stretches = _stretches(approximate, question.ties)
-    checked = check_curves(curves, question.y)
+    checked = check_curves(one_cause(y_true, curves, None, cause).curves, question.y)
     if question.convention.td_curves == "steps":
         checked = _as_steps(checked)
-    counts, left_open = _counts_td(question, checked, stretches)
-    tally = question.tally(counts, lambda: -checked.at_own(question.y.time))
+    _refuse_nan_tail(question, checked)
+    tally, left_open = _tally_td(question, checked, stretches)
     described = {"interpolation": checked.interpolation, "curve_tail": checked.tail}
     details = question.details(tally, **described)
     late = question.anchor & (question.y.time > checked.last_time)
@@ -90,34 +96,65 @@ def _stretches(approximate: Any, ties: str) -> int | None:
     return int(approximate)
 
 
-def _counts_td(
+def _refuse_nan_tail(question: Question, curves: SurvivalCurves) -> None:
+    """Refuse events past the end of curves that say nothing there."""
+    if curves.tail != "nan":
+        return
+    y, ends = question.y, curves.last_survival
+    # A pair needs both curves, so one open end is enough.
+    until = float(np.min(curves.last_time, where=ends > 0, initial=np.inf))
+    late = question.anchor & (y.time > until) & (y.weight > 0)
+    if late.any():
+        remedy = "choose another tail for the curves or a smaller tau"
+        if question.cause is not None:
+            remedy = "predict on a longer grid or choose a smaller tau"
+        raise UndefinedMetricError(
+            f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "
+            f"lie; {remedy}"
+        )
+
+
+def _tally_td(
     question: Question, curves: SurvivalCurves, stretches: int | None
-) -> tuple[PairCounts, float]:
-    """Count the pairs, with curves as lines or steps on one grid where they are."""
-    y = question.y
-    ends = curves.last_survival
-    if curves.tail == "nan":
-        # A pair needs both curves, so one open end is enough.
-        until = float(np.min(curves.last_time, where=ends > 0, initial=np.inf))
-        late = question.anchor & (y.time > until) & (y.weight > 0)
-        if late.any():
-            raise UndefinedMetricError(
-                f"curves say nothing past {until:g} (tail 'nan'), where {int(late.sum())} events "
-                "lie; choose another tail for the curves or a smaller tau"
-            )
-    tolerance = question.convention.risk_tolerance
+) -> tuple[Tally, float]:
+    """Sum up the pairs; the second is the weight of those that are left open."""
+    tolerance, y, left_open = question.convention.risk_tolerance, question.y, 0.0
+
+    def count(
+        rows: Any, time: Floats, anchor_weight: Floats | None, weight: Floats | None
+    ) -> PairCounts:
+        nonlocal left_open
+        options = {"anchor_weight": anchor_weight, "weight": weight, "tolerance": tolerance}
+        given = time, question.anchor[rows], curves[rows], stretches
+        counts, some = _counts_td(*given, options)
+        left_open += some
+        return counts
+
+    if question.competes is not None:
+        weight = question.weights.event_weight if question.weighted else None
+        given = y.time, question.anchor, question.competes, weight, question.mass
+        return competing_td_tally(count, *given), left_open
     if question.subject_g:
         if stretches is not None:
             raise InputError(
                 "approximate knows no G that depends on the subject; pass a KaplanMeier as "
                 "censoring, or leave approximate out"
             )
-        return question.subject_counts(lambda t: -curves.at(t), tolerance), 0.0
-    options: dict[str, Any] = {
-        "anchor_weight": question.anchor_weight,
-        "weight": question.mass,
-        "tolerance": tolerance,
-    }
+        counts = question.subject_counts(lambda t: -curves.at(t), tolerance)
+    else:
+        counts = count(slice(None), y.time, question.anchor_weight, question.mass)
+    return question.tally(counts, lambda: -curves.at_own(y.time)), left_open
+
+
+def _counts_td(
+    time: Floats,
+    anchor: Bools,
+    curves: SurvivalCurves,
+    stretches: int | None,
+    options: dict[str, Any],
+) -> tuple[PairCounts, float]:
+    """Count the pairs, with curves as lines or steps on one grid where they are."""
+    ends = curves.last_survival
     grid: Floats | None = curves.times
     survival: Any = curves.survival
     options["interpolation"] = curves.interpolation
@@ -127,7 +164,7 @@ def _counts_td(
     elif curves.tail in ("linear", "exponential"):
         last = curves.times[-1:]
         options["at"] = lambda rows, t: tail_survival(t[None], last, ends[rows, None], curves.tail)
-    laid, parts = lay_out(y.time, question.anchor, grid, survival, **options)
+    laid, parts = lay_out(time, anchor, grid, survival, **options)
     left_open = 0.0
     for part in parts:
         if stretches is None:
@@ -156,6 +193,7 @@ def concordance_td(
     censoring: Any = None,
     sample_weight: Any = None,
     approximate: int | bool | None = None,
+    cause: int | str | None = None,
 ) -> float:
     r"""Share of the comparable pairs that survival curves put in the right order at the time.
 
@@ -170,8 +208,9 @@ def concordance_td(
     ----------
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
-    curves : SurvivalCurves
-        One curve per subject; `as_curves` reads other libraries' predictions.
+    curves : SurvivalCurves or IncidenceCurves
+        One curve per subject; `as_curves` reads other libraries' predictions. With `cause`
+        incidence of each cause.
     method : {"antolini", "ipcw"}
         a = 1, or a = 1/G(t_i-)^2.
     y_train, tau, censoring, sample_weight
@@ -188,6 +227,10 @@ def concordance_td(
     approximate : int or bool, optional
         Between bounds instead of exactly, for many subjects: see the notes. A whole number is that
         of stretches of time, True means 256.
+    cause : int or str, optional
+        With several causes, code or name of the one whose order is asked for: F_k(t_i | x_i) should
+        be larger than F_k(t_i | x_j). Who had an event of another cause by t_i never has this
+        one, and is compared too; such a pair weighs 1/(G(t_i-) G(t_j-)) under ``ipcw``.
 
     Returns
     -------
@@ -234,4 +277,5 @@ def concordance_td(
         censoring=censoring,
         sample_weight=sample_weight,
         approximate=approximate,
+        cause=cause,
     ).value

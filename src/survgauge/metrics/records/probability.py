@@ -8,12 +8,14 @@ from typing import Any
 from ...data.predictions import Prediction
 from ..details import Details
 from ..grids import equal_steps
+from ..probability.accuracy import accuracy_curve
 from ..probability.brier_skill import skill_at
 from ..probability.densities import crps_details, log_likelihood_details
 from ..probability.doubly_robust import brier_terms, integrated_terms
+from ..probability.multi_cause import integrated_states
 from ..probability.status_scores import brier_curve, integrated_scores
 from ..problem import Problem
-from ..record import POSITIVE, Metric
+from ..record import POSITIVE, UNIT, Metric
 from ..supported import supported_end, supported_time
 from ..terms import Terms
 
@@ -76,6 +78,29 @@ def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Detai
     return found[_INTEGRATED[name]]
 
 
+def _all_causes(problem: Problem, prediction: Prediction) -> dict[str, Any]:
+    """Options of a score of all causes; past its end the incidence of the baseline is held."""
+    tail = "nan" if prediction.curves is None else prediction.curves.tail
+    return {"follow_up": problem.follow_up, "tail": tail, **problem.ipcw}
+
+
+def _multi_cause(problem: Problem, prediction: Prediction, *, loss: str) -> Details:
+    end = supported_end(problem)
+    times = equal_steps(end) if problem.grid is None else problem.grid
+    options = {"snap": True, **_all_causes(problem, prediction)}
+    return integrated_states(problem.y, prediction.incidence, times, loss, **options)
+
+
+def _accuracy_in_time(problem: Problem, prediction: Prediction) -> Details:
+    return accuracy_curve(
+        problem.y,
+        prediction.incidence,
+        [supported_time(problem)],
+        on_unsupported=problem.on_unsupported,
+        **_all_causes(problem, prediction),
+    ).details
+
+
 def _crps(problem: Problem, prediction: Prediction) -> Details:
     weight, tau = problem.sample_weight, problem.tau
     found = crps_details(problem.y, prediction.curves, tau=tau, sample_weight=weight)
@@ -84,7 +109,8 @@ def _crps(problem: Problem, prediction: Prediction) -> Details:
 
 def _log_likelihood(problem: Problem, prediction: Prediction) -> Details:
     weight = problem.sample_weight
-    found = log_likelihood_details(problem.y, prediction.curves, sample_weight=weight)
+    curves = prediction.curves if problem.cause is None else prediction.incidence
+    found = log_likelihood_details(problem.y, curves, sample_weight=weight)
     return _numbered(found, problem)
 
 
@@ -101,6 +127,11 @@ _PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
 _ROBUST: dict[str, Any] = {
     "range": POSITIVE, "reads_g": True, "default": False,
     "proper": "if the law or G is right", "reference": "this package", **_PROBABILITY,
+}  # fmt: skip
+
+_ALL_CAUSES: dict[str, Any] = {
+    "range": POSITIVE, "weights_by_g": True, "uses_divisor": True, "causes": "needs",
+    "proper": _CENSORING, "reference": "Alberge et al. (2025), AISTATS", **_PROBABILITY,
 }  # fmt: skip
 
 RECORDS = (
@@ -246,6 +277,41 @@ RECORDS = (
         reads="own",
         proper="yes",
         reference="Rindt et al. (2022), AISTATS",
+        causes="takes",
         **_PROBABILITY,
+    ),
+    Metric(
+        name="multi_log_loss",
+        title="Log loss of all causes",
+        other_names=("multi_cause_score", "proper_scoring_rule", "multiclass_log_loss"),
+        about="Logarithmic loss of the predicted probabilities of being event-free and of every "
+        "cause, averaged over all times up to the horizon.",
+        terms=partial(_multi_cause, loss="log"),
+        reads="horizon",
+        stops="horizon",
+        **_ALL_CAUSES,
+    ),
+    Metric(
+        name="multi_brier",
+        title="Brier score of all causes",
+        other_names=("multiclass_brier",),
+        about="Squared error of the predicted probabilities of being event-free and of every "
+        "cause, added up and averaged over all times up to the horizon.",
+        terms=partial(_multi_cause, loss="squared"),
+        reads="horizon",
+        stops="horizon",
+        **_ALL_CAUSES,
+    ),
+    Metric(
+        name="accuracy_in_time",
+        title="Accuracy in time",
+        other_names=("accuracy",),
+        about="Share of subjects whose most probable state at the time (event-free, or an event of "
+        "a cause) is the one that they are in.",
+        terms=_accuracy_in_time,
+        direction="higher",
+        reads="time",
+        default=False,
+        **(_ALL_CAUSES | {"proper": "no", "range": UNIT}),
     ),
 )

@@ -35,7 +35,9 @@ def _uno(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _antolini(problem: Problem, prediction: Prediction) -> Measured:
-    return concordance_td_details(problem.y, prediction.curves, sample_weight=problem.sample_weight)
+    return concordance_td_details(
+        problem.y, prediction.curves, sample_weight=problem.sample_weight, cause=problem.cause
+    )
 
 
 def _auc(problem: Problem, prediction: Prediction) -> Measured:
@@ -110,6 +112,7 @@ RECORDS = (
         reads="event",
         default_until=100_000,
         reference="Antolini et al. (2005), Statistics in Medicine 24",
+        causes="takes",
         **_RANKING,
     ),
     Metric(

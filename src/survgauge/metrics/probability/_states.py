@@ -1,0 +1,110 @@
+"""Predicted probabilities of every state (event-free, or an event of a cause), block by block.
+
+Clean arrays in, no checks. At time t a subject is in state 0 until its event and in that of its
+cause from then on. Numbers for subjects whose state is not known are of no meaning: they weigh 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._tools.arrays import Bools, Floats
+from ...data.causes import Codes
+from ...data.curve_reader import GridColumns, Scratch
+from ...data.incidence import IncidenceCurves
+
+_Reader = Callable[[slice, Scratch], Floats]
+
+
+@dataclass(frozen=True)
+class States:
+    """What is read of predictions of all causes.
+
+    Attributes
+    ----------
+    curves : IncidenceCurves
+        Of n subjects.
+    codes : ndarray of shape (n,)
+        Cause of each event, counted from 1; 0: censored.
+    reads : {"probability", "squared", "right"}
+        Probability of the state that a subject is in; squared distance between the predicted
+        probabilities and that state, added up over the states; or whether it is the most probable
+        state (1) or not (0).
+    """
+
+    curves: IncidenceCurves
+    codes: Codes
+    reads: str
+
+    def reader_of(self, times: Floats, change: NDArray[np.int32]) -> Callable[[Floats], _Reader]:
+        """Reader at some of `times`, of which those before `change` find a subject event-free."""
+        return lambda some: self._reader(some, times.searchsorted(some), change)
+
+    def _reader(self, some: Floats, columns: Any, change: NDArray[np.int32]) -> _Reader:
+        grid = self.curves.times
+        # Past the grid nothing is asked for, unless the last values hold.
+        within = np.minimum(some, grid[-1])
+        places = GridColumns(grid, within, self.curves.interpolation, "hold", origin=0.0)
+        kinds: dict[str, Callable[..., Floats]] = {
+            "probability": self._probability,
+            "squared": self._squared,
+            "right": self._right,
+        }
+        read = kinds[self.reads]
+        return lambda rows, scratch: read(rows, scratch, places, change[rows, None] > columns)
+
+    def _causes(self, rows: slice, scratch: Scratch, places: GridColumns) -> Iterator[Floats]:
+        """Incidence of one cause after the other, each in the same memory."""
+        for cause in range(len(self.curves.causes)):
+            yield places.read(self.curves.values[rows, cause], scratch)
+
+    def _probability(
+        self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools
+    ) -> Floats:
+        own: Floats = scratch("state", alive.shape)
+        free: Floats = scratch("free", alive.shape)
+        own.fill(1.0)
+        free.fill(1.0)
+        for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
+            free -= incidence
+            members = np.flatnonzero(self.codes[rows] == cause)
+            own[members] = incidence[members]
+        np.copyto(own, np.maximum(free, 0.0, out=free), where=alive)
+        return own
+
+    def _squared(self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools) -> Floats:
+        loss: Floats = scratch("state", alive.shape)
+        free: Floats = scratch("free", alive.shape)
+        loss.fill(0.0)
+        free.fill(1.0)
+        for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
+            free -= incidence
+            incidence -= ~alive & (self.codes[rows, None] == cause)
+            incidence *= incidence
+            loss += incidence
+        np.maximum(free, 0.0, out=free)
+        free -= alive
+        free *= free
+        loss += free
+        return loss
+
+    def _right(self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools) -> Floats:
+        """Of states that are equally probable the first is taken, event-free before all causes."""
+        most: Floats = scratch("state", alive.shape)
+        free: Floats = scratch("free", alive.shape)
+        most.fill(-1.0)
+        free.fill(1.0)
+        guess = scratch("guess", alive.shape, np.int32)
+        for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
+            free -= incidence
+            guess[incidence > most] = cause
+            np.maximum(most, incidence, out=most)
+        guess[np.maximum(free, 0.0, out=free) >= most] = 0
+        right = guess == np.where(alive, 0, self.codes[rows, None])
+        most[...] = right
+        return most
