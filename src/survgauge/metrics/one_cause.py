@@ -80,7 +80,11 @@ def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
     return known
 
 
+def coded(y: Outcomes, competes: Bools) -> Outcomes:
+    """Outcomes of two causes: the one that is asked about ("own") and all others ("other")."""
+    return Outcomes(y.time, np.where(competes, 2, y.event), y.weight, ("own", "other"))
+
+
 def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:
     """Aalen-Johansen of the cause ("own") and of those that compete with it ("other")."""
-    codes = np.where(competes, 2, y.event)
-    return AalenJohansen.fit(Outcomes(y.time, codes, y.weight, ("own", "other")))
+    return AalenJohansen.fit(coded(y, competes))

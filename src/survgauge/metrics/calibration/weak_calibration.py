@@ -24,6 +24,7 @@ from .inputs import (
 )
 from .pseudo_regression import LeastSquares, Pseudo, pseudo_observations
 
+
 @dataclass(frozen=True, repr=False)
 class WeakCalibration(ShortRepr):
     """Result of `weak_calibration`.

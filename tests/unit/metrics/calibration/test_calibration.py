@@ -18,11 +18,10 @@ from survgauge.metrics.calibration.calibration import d_calibration
 from survgauge.metrics.calibration.calibration_measures import (
     calibration_slope,
     calibration_slope_details,
-    coverage,
-    coverage_details,
     km_calibration,
     km_calibration_details,
 )
+from survgauge.metrics.calibration.coverage import coverage, coverage_details
 from survgauge.metrics.calibration.kernels import bridge_tail, weighted_quantile
 from survgauge.metrics.calibration.one_calibration import one_calibration
 
