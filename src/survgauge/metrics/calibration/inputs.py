@@ -119,5 +119,6 @@ def description(
     support = {"subjects": len(y), "events": events, "censored": len(y) - events}
     if asked is not None and asked.competes is not None:
         convention["cause"] = asked.name
-        support["competing"] = int(asked.competes.sum())
+        present = len(y) == len(asked.y) or asked.y.weight > 0
+        support["competing"] = int((asked.competes & present).sum())
     return convention, support
