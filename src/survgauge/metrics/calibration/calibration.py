@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import chdtrc
 
 from ..._tools.arrays import Floats
-from ...data.outcomes import Outcomes
 from ...data.incidence import IncidenceCurves
+from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
 from ..checks import check_curves
 from ..one_cause import one_cause
@@ -134,7 +134,7 @@ def own_times_of(
         y = one_cause(y_true, curves, None, None).y
         return y, own_time_support(y, curves)
     asked = one_cause(y_true, curves, None, cause)
-    if not isinstance(curves, IncidenceCurves) or asked.name is None or asked.competes is None:
+    if not isinstance(curves, IncidenceCurves) or asked.code is None or asked.competes is None:
         raise InputError(
             "with cause=, curves must be IncidenceCurves of all causes; got "
             f"{type(curves).__name__}"
@@ -142,7 +142,7 @@ def own_times_of(
     free, end = check_curves(asked.curves, asked.y), float(curves.times[-1])
     late = asked.y.time > end
     y = asked.y._with_event(asked.y.event & ~asked.competes & ~late)
-    s = cause_survival(curves, asked.name, np.minimum(y.time, end))
+    s = cause_survival(curves, asked.code, np.minimum(y.time, end))
     rows, s = present_rows(y, s)
     convention, support = description(asked.y.present(), free, asked)
     convention |= {
@@ -158,9 +158,7 @@ def own_times_of(
     return y, (rows, s, convention, support)
 
 
-def own_time_support(
-    y: Outcomes, curves: Any
-) -> OwnTimesRead:
+def own_time_support(y: Outcomes, curves: Any) -> OwnTimesRead:
     """Present subjects with S at their own times, and what D-calibration says of both."""
     curves = check_curves(curves, y)
     rows, s = present_rows(y, own_survival(y, curves))

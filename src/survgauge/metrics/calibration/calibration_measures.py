@@ -229,7 +229,7 @@ def _follow_up(
 
 def refuse_past_grid(curves: SurvivalCurves, stop: float) -> None:
     """Refuse incidence curves that end before the follow-up: nothing is known past their end."""
-    if stop > curves.times[-1]:
+    if stop > curves.times[-1] and curves.tail == "nan":
         raise UndefinedMetricError(
             f"the incidence curves end at {curves.times[-1]:g}, before the follow-up does, "
             f"{stop:g}: pass tau={curves.times[-1]:g} or earlier, or curves up to there"

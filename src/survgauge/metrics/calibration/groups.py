@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def stopped_rates(
 
     With `competes`, 1 - Aalen-Johansen of the cause.
     """
-    columns = []
+    columns: list[tuple[Any, ...]] = []
     for members, hazard in zip(rows, hazards, strict=True):  # a handful of groups
         if competes is not None:
             columns.append(_incidence_rate(y[members], competes[members], hazard, time))
