@@ -38,12 +38,12 @@ from .metrics.calibration.calibration_measures import calibration_slope as calib
 from .metrics.calibration.calibration_measures import (
     calibration_slope_details as calibration_slope_details,
 )
-from .metrics.calibration.calibration_measures import coverage as coverage
-from .metrics.calibration.calibration_measures import coverage_details as coverage_details
 from .metrics.calibration.calibration_measures import km_calibration as km_calibration
 from .metrics.calibration.calibration_measures import (
     km_calibration_details as km_calibration_details,
 )
+from .metrics.calibration.coverage import coverage as coverage
+from .metrics.calibration.coverage import coverage_details as coverage_details
 from .metrics.calibration.observed_expected import ObservedExpected as ObservedExpected
 from .metrics.calibration.observed_expected import observed_expected as observed_expected
 from .metrics.calibration.one_calibration import one_calibration as one_calibration

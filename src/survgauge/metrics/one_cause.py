@@ -31,8 +31,8 @@ class OneCause:
         1 - incidence of the cause.
     y_train : outcomes, Reference or None
         With events of any cause.
-    name : str or None
-        Name of the cause.
+    name, code : str and int, or None
+        Name and code of the cause.
     """
 
     y: Outcomes
@@ -40,6 +40,7 @@ class OneCause:
     curves: Any
     y_train: Any
     name: str | None
+    code: int | None = None
 
 
 def one_cause(y_true: Any, curves: Any, y_train: Any, cause: int | str | None) -> OneCause:
@@ -66,7 +67,7 @@ def one_cause(y_true: Any, curves: Any, y_train: Any, cause: int | str | None) -
         )
     if y_train is not None and not isinstance(y_train, Reference):
         y_train = with_causes(y_train, "y_train", y.causes).any_cause()
-    return OneCause(y.any_cause(), y.event & (y.cause != code), curves, y_train, name)
+    return OneCause(y.any_cause(), y.event & (y.cause != code), curves, y_train, name, code)
 
 
 def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
@@ -126,7 +127,11 @@ def every_cause(y_true: Any, incidence: Any, y_train: Any = None) -> EveryCause:
     return EveryCause(y.any_cause(), y.cause, curves, y_train)
 
 
+def coded(y: Outcomes, competes: Bools) -> Outcomes:
+    """Outcomes of two causes: the one that is asked about ("own") and all others ("other")."""
+    return Outcomes(y.time, np.where(competes, 2, y.event), y.weight, ("own", "other"))
+
+
 def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:
     """Aalen-Johansen of the cause ("own") and of those that compete with it ("other")."""
-    codes = np.where(competes, 2, y.event)
-    return AalenJohansen.fit(Outcomes(y.time, codes, y.weight, ("own", "other")))
+    return AalenJohansen.fit(coded(y, competes))

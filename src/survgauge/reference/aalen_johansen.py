@@ -213,6 +213,20 @@ class AalenJohansen:
         psi[codes == row + 1] += own[place[codes == row + 1]]
         return psi
 
+    def pulls(self, cause: int | str) -> tuple[Floats, Floats, Floats]:
+        """How P and B of `contributions` = P - F(t) B come about, at each time: (2, times) each.
+
+        What those have come to who are at risk up to a time, and what any event and one of the
+        cause add at it.
+        """
+        row = self._row(cause)
+        n, total, f = self.at_risk, self.events.sum(axis=0), self.incidence[row]
+        own, b = self._before / n, self._ratio / n
+        p_risk = np.cumsum(-own * self.events[row] / n - f * b * total / n)
+        b_risk = np.cumsum(-b * total / n)
+        added = np.stack((own, np.zeros_like(own)))
+        return np.stack((p_risk, b_risk)), np.stack((f * b, b)), added
+
     def _jackknife(self, row: int) -> Floats:
         """Sum of squared contributions at every time, in one pass.
 
@@ -220,15 +234,12 @@ class AalenJohansen:
         time or at t: those at risk at t have the same, those who left keep theirs.
         """
         place, codes, weight = self._counts.place, self._counts.codes, self._counts.weight
-        n, total, f = self.at_risk, self.events.sum(axis=0), self.incidence[row]
-        own, b = self._before / n, self._ratio / n
-        p_risk = np.cumsum(-own * self.events[row] / n - f * b * total / n)
-        b_risk = np.cumsum(-b * total / n)
+        n, f, had, own = self.at_risk, self.incidence[row], codes > 0, codes == row + 1
+        (p_risk, b_risk), any_event, own_event = self.pulls(row + 1)
         p, q = p_risk[place], b_risk[place]
-        had = codes > 0
-        p[had] += (f * b)[place[had]]
-        q[had] += b[place[had]]
-        p[codes == row + 1] += own[place[codes == row + 1]]
+        p[had] += any_event[0, place[had]]
+        q[had] += any_event[1, place[had]]
+        p[own] += own_event[0, place[own]]
         size = self.times.size
         pp, pq, qq = (
             np.cumsum(np.bincount(place, weight * a, size)) for a in (p * p, p * q, q * q)

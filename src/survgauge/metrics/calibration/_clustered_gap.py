@@ -9,21 +9,22 @@ from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ..details import Clusters
-from .mean_curve import RiskInfluence, cross_products
+from .gap_influence import Influence, cross_products
 
 
 def clustered_covariance(
-    y: Outcomes, curves: SurvivalCurves, table: RiskInfluence, clusters: Clusters
+    y: Outcomes, curves: SurvivalCurves, table: Influence, clusters: Clusters
 ) -> Floats:
     """Covariance of mean curve - Kaplan-Meier at the points, from the sums of each cluster.
 
     With the sums u_g of the contributions of the G clusters it is G / (G - 1) sum u_g u_g'.
     """
     points, codes = table.points, clusters.codes
-    read, scratch, own = curves.reader(points), Scratch(), table.own(y.time, y.event)
+    read, scratch, status = curves.reader(points), Scratch(), table.status(y)
+    own = table.own(y.time, status)
     sums = np.zeros((int(codes.max()) + 1, points.size))
     for rows in curves.blocks(points.size + curves.survival.shape[1]):
-        unit = table.units(y.time[rows], y.event[rows], read(rows, scratch), own[rows])
+        unit = table.units(y.time[rows], status[rows], read(rows, scratch), own[rows])
         unit *= y.weight[rows, None]
         order = np.argsort(codes[rows], kind="stable")
         numbers, first = np.unique(codes[rows][order], return_index=True)

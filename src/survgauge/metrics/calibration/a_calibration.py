@@ -10,7 +10,7 @@ from scipy.special import chdtrc
 from ..._tools.arrays import Floats
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
-from .calibration import own_time_support
+from .calibration import own_times_of
 from .inputs import checked_count
 from .own_times import OwnTimes, OwnTimesByModel
 from .result import CalibrationResult
@@ -23,7 +23,9 @@ _LEAST = 5.0
 _BINS = 3
 
 
-def a_calibration(y_true: Any, curves: Any, *, bins: int = _BINS) -> CalibrationResult:
+def a_calibration(
+    y_true: Any, curves: Any, *, bins: int = _BINS, cause: int | str | None = None
+) -> CalibrationResult:
     r"""A-calibration: whether events come as often as each subject's own curve says.
 
     Under the true model :math:`u_i = 1 - S_i(T_i)` is uniform, with the hazard 1/(1 - u). In a bin
@@ -73,8 +75,7 @@ def a_calibration(y_true: Any, curves: Any, *, bins: int = _BINS) -> Calibration
     (array([10., 16.]), array([12.9, 15.1]), 0.698)
     """
     number = checked_count(bins, "bins", 1)
-    y = Outcomes.of(y_true, "y_true")
-    rows, s, convention, support = own_time_support(y, curves)
+    _, (rows, s, convention, support) = own_times_of(y_true, curves, cause)
     return expected_events_test(rows, s, number, convention, support)
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from scipy.special import chdtrc
 
 from ..._tools.arrays import Floats
+from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
-from ...errors import one_of
+from ...errors import InputError, one_of
 from ..checks import check_curves
+from ..one_cause import one_cause
 from ..support import Support
 from . import kernels as kernel
+from .cause_survival import cause_survival
 from .inputs import checked_count, description, own_survival, present_rows, read_past
 from .one_calibration import one_calibration
 from .result import CalibrationResult
@@ -26,7 +29,12 @@ BOUNDS = "[a, b), top bin closed; within 1e-12 of an edge counts as the edge"
 
 
 def d_calibration(
-    y_true: Any, curves: Any, *, bins: int = 10, method: str = "ks"
+    y_true: Any,
+    curves: Any,
+    *,
+    bins: int = 10,
+    method: str = "ks",
+    cause: int | str | None = None,
 ) -> CalibrationResult:
     r"""D-calibration: whether S_i(t_i) is uniform, as it is under the true model.
 
@@ -54,18 +62,31 @@ def d_calibration(
     which under censoring almost never rejects, a wrong model neither: spread masses vary less than
     counts.
 
+    With several causes it tests the hazard of one of them among those who had no event yet, as the
+    incidence curves of all causes imply it:
+
+    .. math:: s = \exp\Big(-\int_0^{t_i} \frac{dF_{ik}(t)}{S_i(t)}\Big), \qquad
+              S_i = 1 - \sum_j F_{ij}.
+
+    Under the true model 1 - s is uniform, censored by whatever else ends the follow-up, an event of
+    another cause included. Who is observed past the end of the grid counts as censored there. With
+    one cause it is the test above.
+
     Parameters
     ----------
     y_true : outcomes
         Test outcomes; anything that `Outcomes.of` reads.
     curves : curves
-        Predicted survival curves; anything that `as_curves` reads.
+        Predicted survival curves; anything that `as_curves` reads. With `cause`,
+        `IncidenceCurves` of all causes.
     bins : int
         Number of bins of the table, [a, b) with the top one closed. A probability within 1e-12 of
         an edge counts as the edge: Kaplan-Meier's own products miss it by rounding.
     method : {"ks", "chi2"}
         The Kolmogorov-Smirnov form, or Pearson's test on the bins. With the former `observed` are
         the bins' masses under Kaplan-Meier; `support` has what it leaves open past the last u.
+    cause : int or str, optional
+        With several causes, code or name of the one whose hazard is tested.
 
     Returns
     -------
@@ -91,8 +112,8 @@ def d_calibration(
     """
     one_of("method", method, ("chi2", "ks"))
     bins = checked_count(bins, "bins", 2)
-    y = Outcomes.of(y_true, "y_true")
-    rows, s, convention, support = own_time_support(y, curves)
+    y, read = own_times_of(y_true, curves, cause)
+    rows, s, convention, support = read
     test = uniform_test if method == "ks" else _pearson
     found = test(rows, s, bins, convention, support)
     if len(rows) < len(y):  # of who is absent nothing is known
@@ -102,9 +123,42 @@ def d_calibration(
     return replace(found, _survival=s, _event=y.event)
 
 
-def own_time_support(
-    y: Outcomes, curves: Any
-) -> tuple[Outcomes, Floats, dict[str, Any], dict[str, Any]]:
+OwnTimesRead = tuple[Outcomes, Floats, dict[str, Any], dict[str, Any]]
+
+
+def own_times_of(
+    y_true: Any, curves: Any, cause: int | str | None
+) -> tuple[Outcomes, OwnTimesRead]:
+    """Outcomes, with events of the cause alone, and what `own_time_support` reads of them."""
+    if cause is None:
+        y = one_cause(y_true, curves, None, None).y
+        return y, own_time_support(y, curves)
+    asked = one_cause(y_true, curves, None, cause)
+    if not isinstance(curves, IncidenceCurves) or asked.code is None or asked.competes is None:
+        raise InputError(
+            "with cause=, curves must be IncidenceCurves of all causes; got "
+            f"{type(curves).__name__}"
+        )
+    free, end = check_curves(asked.curves, asked.y), float(curves.times[-1])
+    late = asked.y.time > end
+    y = asked.y._with_event(asked.y.event & ~asked.competes & ~late)
+    s = cause_survival(curves, asked.code, np.minimum(y.time, end))
+    rows, s = present_rows(y, s)
+    convention, support = description(asked.y.present(), free, asked)
+    convention |= {
+        "hazard": "of the cause, dF_k/S, from the incidence of all causes",
+        "past_curves": "censored at the end of the grid",
+    }
+    support |= {
+        "past_curve": 0.0,  # nothing is read there
+        "survival_zero": int((s <= 0).sum()),
+        "survival_one": int((s >= 1).sum()),
+        "past_curves": int((late & (y.weight > 0)).sum()),
+    }
+    return y, (rows, s, convention, support)
+
+
+def own_time_support(y: Outcomes, curves: Any) -> OwnTimesRead:
     """Present subjects with S at their own times, and what D-calibration says of both."""
     curves = check_curves(curves, y)
     rows, s = present_rows(y, own_survival(y, curves))

@@ -1,4 +1,4 @@
-"""Calibration as one number: distance from Kaplan-Meier, coverage, slope."""
+"""Calibration as one number: distance from Kaplan-Meier, slope."""
 
 from __future__ import annotations
 
@@ -7,34 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, positive, probability, vector
+from ..._tools.arrays import Floats, positive, vector
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
-from ...reference.kaplan_meier import KaplanMeier, RiskTable
+from ...reference.kaplan_meier import KaplanMeier
 from ..checks import check_curves, read_curves
 from ..cox import TIES, CoxRegression
 from ..details import Clusters, Details
+from ..one_cause import OneCause, coded, one_cause
 from ..past_curve import share_of_length
 from ._clustered_gap import clustered_covariance
 from .distance_intervals import SquaredGap
+from .gap_influence import gap_influence, gap_stderr, observed_curve
 from .inputs import (
     CONVENTIONS,
     description,
     log_log,
-    own_survival,
     survival_at,
 )
-from .mean_curve import (
-    Gap,
-    Lines,
-    RiskInfluence,
-    gap_influence,
-    gap_stderr,
-    mean_curve,
-    squared_gap,
-    trapezoid_gap,
-)
+from .mean_curve import Gap, Lines, mean_curve, squared_gap, trapezoid_gap
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +37,8 @@ class KMCalibrationDetails(Details):
     ----------
     times, mean_survival, kaplan_meier : ndarray
         Average predicted survival and Kaplan-Meier just after each of their nodes; made when
-        asked for.
+        asked for. With several causes they are 1 - incidence of the one that was asked for, as
+        predicted on average and by Aalen-Johansen.
     psi : ndarray of shape (n,)
         First-order contributions, at 64 points of the follow-up.
     """
@@ -71,7 +64,7 @@ class KMCalibrationDetails(Details):
 
     @property
     def kaplan_meier(self) -> Floats | None:
-        """Kaplan-Meier of the test outcomes at `times`."""
+        """Kaplan-Meier of the test outcomes at `times`; of a cause 1 - Aalen-Johansen."""
         return self._curves[2]
 
     @property
@@ -81,7 +74,12 @@ class KMCalibrationDetails(Details):
 
 
 def km_calibration(
-    y_true: Any, curves: Any, *, tau: float | None = None, convention: str = "survgauge"
+    y_true: Any,
+    curves: Any,
+    *,
+    tau: float | None = None,
+    convention: str = "survgauge",
+    cause: int | str | None = None,
 ) -> float:
     r"""KM-calibration: squared distance of the average predicted curve from Kaplan-Meier.
 
@@ -91,17 +89,23 @@ def km_calibration(
     best; the distance cannot be negative. The integral is exact for line and step curves on a
     shared grid; elsewhere the details' convention says at how many points the average was taken.
 
+    With several causes it is Aalen-Johansen calibration: the squared distance of the average
+    predicted incidence of one cause from Aalen-Johansen.
+
     Parameters
     ----------
     y_true : outcomes
         Test outcomes.
-    curves : SurvivalCurves
-        Predicted survival curves.
+    curves : SurvivalCurves or IncidenceCurves
+        Predicted survival curves; with `cause` the predicted incidence.
     tau : float, optional
         Horizon of the integral; by default the last test time.
     convention : {"survgauge", "survivaleval"}
         ``survivaleval`` is what SurvivalEVAL 0.9 reports: squared gaps at zero and at the event
-        times only, joined by lines, over the last event time. It knows no `tau`.
+        times only, joined by lines, over the last event time. It knows no `tau` and no `cause`.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted. Incidence curves say
+        nothing past their last time: `tau` must not be later.
 
     Returns
     -------
@@ -114,20 +118,22 @@ def km_calibration(
     >>> round(km_calibration(([5, 10], [1, 1]), curves), 4)
     0.0833
     """
-    y, curves, stop = _follow_up(y_true, curves, convention, tau)
-    y, curves = _present(y, curves)
-    lines, _ = mean_curve(curves, y.weight, stop)
-    return _distance(lines, KaplanMeier.fit(y), stop, convention)[0]
+    return km_distance(y_true, curves, convention, contributions=False, tau=tau, cause=cause).value
 
 
 def km_calibration_details(
-    y_true: Any, curves: Any, *, tau: float | None = None, convention: str = "survgauge"
+    y_true: Any,
+    curves: Any,
+    *,
+    tau: float | None = None,
+    convention: str = "survgauge",
+    cause: int | str | None = None,
 ) -> KMCalibrationDetails:
     """`km_calibration` with the curves, convention, support and standard error behind it.
 
     Parameters
     ----------
-    y_true, curves, tau, convention
+    y_true, curves, tau, convention, cause
         As for `km_calibration`.
 
     Examples
@@ -137,7 +143,7 @@ def km_calibration_details(
     >>> round(details.value, 4), round(details.stderr, 4)
     (0.0266, 0.0683)
     """
-    return km_distance(y_true, curves, convention, tau=tau)
+    return km_distance(y_true, curves, convention, tau=tau, cause=cause)
 
 
 def km_distance(
@@ -147,22 +153,23 @@ def km_distance(
     clusters: Clusters | None = None,
     contributions: bool = True,
     tau: float | None = None,
+    cause: int | str | None = None,
 ) -> KMCalibrationDetails:
     """`km_calibration_details` of subjects that may come in clusters, which its law heeds.
 
     Without `contributions` there is the value alone: its law takes longer than all the rest.
     """
-    given, curves, stop = _follow_up(y_true, curves, convention, tau)
+    asked = one_cause(y_true, curves, None, cause)
+    given, curves, stop = _follow_up(asked, convention, tau)
     y, curves = _present(given, curves)
     lines, how = mean_curve(curves, y.weight, stop)
-    table = RiskTable.of(y)
-    km = KaplanMeier.from_table(table)
+    km, influence_until = observed_curve(y, None if asked.competes is None else 1)
     value, end, gap = _distance(lines, km, stop, convention)
     psi: Floats | None = None
     stderr = float("nan")
     law: SquaredGap | None = None
     if convention == "survgauge" and contributions:
-        influence = RiskInfluence.of(table, stop, km)
+        influence = influence_until(stop)
         psi, points, covariance = gap_influence(y, curves, lines, influence, stop)
         if clusters is None:
             law = SquaredGap.of(value, points, covariance)
@@ -174,7 +181,7 @@ def km_distance(
         if len(y) < len(given):
             own, psi = psi, np.zeros(len(given))
             psi[given.weight > 0] = own
-    described, support = description(y, curves)
+    described, support = description(y, curves, asked)
     described |= {"convention": convention, "mean_curve": how, "tau": end}
     support["past_curves"] = float(np.mean(curves.last_time < stop))
     support["past_curve"] = share_of_length(curves, stop, y.weight if y.weighted else None)
@@ -198,98 +205,41 @@ def _distance(
 
 
 def _follow_up(
-    y_true: Any, curves: Any, convention: str, tau: float | None
+    asked: OneCause, convention: str, tau: float | None
 ) -> tuple[Outcomes, SurvivalCurves, float]:
     """Checked outcomes, curves and the last observed time, or the horizon before it."""
     one_of("convention", convention, CONVENTIONS)
-    y = Outcomes.of(y_true, "y_true")
+    y = asked.y
     stop = float(y.present().time.max())
     if not stop > 0:
         raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
-    if tau is not None:
-        if convention != "survgauge":
+    for argument, given in (("tau", tau), ("cause", asked.name)):
+        if given is not None and convention != "survgauge":
             raise InputError(
-                f"tau is no part of convention {convention!r}, which ends at the last event time; "
-                "leave one of them out"
+                f"{argument} is no part of convention {convention!r}, which ends at the last event "
+                "time and knows one kind of event; leave one of them out"
             )
-        stop = min(stop, positive(tau, "tau"))
-    return y, check_curves(curves, y), stop
+    stop = stop if tau is None else min(stop, positive(tau, "tau"))
+    curves = check_curves(asked.curves, y)
+    if asked.competes is None:
+        return y, curves, stop
+    refuse_past_grid(curves, stop)
+    return coded(y, asked.competes), curves, stop
+
+
+def refuse_past_grid(curves: SurvivalCurves, stop: float) -> None:
+    """Refuse incidence curves that end before the follow-up: nothing is known past their end."""
+    if stop > curves.times[-1] and curves.tail == "nan":
+        raise UndefinedMetricError(
+            f"the incidence curves end at {curves.times[-1]:g}, before the follow-up does, "
+            f"{stop:g}: pass tau={curves.times[-1]:g} or earlier, or curves up to there"
+        )
 
 
 def _present(y: Outcomes, curves: SurvivalCurves) -> tuple[Outcomes, SurvivalCurves]:
     """Leave out subjects of weight zero together with their curves."""
     rows = y.present()
     return (y, curves) if rows is y else (rows, curves[y.weight > 0])
-
-
-def coverage(y_true: Any, curves: Any, level: float = 0.9) -> float:
-    """Share of subjects whose time lies in the central prediction interval of their curve.
-
-    The interval holds the times with (1 - level)/2 <= S(t) <= (1 + level)/2; a calibrated model
-    covers `level` of the subjects. An event counts 1 inside and 0 outside. A subject censored at c
-    counts with the mass that its own curve puts into the interval past c,
-    (min(S(c), (1 + level)/2) - (1 - level)/2)/S(c), as in D-calibration (0 where S(c) = 0). So a
-    wrong model is pulled towards `level` by the censored. Of step curves S(t) is read after the
-    drop.
-
-    Parameters
-    ----------
-    y_true : outcomes
-        Test outcomes.
-    curves : SurvivalCurves
-        Predicted survival curves.
-    level : float
-        Nominal coverage, between 0 and 1.
-
-    Returns
-    -------
-    float
-        `coverage_details` also gives the contributions and a standard error.
-
-    Examples
-    --------
-    >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
-    >>> round(coverage(([2, 4, 6, 9.9], [1, 0, 1, 1]), curves, level=0.8), 4)
-    0.7083
-    """
-    return coverage_details(y_true, curves, level).value
-
-
-def coverage_details(y_true: Any, curves: Any, level: float = 0.9) -> Details:
-    """`coverage` with contributions, convention and support.
-
-    Parameters
-    ----------
-    y_true, curves, level
-        As for `coverage`.
-    """
-    level = probability(level, "level")
-    y = Outcomes.of(y_true, "y_true")
-    curves = check_curves(curves, y)
-    s = own_survival(y, curves)
-    s[y.weight == 0] = 1.0  # whatever is predicted for who is absent
-    low, high = (1 - level) / 2, (1 + level) / 2
-    inside = ((s >= low) & (s <= high)).astype(np.float64)
-    rows = np.flatnonzero(~y.event)
-    known = s[rows]
-    mass = np.clip(np.minimum(known, high) - low, 0.0, None)
-    inside[rows] = np.divide(mass, known, out=np.zeros_like(known), where=known > 0)
-    weight = y.weight / y.weight.sum()
-    value = float(weight @ inside)
-    convention, support = description(y, curves)
-    convention |= {
-        "level": level,
-        "interval": "central, in probability",
-        "censored": "own curve's mass in the interval past c",
-    }
-    support["share_from_censored"] = float(weight[rows].sum())
-    return Details(
-        value,
-        convention,
-        support,
-        psi=weight * (inside - value),
-        frequency=y.weight if y.weighted else None,
-    )
 
 
 def calibration_slope(

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints
+from ..._tools.arrays import Bools, Floats, Ints
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...reference.kaplan_meier import RiskTable
+from ..one_cause import incidence_of
 
 #: Intervals between the times at which curves on long grids are read.
 NODES = 32
@@ -60,11 +62,21 @@ class StoppedRates:
 
 
 def stopped_rates(
-    y: Outcomes, rows: list[Ints], hazards: list[Hazard], time: float
+    y: Outcomes,
+    rows: list[Ints],
+    hazards: list[Hazard],
+    time: float,
+    competes: Bools | None = None,
 ) -> StoppedRates:
-    """Kaplan-Meier and prediction at `time`, or where the group's last subject left before."""
-    columns = []
+    """Kaplan-Meier and prediction at `time`, or where the group's last subject left before.
+
+    With `competes`, 1 - Aalen-Johansen of the cause.
+    """
+    columns: list[tuple[Any, ...]] = []
     for members, hazard in zip(rows, hazards, strict=True):  # a handful of groups
+        if competes is not None:
+            columns.append(_incidence_rate(y[members], competes[members], hazard, time))
+            continue
         table = RiskTable.of(y[members])
         at_risk, events = table.at_risk, table.events
         # Y is the number at risk from just after one observed time up to the next.
@@ -77,6 +89,31 @@ def stopped_rates(
         growth = np.sum(np.diff(risen, prepend=0.0) / at_risk[: last + 1]) if expected else 0.0
         columns.append((observed, expected, expected**2 * growth, ends[-1] < time))
     return StoppedRates(*np.array(columns, dtype=np.float64).T)
+
+
+def _incidence_rate(
+    y: Outcomes, competes: Bools, hazard: Hazard, time: float
+) -> tuple[float, float, float, bool]:
+    r"""1 - Aalen-Johansen of one group, the prediction, and the variance if that is right.
+
+    Without censoring it is that of a share, F (1 - F)/n. Who is censored at u takes away what was
+    still unknown then: with p(u) = (F(t) - F(u))/S(u), the probability of the event by t of who is
+    event-free at u, the integral of S p (1 - p) d(1/G) is added to F (1 - F). The model says F;
+    S, of any event, and G are those of the group.
+    """
+    found, table = incidence_of(y, competes), RiskTable.of(y)
+    until = min(time, float(table.times[-1]))
+    before = table.times < until
+    times, left = table.times[before], table.survival()[1:][before]
+    risen = -np.expm1(-hazard(np.append(times, until)))
+    end = risen[-1]
+    open_ = left > 0
+    p = np.divide(end - risen[:-1], left, out=np.zeros(left.size), where=open_)
+    p = np.clip(p, 0.0, 1.0)
+    unknown = np.diff(1.0 / table.survival(censoring=True)[: times.size + 1])
+    variance = end * (1.0 - end) + float(np.sum(left * p * (1.0 - p) * unknown))
+    observed = 1.0 - float(found.at(until, "own"))
+    return observed, 1.0 - end, variance / float(y.weight.sum()), until < time
 
 
 def curve_nodes(curves: SurvivalCurves, time: float) -> Floats:
@@ -146,15 +183,24 @@ def _hazard(nodes: Floats, mean: Floats, between: str) -> Hazard:
     return hazard
 
 
-def shared_shape(y: Outcomes, s: Floats, rows: list[Ints], time: float) -> list[Hazard]:
+def shared_shape(
+    y: Outcomes, s: Floats, rows: list[Ints], time: float, competes: Bools | None = None
+) -> list[Hazard]:
     """-log of the mean probability at `time`, reached as Nelson-Aalen of all subjects rises.
 
-    For probabilities at one time, which say nothing about the way there.
+    For probabilities at one time, which say nothing about the way there. Of a cause they rise as
+    -log(1 - Aalen-Johansen) does.
     """
-    table = RiskTable.of(y)
-    known = table.times <= time
-    risen = np.cumsum((table.events / table.at_risk)[known])
-    times = table.times[known]
+    if competes is None:
+        table = RiskTable.of(y)
+        known = table.times <= time
+        risen = np.cumsum((table.events / table.at_risk)[known])
+        times = table.times[known]
+    else:
+        found = incidence_of(y, competes)
+        known = found.times <= time
+        risen = -np.log(np.maximum(1.0 - found.incidence[0][known], 1e-300))
+        times = found.times[known]
     if not (risen.size and risen[-1] > 0):  # no event yet: evenly
         times, risen = np.array([time]), np.ones(1)
 

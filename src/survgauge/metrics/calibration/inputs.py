@@ -13,6 +13,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ..checks import check_curves
+from ..one_cause import OneCause
 from ..past_curve import share_past
 
 PROBABILITIES = ("survival", "event")
@@ -107,11 +108,17 @@ def read_past(y: Outcomes, curves: Any, at: Floats | float) -> dict[str, float]:
     return {"past_curve": share_past(curves, at, y.weight if y.weighted else None)}
 
 
-def description(y: Outcomes, curves: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def description(
+    y: Outcomes, curves: Any, asked: OneCause | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What every result says: how curves were read, and who was there."""
     convention: dict[str, Any] = {"convention": "survgauge", "reference": "test outcomes"}
     if isinstance(curves, SurvivalCurves):
         convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
     events = int(y.event.sum())
     support = {"subjects": len(y), "events": events, "censored": len(y) - events}
+    if asked is not None and asked.competes is not None:
+        convention["cause"] = asked.name
+        present = len(y) == len(asked.y) or asked.y.weight > 0
+        support["competing"] = int((asked.competes & present).sum())
     return convention, support

@@ -10,25 +10,20 @@ from itertools import pairwise
 import numpy as np
 
 from ..._tools import chunks as sizes
-from ..._tools.arrays import Bools, Floats, dot, look_up, stored_once
-from ..._tools.chunks import BLOCK_VALUES, QUERIES, chunks
+from ..._tools.arrays import Floats, dot, stored_once
+from ..._tools.chunks import BLOCK_VALUES, chunks
 from ..._tools.sorting import sorting_order
-from ..._tools.threads import run_all
 from ...data import interpolation as kernel
-from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
-from ...data.outcomes import Outcomes
-from ...reference.kaplan_meier import KaplanMeier, RiskTable
+from ...reference.kaplan_meier import KaplanMeier
 from .inputs import refuse_unknown
 
 _SAMPLES = 256
 _TAIL_SAMPLES = 64
-_INFLUENCE_POINTS = 64
 #: Lines that stand for one piece of a cubic.
 _PIECES = 8
 _ROWS = 4096
 _SORTED_TIMES = 1_000_000
-_FEW_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -184,7 +179,7 @@ def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[L
     nodes = np.unique(nodes)
     jumps = curves.interpolation == "step"
     right, left = np.zeros(nodes.size), np.zeros(nodes.size)
-    for rows in curves.blocks(_width(curves, nodes.size)):
+    for rows in curves.blocks(block_width(curves, nodes.size)):
         values = curves.at_block(rows, nodes)
         refuse_unknown(values[share[rows] > 0], "the whole follow-up")
         right += share[rows] @ values
@@ -208,7 +203,7 @@ def _bends(nodes: Floats, everywhere: bool) -> Floats:
     return np.unique(np.append(inner.ravel(), nodes))
 
 
-def _width(curves: SurvivalCurves, width: int) -> int:
+def block_width(curves: SurvivalCurves, width: int) -> int:
     """Values a row in the blocks for `at_block`; few where it goes column by column."""
     if curves.shared_grid and curves.interpolation != "pchip":
         return width + curves.survival.shape[1]
@@ -274,119 +269,3 @@ def trapezoid_gap(lines: Lines, km: KaplanMeier) -> tuple[Gap, float]:
 def _at_falls(lines: Lines, km: KaplanMeier) -> tuple[Floats, Floats, Floats]:
     times = np.unique(np.append(0.0, _falls(km)))
     return times, lines.ends(np.append(times, times[-1]))[0], _steps(km, times)
-
-
-@dataclass(frozen=True)
-class RiskInfluence:
-    """What one subject does to Kaplan-Meier of the test outcomes, at points of the follow-up."""
-
-    points: Floats
-    #: Kaplan-Meier at the points, and how much those still observed then have pulled.
-    survival: Floats
-    level: Floats
-    #: Distinct times with the numbers at risk, and what has been pulled up to each.
-    table: RiskTable
-    passed: Floats
-    total: float
-
-    @classmethod
-    def of(cls, table: RiskTable, stop: float, km: KaplanMeier | None = None) -> RiskInfluence:
-        """Tabulate what all subjects of the test set share."""
-        ranks = np.arange(_INFLUENCE_POINTS, dtype=np.float64)
-        points: Floats = (ranks + 0.5) * (stop / _INFLUENCE_POINTS)
-        km = KaplanMeier.from_table(table) if km is None else km
-        size, total = table.times.size, float(table.counts_in(slice(0, 1))[0][0])
-        passed = np.zeros(size + 1)
-        for part in chunks(size):
-            n, d = table.counts_in(part)
-            # Where everybody left has the event, Kaplan-Meier is zero from there on.
-            steps = np.where(n > d, d / (n * np.maximum(n - d, 1e-300)), 0.0)
-            np.cumsum(steps, out=passed[part.start + 1 : part.stop + 1])
-            passed[part.start + 1 : part.stop + 1] += passed[part.start]
-        level = passed[table.times.searchsorted(points, "right")]
-        return cls(points, km.at(points), level, table, passed, total)
-
-    def own(self, time: Floats, event: Bools) -> Floats:
-        """How much each subject has pulled when its follow-up ends."""
-        ended = np.empty(time.size)
-
-        def fill(part: slice) -> None:
-            at = look_up(self.table.times, time[part], "right")
-            died = np.flatnonzero(event[part])
-            at[died] -= 1
-            pulled = self.passed[at]
-            pulled[died] -= 1.0 / self.table.counts_in(at[died])[0]
-            ended[part] = pulled
-
-        run_all(fill, chunks(time.size, size=QUERIES))
-        return ended
-
-    def units(
-        self, time: Floats, event: Bools, predicted: Floats, own: Floats | None = None
-    ) -> Floats:
-        """What one copy of each subject adds to mean curve - Kaplan-Meier: (n, points).
-
-        `predicted` are the subjects' curves at the points; they are overwritten.
-        """
-        own = self.own(time, event) if own is None else own
-        pulled = np.empty(predicted.shape)
-        pulled[...] = own[:, None]
-        np.copyto(pulled, self.level, where=self.points < time[:, None])
-        pulled *= self.survival
-        predicted /= self.total
-        predicted -= pulled
-        return predicted
-
-    def gap(self, lines: Lines, stop: float) -> Floats:
-        """Mean curve - Kaplan-Meier at the points."""
-        return lines.ends(np.append(self.points, stop))[0] - self.survival
-
-
-def gap_stderr(gap: Floats, covariance: Floats) -> float:
-    """Standard error of the mean squared gap, to second order."""
-    variance = 4.0 * gap @ covariance @ gap + 2.0 * float(np.sum(covariance**2))
-    return float(np.sqrt(max(float(variance), 0.0))) / gap.size
-
-
-def cross_products(a: Floats, b: Floats) -> Floats:
-    """a.T @ b over many rows, in products too small for the linear algebra to start threads."""
-    whole, size = a.shape[0] // _FEW_ROWS * _FEW_ROWS, a.shape[1]
-    shape = (-1, _FEW_ROWS, size)
-    parts = a[:whole].reshape(shape).transpose(0, 2, 1) @ b[:whole].reshape(shape)
-    rest: Floats = a[whole:].T @ b[whole:]
-    return parts.sum(axis=0) + rest
-
-
-def gap_influence(
-    y: Outcomes, curves: SurvivalCurves, lines: Lines, table: RiskInfluence, stop: float
-) -> tuple[Floats, Floats, Floats]:
-    """First-order contributions to the mean squared gap; the gap at points, and its covariance.
-
-    At points t_1..t_T the gap D = mean curve - Kaplan-Meier is a mean of contributions psi_i(t), so
-    about normal with covariance V = sum psi psi'. The mean of D^2 then has the variance
-    (4 D'VD + 2 tr V^2)/T^2; the second term is what is left where calibration is perfect. It is the
-    limit of the bootstrap's variance.
-    """
-    points, gap = table.points, table.gap(lines, stop)
-    weight, total = y.weight if y.weighted else None, table.total
-    psi, read = table.own(y.time, y.event), curves.reader(points)
-
-    def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
-        average, square = np.zeros(points.size), np.zeros((points.size, points.size))
-        scratch = Scratch()
-        for rows in blocks:
-            # Each subject's pull makes room for its contribution.
-            unit = table.units(y.time[rows], y.event[rows], read(rows, scratch), psi[rows])
-            weighted = unit if weight is None else unit * weight[rows, None]
-            average += weighted.sum(axis=0) / total
-            square += cross_products(weighted, unit)
-            psi[rows] = np.einsum("ik,k->i", weighted, gap)
-        return average, square
-
-    average, square = np.zeros(points.size), np.zeros((points.size, points.size))
-    for part in curves.by_span(sums, _width(curves, points.size)):
-        average, square = average + part[0], square + part[1]
-    # Contributions are deviations from their average.
-    psi -= y.weight * (average @ gap) if y.weighted else average @ gap
-    psi *= 2.0 / points.size
-    return psi, gap, square - total * np.outer(average, average)

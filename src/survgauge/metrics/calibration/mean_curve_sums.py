@@ -12,20 +12,13 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import SurvgaugeError, UndefinedMetricError
-from ...reference.kaplan_meier import KaplanMeier, RiskTable
+from ...reference.kaplan_meier import KaplanMeier
 from ..details import Details
 from ..problem import Problem
 from .distance_intervals import SquaredGap
+from .gap_influence import Influence, cross_products, gap_stderr, observed_curve
 from .inputs import description
-from .mean_curve import (
-    Lines,
-    RiskInfluence,
-    cross_products,
-    gap_stderr,
-    shared_mean,
-    squared_gap,
-    with_tail,
-)
+from .mean_curve import Lines, shared_mean, squared_gap, with_tail
 
 _ROWS = 4096
 #: A spread that is a smaller part of its sum of squares than this is a rounding error.
@@ -34,18 +27,19 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class FollowUp:
-    """Kaplan-Meier of all test outcomes, known before the curves are read."""
+    """Kaplan-Meier of all test outcomes, or 1 - Aalen-Johansen, known before curves are read."""
 
-    table: RiskTable
-    influence: RiskInfluence
+    observed: KaplanMeier
+    influence: Influence
     stop: float
 
     @classmethod
-    def of(cls, y: Outcomes, tau: float | None = None) -> FollowUp:
+    def of(cls, y: Outcomes, tau: float | None = None, cause: int | None = None) -> FollowUp:
         """Count the outcomes; the clock stops at their last time, or at `tau` before that."""
-        table, stop = RiskTable.of(y), float(y.present().time.max())
+        stop = float(y.present().time.max())
         stop = stop if tau is None else min(stop, tau)
-        return cls(table, RiskInfluence.of(table, stop), stop)
+        observed, influence = observed_curve(y, cause)
+        return cls(observed, influence(stop), stop)
 
 
 class MeanCurveSums:
@@ -101,11 +95,12 @@ class MeanCurveSums:
         self.weight += total
         self._spread(y, [_curves(predictions[m]) for m in self.models], follow_up.influence)
 
-    def _spread(self, y: Outcomes, readers: list[SurvivalCurves], influence: RiskInfluence) -> None:
+    def _spread(self, y: Outcomes, readers: list[SurvivalCurves], influence: Influence) -> None:
         size, weight = influence.points.size, y.weight if y.weighted else None
+        status = influence.status(y)
         for start in range(0, len(y), _ROWS):
             rows = slice(start, min(start + _ROWS, len(y)))
-            own = y.time[rows], y.event[rows]
+            own = y.time[rows], status[rows]
             units = [influence.units(*own, c.at_block(rows, influence.points)) for c in readers]
             for i, unit in enumerate(units):
                 weighted = unit if weight is None else unit * weight[rows, None]
@@ -135,12 +130,11 @@ class MeanCurveSums:
     def measured(self, model: str, problem: Problem) -> GapMeasured:
         """Return KM-calibration of one model; raise where it is undefined."""
         tested = _tested(problem)
-        stop, table, influence = tested.stop, tested.table, tested.influence
+        stop, influence = tested.stop, tested.influence
         if not stop > 0:
             raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
         lines, how = self._lines(model, stop)
-        km = KaplanMeier.from_table(table)
-        value = squared_gap(lines, km, stop).integral / stop
+        value = squared_gap(lines, tested.observed, stop).integral / stop
         gap = influence.gap(lines, stop)
         curves = self.like[model]
         described, _ = description(Outcomes([1.0], [True]), curves)

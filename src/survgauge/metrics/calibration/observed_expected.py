@@ -121,9 +121,7 @@ def observed_expected(
         observed, observed_psi = _incidence(y, asked_for.competes, time)
     ratio = observed / expected
     psi = (observed_psi - ratio * y.weight * (risk - expected) / total) / expected
-    described, support = description(y, predicted)
-    if asked_for.name is not None:
-        described["cause"] = asked_for.name
+    described, support = description(y, predicted, asked_for)
     described |= {"time": time, "observed": f"{estimate} of the test outcomes"}
     support |= past
     support |= {"observed_risk": observed, "expected_risk": expected}

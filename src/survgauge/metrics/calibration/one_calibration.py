@@ -12,6 +12,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
 from ..checks import read_curves
+from ..one_cause import one_cause
 from . import kernels as kernel
 from .groups import USUAL_GROUPS, StoppedRates, curve_hazards, shared_shape, stopped_rates
 from .inputs import (
@@ -39,6 +40,7 @@ def one_calibration(
     method: str | None = None,
     probability: str = "survival",
     convention: str = "survgauge",
+    cause: int | str | None = None,
 ) -> CalibrationResult:
     r"""1-calibration: observed against predicted event rates at one time, in groups of risk.
 
@@ -55,6 +57,15 @@ def one_calibration(
     of freedom; where it is wrong there, the statistic is infinite and the p-value 0.
 
     Tied predictions stay in one group, so there may be fewer groups than asked for.
+
+    With several causes the observed risk of one of them is that of Aalen-Johansen in the group. If
+    the group's mean predicted incidence F is right, it has the variance
+
+    .. math:: V_k = \frac{1}{n_k} \Big( F(t)(1 - F(t)) + \int_0^t S(u)\, p_u (1 - p_u)\,
+              d\frac{1}{G(u)} \Big), \qquad p_u = \frac{F(t) - F(u)}{S(u)},
+
+    where S(u), no event of any cause yet, and G are Kaplan-Meier's in the group: the test is about
+    the cause alone, and the others need no prediction.
 
     Parameters
     ----------
@@ -87,6 +98,9 @@ def one_calibration(
         (ties split by position; ``uncensored`` drops subjects afterwards), the variance of the
         observed rate (Greenwood, or O(1 - O)/n), K degrees of freedom, NaN where a variance is 0.
         Its default method is ``dn``.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted, by `IncidenceCurves` or by
+        probabilities at `time`. It goes with method ``predicted``.
 
     Returns
     -------
@@ -116,16 +130,20 @@ def one_calibration(
             "method 'predicted' is not one of convention 'survivaleval': pass method='dn' or "
             "'uncensored', or leave the convention out"
         )
+    if cause is not None and method != "predicted":
+        raise InputError(f"cause goes with method 'predicted', which knows it; got {method!r}")
     lost = _LOST[method]
     choices: tuple[int, ...] = USUAL_GROUPS if method == "predicted" else USUAL_GROUPS[:1]
     if groups is not None:
         choices = (checked_count(groups, "groups", lost + 1),)
-    y = Outcomes.of(y_true, "y_true")
-    time, curves = checked_time(time), read_curves(curves)
+    asked_for = one_cause(y_true, curves, None, cause)
+    y = asked_for.y
+    time, curves = checked_time(time), read_curves(asked_for.curves)
     s, present = survival_at(y, curves, time, probability), np.flatnonzero(y.weight > 0)
     past = read_past(y, curves, time)
     if isinstance(curves, SurvivalCurves) and present.size < len(y):
         curves = curves[present]
+    competes = None if asked_for.competes is None else asked_for.competes[present]
     y, s = present_rows(y, s)
     refuse_past_follow_up(y, time)
     known = y.event | (y.time >= time) if method == "uncensored" else np.ones(len(y), dtype=bool)
@@ -133,7 +151,7 @@ def one_calibration(
     for asked in choices:
         rows = _groups(y, s, asked, known, peer)
         if method == "predicted" and rows:
-            found = _under_prediction(y, curves, s, rows, time)
+            found = _under_prediction(y, curves, s, rows, time, competes)
             if not found.thin():
                 break
     if len(rows) <= lost:
@@ -142,7 +160,8 @@ def one_calibration(
             f"different predictions; got {len(rows)} from {int(known.sum())} subjects with "
             f"{np.unique(s[known]).size} distinct predictions"
         )
-    rates = kernel.group_rates(y, s, rows, time)
+    own = y if competes is None else y._with_event(y.event & ~competes)
+    rates = kernel.group_rates(own, s, rows, time)
     greenwood = method == "gnd" or (peer and method == "dn")
     observed, expected, stopped = rates.observed, rates.expected, rates.open_ended
     if found is not None:
@@ -152,7 +171,7 @@ def one_calibration(
         p_value = float(chdtrc(freedom, statistic)) if freedom else float(statistic == 0)
     else:
         statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
-    described, support = description(y, curves)
+    described, support = description(y, curves, asked_for)
     support |= past
     described |= {
         "convention": convention,
@@ -160,7 +179,7 @@ def one_calibration(
         "time": time,
         "groups": asked,
         "ties": "split by position" if peer else "kept in one group",
-        "variance": _variance_name(method, greenwood, peer),
+        "variance": _variance_name(method, greenwood, peer, asked_for.name),
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
     support |= {
@@ -179,14 +198,14 @@ def one_calibration(
 
 
 def _under_prediction(
-    y: Outcomes, curves: Any, s: Floats, rows: list[Ints], time: float
+    y: Outcomes, curves: Any, s: Floats, rows: list[Ints], time: float, competes: Bools | None
 ) -> StoppedRates:
     """Rates with their variance under the prediction; probabilities alone have no path to them."""
     if isinstance(curves, SurvivalCurves):
         hazards = curve_hazards(y, curves, rows, time)
     else:
-        hazards = shared_shape(y, s, rows, time)
-    return stopped_rates(y, rows, hazards, time)
+        hazards = shared_shape(y, s, rows, time, competes)
+    return stopped_rates(y, rows, hazards, time, competes)
 
 
 def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> list[Ints]:
@@ -222,7 +241,9 @@ def _grouped_test(
     return statistic, float(chdtrc(freedom, statistic)), freedom
 
 
-def _variance_name(method: str, greenwood: bool, peer: bool) -> str:
+def _variance_name(method: str, greenwood: bool, peer: bool, cause: str | None) -> str:
+    if cause is not None:
+        return "of Aalen-Johansen if the group's mean incidence is right"
     if method == "predicted":
         return "of Kaplan-Meier if the group's mean curve is right"
     if greenwood:

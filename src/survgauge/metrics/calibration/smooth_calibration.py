@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints, probability
+from ..._tools.arrays import Bools, Floats, Ints, probability
 from ..._tools.short_repr import ShortRepr
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
@@ -15,6 +15,7 @@ from ...errors import InputError, UndefinedMetricError, one_of
 from ..checks import read_curves
 from ..cox import TIES
 from ..details import Clusters, freedom
+from ..one_cause import one_cause
 from .distance_intervals import SmoothGap
 from .inputs import (
     checked_count,
@@ -28,6 +29,11 @@ from .kernels import weighted_quantile
 from .smooth_fit import KNOTS, SmoothFit
 
 _CURVE_POINTS = 100
+#: The smoother of one kind of event, and of one cause.
+_SMOOTHERS = {
+    True: "Cox model of the test outcomes",
+    False: "least squares of pseudo-observations of Aalen-Johansen",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,6 +131,7 @@ def integrated_calibration_index(
     knots: int = 3,
     ties: str = "efron",
     probability: str = "survival",
+    cause: int | str | None = None,
 ) -> ICIResult:
     r"""Integrated calibration index: mean distance of predictions from the smooth observed rate.
 
@@ -134,6 +141,11 @@ def integrated_calibration_index(
     .. math:: o_i = 1 - \exp(-H_0(t) e^{f(x_i)}), \qquad ICI = \frac1n \sum_i |o_i - p_i|,
 
     and E50, E90 are the median and the 90 % quantile of the same distances. Zero is best.
+
+    With several causes p_i is the predicted incidence of one of them, and the curve
+    :math:`o_i = 1 - \exp(-e^{a + f(x_i)})` is fitted by least squares to the pseudo-observations of
+    Aalen-Johansen at `time`. Unlike a Fine-Gray model on the same spline, it assumes nothing about
+    other times.
 
     Parameters
     ----------
@@ -152,6 +164,9 @@ def integrated_calibration_index(
         Rule for tied events in coefficients and baseline hazard.
     probability : {"survival", "event"}
         What an array in `curves` holds.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted, by `IncidenceCurves` or by
+        probabilities at `time`.
 
     Returns
     -------
@@ -162,7 +177,10 @@ def integrated_calibration_index(
     References
     ----------
     Austin, Harrell and van Klaveren (2020), Graphical calibration curves and the integrated
-    calibration index (ICI) for survival models, Statistics in Medicine 39.
+    calibration index (ICI) for survival models, Statistics in Medicine 39. Austin et al. (2022),
+    ... for competing risk models, Diagnostic and Prognostic Research 6. Gerds, Andersen and Kattan
+    (2014), Calibration plots for risk prediction models in the presence of competing risks,
+    Statistics in Medicine 33 (pseudo-observations).
 
     Examples
     --------
@@ -176,8 +194,9 @@ def integrated_calibration_index(
     knots = checked_count(knots, "knots", 3)
     if knots not in KNOTS:
         raise InputError(f"knots must be 3, 4 or 5; got {knots}")
-    y = Outcomes.of(y_true, "y_true")
-    time, curves = checked_time(time), read_curves(curves)
+    asked = one_cause(y_true, curves, None, cause)
+    y = asked.y
+    time, curves = checked_time(time), read_curves(asked.curves)
     s = survival_at(y, curves, time, probability)
     rows = _present_by_time(y)
     by_time = Outcomes._trusted(y.time[rows], y.event[rows], y.weight[rows] if y.weighted else None)
@@ -186,10 +205,11 @@ def integrated_calibration_index(
         raise UndefinedMetricError(
             "integrated_calibration_index needs at least one event in y_true; got none"
         )
-    convention, support = description(y, curves)
+    convention, support = description(y, curves, asked)
     support |= read_past(y, curves, time)
-    support |= _events_by(by_time, time)
-    smooth = SmoothFit(by_time, s[rows], rows, time, knots, ties)
+    competes = None if asked.competes is None else asked.competes[rows]
+    support |= _events_by(by_time, time, competes)
+    smooth = SmoothFit(by_time, s[rows], rows, time, knots, ties, competes)
     del by_time
     grid = np.linspace(1 - smooth.s.max(), 1 - smooth.s.min(), _CURVE_POINTS)
     observed = smooth.observed()
@@ -209,10 +229,10 @@ def integrated_calibration_index(
         predicted[y.weight == 0] = np.nan
     convention |= {
         "time": time,
-        "smoother": "Cox model of the test outcomes on log(-log(1 - p))",
+        "smoother": f"{_SMOOTHERS[competes is None]} on log(-log(1 - p))",
         "terms": smooth.terms,
         "knots": smooth.knots.tolist(),
-        "ties": ties,
+        "ties": ties if competes is None else "none: the status at one time",
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
     known = {"events": support["events_by_time"], "freedom": freedom(psi, y.weight)}
@@ -244,9 +264,11 @@ def _as_given(values: Floats, rows: Ints, out: Floats) -> Floats:
     return out
 
 
-def _events_by(by_time: Outcomes, time: float) -> dict[str, Any]:
-    """How much was observed by a time."""
+def _events_by(by_time: Outcomes, time: float, competes: Bools | None) -> dict[str, Any]:
+    """How much was observed by a time; of several causes the events of one."""
     died = by_time.event[: by_time.time.searchsorted(time, "right")]
+    if competes is not None:
+        died = died & ~competes[: died.size]
     known = by_time.event[: by_time.time.searchsorted(time)]
     return {
         "events_by_time": float(by_time.weight[: died.size][died].sum()),

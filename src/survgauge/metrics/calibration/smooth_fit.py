@@ -1,4 +1,7 @@
-"""The smoother of ICI: Cox's model of the outcomes on a spline of the prediction."""
+"""The smoother of ICI: Cox's model of the outcomes on a spline of the prediction.
+
+Where other events compete it is a regression of pseudo-observations on the same spline.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints, dot
+from ..._tools.arrays import Bools, Floats, Ints, dot
 from ..._tools.chunks import chunks
 from ..._tools.sorting import sorting_order
 from ...data.outcomes import Outcomes
@@ -18,6 +21,7 @@ from ..details import Clusters
 from .distance_intervals import SmoothGap
 from .inputs import log_log
 from .kernels import weighted_quantile
+from .pseudo_regression import PseudoRegression, pseudo_observations
 
 # Where Harrell puts the knots: quantiles of the covariate.
 KNOTS = {
@@ -38,8 +42,16 @@ class SmoothFit:
     """
 
     def __init__(
-        self, y: Outcomes, s: Floats, rows: Ints, time: float, knots: int, ties: str
+        self,
+        y: Outcomes,
+        s: Floats,
+        rows: Ints,
+        time: float,
+        knots: int,
+        ties: str,
+        competes: Bools | None = None,
     ) -> None:
+        self._pseudo = None if competes is None else pseudo_observations(y, competes, time)
         self.s, self.rows, self.time = s, rows, time
         self.weight: Floats = y.weight
         self.weights = y.weight if y.weighted else None
@@ -57,9 +69,11 @@ class SmoothFit:
             )
         self.hazard = self.fit.hazard(time)
 
-    def _fitted(self, y: Outcomes, x: Floats, ties: str) -> CoxRegression:
+    def _fitted(self, y: Outcomes, x: Floats, ties: str) -> CoxRegression | PseudoRegression:
         # Columns are standardised in place.
         columns = self._columns(x.copy() if self.terms == "line" else x)
+        if self._pseudo is not None:
+            return PseudoRegression(self._pseudo, columns)
         return CoxRegression.of(PartialLikelihood(y.time, y.event, y.weight, columns, ties))
 
     def observed(self) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 from ..._tools.arrays import Floats
 from ..._tools.short_repr import ShortRepr
 from ...data.outcomes import Outcomes
-from ...errors import NotApplicableError, UndefinedMetricError
-from ...reference.pseudo_survival import PseudoSurvival
+from ...errors import NotApplicableError
 from ..checks import read_curves
 from ..details import Details
+from ..one_cause import one_cause
 from .inputs import (
     checked_time,
     description,
@@ -22,12 +22,7 @@ from .inputs import (
     refuse_past_follow_up,
     survival_at,
 )
-
-_STEPS, _EXACT, _HALVINGS = 100, 1e-12, 40
-#: Near the solution a step changes the loss by less than it can be computed.
-_ROUNDING = 1e-9
-#: A coefficient beyond this stands for none: risks of exp(-exp(30)) and 1 - exp(-exp(-30)).
-_FAR = 30.0
+from .pseudo_regression import LeastSquares, Pseudo, pseudo_observations
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +43,12 @@ class WeakCalibration(ShortRepr):
 
 
 def weak_calibration(
-    y_true: Any, curves: Any, time: float, *, probability: str = "survival"
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    probability: str = "survival",
+    cause: int | str | None = None,
 ) -> WeakCalibration:
     r"""Calibration intercept and slope at a time, by regression of pseudo-observations.
 
@@ -69,6 +69,10 @@ def weak_calibration(
         By when events count; not later than the last observed time.
     probability : {"survival", "event"}
         What an array in `curves` holds.
+    cause : int or str, optional
+        With several causes, code or name of the one that is predicted, by `IncidenceCurves` or by
+        probabilities at `time`; pseudo-observations are then those of Aalen-Johansen, and S is
+        1 - incidence of the cause.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def weak_calibration(
     >>> round(found.intercept.value, 3), round(found.slope.value, 3)
     (-0.338, 1.089)
     """
-    asked = Regression.of(y_true, curves, time, probability)
+    asked = Regression.of(y_true, curves, time, probability, cause)
     return WeakCalibration(asked.intercept(), asked.slope())
 
 
@@ -98,30 +102,36 @@ class Regression:
 
     y: Outcomes
     rows: Outcomes
-    pseudo: PseudoSurvival
+    pseudo: Pseudo
     x: Floats
     convention: dict[str, Any]
     support: dict[str, Any]
 
     @classmethod
-    def of(cls, y_true: Any, curves: Any, time: float, probability: str = "survival") -> Regression:
+    def of(
+        cls,
+        y_true: Any,
+        curves: Any,
+        time: float,
+        probability: str = "survival",
+        cause: int | str | None = None,
+    ) -> Regression:
         """Check the arguments; refuse where everybody or nobody has the event by the time."""
-        y = Outcomes.of(y_true, "y_true")
-        time, predicted = checked_time(time), read_curves(curves)
+        asked = one_cause(y_true, curves, None, cause)
+        y = asked.y
+        time, predicted = checked_time(time), read_curves(asked.curves)
         s = survival_at(y, predicted, time, probability)
-        x, moved = log_log(s[y.weight > 0])
+        present = y.weight > 0
+        x, moved = log_log(s[present])
         rows = y.present()
         refuse_past_follow_up(rows, time)
-        pseudo = PseudoSurvival.of(rows, time)
-        if not 0 < pseudo.survival < 1:
-            who = "nobody" if pseudo.survival == 1 else "everybody"
-            raise UndefinedMetricError(
-                f"{who} has the event by time {time:g}, so no finite intercept is best"
-            )
-        convention, support = description(y, predicted)
+        competes = None if asked.competes is None else asked.competes[present]
+        pseudo = pseudo_observations(rows, competes, time)
+        convention, support = description(y, predicted, asked)
+        estimate = "Kaplan-Meier" if competes is None else "Aalen-Johansen"
         convention |= {
             "time": time,
-            "observed": "pseudo-observations of Kaplan-Meier (infinitesimal jackknife)",
+            "observed": f"pseudo-observations of {estimate} (infinitesimal jackknife)",
             "link": "complementary log-log, least squares",
         }
         support |= {**read_past(y, predicted, time), "moved_from_0_or_1": moved}
@@ -143,61 +153,10 @@ class Regression:
         return self._details(design, np.zeros(self.x.size), np.array([middle, 1.0]), 1)
 
     def _details(self, design: Floats, offset: Floats, start: Floats, which: int) -> Details:
-        beta = self._fitted(design, offset, start)
-        mean, first, second = _risk(beta @ design + offset)
-        weight, gap = self.rows.weight, 1.0 - self.pseudo.values - mean
-        information = _weighted(design, weight * (first**2 - second * gap))
-        # What a subject adds to the equations: its own part, and what it moves in the others'.
-        score = np.stack(
-            [weight * row * first * gap - self.pseudo.pulled(row * first) for row in design]
-        )
+        fit = LeastSquares.fit(self.pseudo, design, offset, start)
         psi = np.zeros(len(self.y))
-        psi[self.y.weight > 0] = np.linalg.solve(information, score)[which]
+        psi[self.y.weight > 0] = fit.influence()[which]
         frequency = self.y.weight if self.y.weighted else None
         return Details(
-            float(beta[which]), dict(self.convention), dict(self.support), psi, frequency
+            float(fit.beta[which]), dict(self.convention), dict(self.support), psi, frequency
         )
-
-    def _fitted(self, design: Floats, offset: Floats, beta: Floats) -> Floats:
-        """Return the least squares by Gauss and Newton, with shorter steps where they overshoot."""
-        weight, risk = self.rows.weight, 1.0 - self.pseudo.values
-
-        def at(beta: Floats) -> tuple[Floats, Floats, float]:
-            mean, first, _ = _risk(beta @ design + offset)
-            gap = risk - mean
-            return gap, first, float(weight @ gap**2)
-
-        gap, first, loss = at(beta)
-        for _ in range(_STEPS):
-            information = _weighted(design, weight * first**2)
-            try:
-                step = np.linalg.solve(information, design @ (weight * first * gap))
-            except np.linalg.LinAlgError:
-                break
-            limit = loss + _ROUNDING * loss
-            for _ in range(_HALVINGS):
-                gap, first, loss = at(beta + step)
-                if loss <= limit:
-                    break
-                step = step / 2
-            beta = beta + step
-            if np.abs(beta).max() > _FAR:
-                break
-            if np.abs(step).max() < _EXACT * (1 + np.abs(beta).max()):
-                return beta
-        raise UndefinedMetricError(
-            "the regression of pseudo-observations on the predictions has no finite solution"
-        )
-
-
-def _weighted(design: Floats, weight: Floats) -> Floats:
-    found: Floats = (design * weight) @ design.T
-    return found
-
-
-def _risk(eta: Floats) -> tuple[Floats, Floats, Floats]:
-    """1 - exp(-exp(eta)) with its first two derivatives."""
-    hazard = np.exp(np.minimum(eta, 700.0))
-    first = hazard * np.exp(-hazard)
-    first = np.where(hazard < 700.0, first, 0.0)
-    return -np.expm1(-hazard), first, np.where(first > 0, first * (1.0 - hazard), 0.0)

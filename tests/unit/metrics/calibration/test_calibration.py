@@ -18,11 +18,10 @@ from survgauge.metrics.calibration.calibration import d_calibration
 from survgauge.metrics.calibration.calibration_measures import (
     calibration_slope,
     calibration_slope_details,
-    coverage,
-    coverage_details,
     km_calibration,
     km_calibration_details,
 )
+from survgauge.metrics.calibration.coverage import coverage, coverage_details
 from survgauge.metrics.calibration.kernels import bridge_tail, weighted_quantile
 from survgauge.metrics.calibration.one_calibration import one_calibration
 
@@ -556,7 +555,7 @@ def test_km_calibration_in_pieces_is_the_same(interpolation, tail, weighted, mon
     y = Outcomes(time, event, rng.integers(0, 3, 90) if weighted else None)
     whole = km_calibration_details(y, curves)
     monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 3)
-    monkeypatch.setattr(_mean_curve, "QUERIES", 7)
+    monkeypatch.setattr("survgauge.metrics.calibration.gap_influence.QUERIES", 7)
     parts = km_calibration_details(y, curves)
     for name in ("value", "stderr", "psi", "times", "mean_survival", "kaplan_meier"):
         value, want = getattr(parts, name), getattr(whole, name)

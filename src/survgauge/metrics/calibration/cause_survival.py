@@ -1,0 +1,70 @@
+"""What predictions of all causes say about the hazard of one, at each subject's own time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._tools.arrays import Floats, Ints
+from ..._tools.chunks import BLOCK_VALUES, chunks
+from ..._tools.threads import run_all
+from ...data.causes import cause_code
+from ...data.incidence import IncidenceCurves
+
+#: With less than this left free of any event, no hazard is told.
+_NOBODY = 1e-12
+
+
+def cause_survival(curves: IncidenceCurves, cause: int | str, time: Floats) -> Floats:
+    r"""exp(-Lambda_k(t_i)), with the hazard of the cause that all incidence curves imply.
+
+    It is :math:`d\Lambda_k = dF_k / S`, S = 1 - the sum of all incidences: how often the cause
+    strikes those who had no event yet. Where the curves are lines, the integral from S_0 to S_1 is
+    (a/b) log(S_0/S_1), with a and b the rises of the cause and of all; steps are the factors
+    1 - a/S_0 instead, as of Kaplan-Meier. Past the grid nothing is known: times end there.
+
+    >>> curves = IncidenceCurves([10], [[[0.5], [0.5]]])
+    >>> cause_survival(curves, 1, np.array([7.5]))
+    array([0.5])
+    """
+    row, grid = cause_code(cause, curves.causes) - 1, curves.times
+    passed = grid.searchsorted(time, "right")
+    begin = np.append(0.0, grid)[passed]
+    length = np.append(grid, np.inf)[passed] - begin
+    share = np.zeros(time.size)
+    if curves.interpolation == "linear":
+        np.divide(time - begin, length, out=share, where=np.isfinite(length) & (length > 0))
+    found = np.empty(time.size)
+
+    def fill(rows: slice) -> None:
+        found[rows] = _survived(curves, row, rows, passed[rows], share[rows])
+
+    width = len(curves.causes) * grid.size
+    run_all(fill, chunks(time.size, size=max(BLOCK_VALUES // width, 1)))
+    return found
+
+
+def _survived(
+    curves: IncidenceCurves, row: int, rows: slice, passed: Ints, share: Floats
+) -> Floats:
+    """Of some subjects, who passed so many grid times and a share of the way to the next."""
+    values = curves.values[rows].astype(np.float64, copy=False)
+    total = values.sum(axis=1)
+    start = np.zeros((values.shape[0], 1))
+    own = np.diff(values[:, row], axis=1, prepend=start)
+    free = 1.0 - np.concatenate((start, total[:, :-1]), axis=1)
+    rise = np.diff(total, axis=1, prepend=start) if curves.interpolation == "linear" else own
+    hazard = np.where(np.arange(own.shape[1]) < passed[:, None], _hazard(own, rise, free), 0.0)
+    at = np.arange(own.shape[0]), np.minimum(passed, own.shape[1] - 1)
+    last = _hazard(own[at], rise[at], free[at], share)
+    found: Floats = np.exp(hazard.sum(axis=1) + last)
+    return found
+
+
+def _hazard(own: Floats, rise: Floats, free: Floats, share: Floats | float = 1.0) -> Floats:
+    """Minus the hazard over a share of the way between two grid times."""
+    told = (own > 0) & (rise > 0) & (free > _NOBODY)
+    part = np.divide(share * rise, free, out=np.zeros_like(free), where=told)
+    with np.errstate(divide="ignore"):
+        lost = np.log1p(-np.minimum(part, 1.0))
+    of_cause = np.divide(own, rise, out=np.zeros_like(free), where=told)
+    return np.multiply(of_cause, lost, out=np.zeros_like(free), where=told)
