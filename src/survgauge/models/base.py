@@ -37,8 +37,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     - ``_fit(X, y)``: a float matrix without gaps, `Outcomes` with at least one event;
     - ``_predict_curves(X)`` or, with ``facts.curves`` false, ``_predict_time(X)``. A model that
       has both a curve and a time of its own defines both; the default time is the median;
-    - or, with ``facts.incidence`` true, ``_predict_incidence(X)``: `y` may then have several causes,
-      and curves are those of an event of any cause.
+    - or, with ``facts.incidence`` true, ``_predict_incidence(X)``: `y` may have several causes
+      then, and curves are those of an event of any cause.
 
     What `_fit` raises comes out as a `FitError` that names the model, but for an `InputError`
     about a parameter. Randomness comes from

@@ -16,10 +16,10 @@ from .facts import FACTS
 
 @dataclass(eq=False, repr=False)
 class SurvivalBoostModel(SurvivalModel):
-    """SurvivalBoost of the package hazardous: gradient boosted trees of the incidence of all causes.
+    """SurvivalBoost of the package hazardous: boosted trees of the incidence of all causes.
 
-    Its curves are probabilities at a time that is one of the features of its trees, so that they may
-    fall a little; they take their running maximum here.
+    Time is one of the features of its trees, so that its curves may fall a little; they take their
+    running maximum here.
 
     Parameters
     ----------
@@ -51,6 +51,7 @@ class SurvivalBoostModel(SurvivalModel):
         hazardous = need("hazardous", "model 'survival_boost'", "hazardous")
         codes = y.event.astype(np.int64) if y.cause is None else y.cause.astype(np.int64)
         self.causes_ = y.causes or ("1",)
+        self.times_ = self._grid(y)
         # Learnt as 1, 2, ... of those that occur: the others have incidence 0.
         self.present_, learnt = np.unique(np.append(0, codes), return_inverse=True)
         self.model_ = hazardous.SurvivalBoost(
@@ -63,12 +64,18 @@ class SurvivalBoostModel(SurvivalModel):
             random_state=self._integer_seed("boosting"),
         ).fit(_columns(X), {"event": learnt[1:], "duration": y.time})
 
+    def _grid(self, y: Outcomes) -> Floats:
+        """Distinct quantiles of the event times after 0, where incidence starts, and the end."""
+        shares = np.linspace(0.0, 1.0, self.n_time_grid_steps)
+        grid = np.append(np.quantile(y.time[y.event], shares), y.time.max())
+        grid = np.unique(grid[grid > 0])
+        return grid if grid.size else np.ones(1)
+
     def _predict_incidence(self, X: Floats) -> IncidenceCurves:
-        found = np.asarray(self.model_.predict_cumulative_incidence(_columns(X)), dtype=np.float64)
-        times = np.asarray(self.model_.time_grid_, dtype=np.float64)
-        values = np.zeros((X.shape[0], len(self.causes_), times.size))
-        values[:, self.present_[1:] - 1] = found[:, 1:]
-        return IncidenceCurves(times, values, self.causes_, repair="running_maximum")
+        found = self.model_.predict_cumulative_incidence(_columns(X), times=self.times_)
+        values = np.zeros((X.shape[0], len(self.causes_), self.times_.size))
+        values[:, self.present_[1:] - 1] = np.asarray(found)[:, 1:]
+        return IncidenceCurves(self.times_, values, self.causes_, repair="running_maximum")
 
 
 def _columns(X: Floats) -> Floats:
