@@ -322,7 +322,7 @@ def test_a_bad_argument_gives_a_value_or_an_error_that_names_it(name, argument):
 OUTCOMES = {"y_true", "y_test", "y_train", "y", "y_a", "y_b", "external"}
 SEVERAL = np.arange(N) % 3
 #: What knows several causes, or reads them later.
-KNOWING = {"gray_test", "incidence_by_group", "subdistribution_weights", "scorer"}
+KNOWING = {"gray_test", "incidence_by_group", "semisynthetic", "subdistribution_weights", "scorer"}
 
 
 @pytest.mark.parametrize(

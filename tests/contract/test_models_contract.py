@@ -19,7 +19,14 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from survgauge import InputError, MissingExtraError, Outcomes, SurvivalCurves, models
+from survgauge import (
+    IncidenceCurves,
+    InputError,
+    MissingExtraError,
+    Outcomes,
+    SurvivalCurves,
+    models,
+)
 from survgauge.models.facts import FACTS
 from survgauge.models.registry import model_class
 from survgauge.scorers import scorer
@@ -33,7 +40,10 @@ QUICK = {
     "deephit": {"epochs": 15},
     "sca": {"epochs": 80, "samples": 50},
     "smdn": {"epochs": 15},
+    "survival_boost": {"n_iter": 10},
 }
+#: Models that take several causes.
+OF_CAUSES = [name for name, facts in FACTS.items() if facts.incidence]
 HERE = {row["name"]: row["installed"] for row in models.available()}
 
 
@@ -326,7 +336,7 @@ def test_refitting_forgets(name):
 
 
 def test_unknown_names_and_parameters():
-    with pytest.raises(InputError, match=r"name must be one of 'lr', 'km'.*; got 'cox'"):
+    with pytest.raises(InputError, match=r"name must be one of \d+ names; got 'cox' .*'coxph'"):
         models.build("cox")
     with pytest.raises(InputError, match="'km' has no parameter 'depth'; it has none"):
         models.build("km", depth=3)
@@ -337,9 +347,14 @@ def test_unknown_names_and_parameters():
 
 
 def test_paper_table():
-    """Table in appendix E.2 of the paper."""
+    """Table in appendix E.2 of the paper, and after it the models of several causes."""
     marks = {row["name"]: tuple(row[k] for k in ("curves", "individual", "time", "continuous"))
              for row in models.available()}  # fmt: skip
+    assert {name: marks.pop(name) for name in OF_CAUSES if name != "deephit"} == {
+        "aalen_johansen": (True, False, False, False),
+        "cause_specific_cox": (True, True, False, True),
+        "survival_boost": (True, True, False, True),
+    }
     assert marks == {
         "lr": (False, True, True, None),
         "km": (True, False, False, False),
@@ -353,6 +368,98 @@ def test_paper_table():
         "sca": (True, True, False, True),
         "smdn": (True, True, True, True),
     }
+
+
+# -- several causes ------------------------------------------------------------------------
+
+each_of_causes = pytest.mark.parametrize("name", [_parameter(name) for name in OF_CAUSES])
+CAUSES = ("relapse", "death")
+
+
+def example_of_causes(n=120, seed=3):
+    """Two causes driven by different columns, a fifth censored."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    times = np.ceil(rng.exponential(20 * np.exp(-0.9 * X[:, :2])))
+    end = np.ceil(rng.uniform(0, 100, n))
+    cause = np.where(times.min(axis=1) <= end, 1 + times.argmin(axis=1), 0)
+    return X, Outcomes(np.minimum(times.min(axis=1), end), cause, causes=CAUSES)
+
+
+@each_of_causes
+def test_incidence_is_defined_and_adds_up_with_survival(name):
+    X, y = example_of_causes()
+    model = fit(name, X, y)
+    new, _ = example_of_causes(n=30, seed=8)
+    curves = model.predict_incidence(new)
+    assert isinstance(curves, IncidenceCurves)
+    assert curves.causes == CAUSES
+    assert len(curves) == 30
+    at = np.array([5.0, 15.0, 30.0])
+    together = curves.at(at, "relapse") + curves.at(at, "death")
+    np.testing.assert_allclose(1 - model.predict_curves(new).at(at), together, atol=1e-9)
+    check_predictions(model, new)
+    assert model.y_train_ is y
+    assert not model.reference_.y.causes
+
+
+@each_of_causes
+def test_incidence_twice_and_row_by_row_is_the_same(name):
+    X, y = example_of_causes()
+    new, _ = example_of_causes(n=6, seed=8)
+    model, again = fit(name, X, y), fit(name, X, y)
+    values = model.predict_incidence(new).values
+    np.testing.assert_allclose(again.predict_incidence(new).values, values, rtol=1e-6, atol=1e-9)
+    alone = np.concatenate([model.predict_incidence(row[None, :]).values for row in new])
+    np.testing.assert_allclose(alone, values, rtol=1e-4, atol=1e-6)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_incidence(new).values, values)
+
+
+@each_of_causes
+def test_names_of_causes_do_not_matter_and_their_order_swaps_rows(name):
+    X, y = example_of_causes(n=80)
+    swapped = Outcomes(y.time, np.array([0, 2, 1])[y.cause], causes=CAUSES[::-1])
+    a, b = fit(name, X, y).predict_incidence(X), fit(name, X, swapped).predict_incidence(X)
+    at = np.quantile(y.time, [0.25, 0.5, 0.75])
+    random = FACTS[name].random  # weights are drawn for another place then
+    for cause in CAUSES:
+        gap = np.abs(a.at(at, cause) - b.at(at, cause)).mean()
+        assert gap < (0.1 if random else 1e-9)
+
+
+@each_of_causes
+def test_a_cause_without_an_event_has_hardly_any_incidence(name):
+    X, y = example_of_causes()
+    three = Outcomes(y.time, y.cause, causes=(*CAUSES, "never"))
+    curves = fit(name, X, three).predict_incidence(X)
+    assert curves.causes == (*CAUSES, "never")
+    at = float(np.median(y.time))
+    assert curves.at(at, "never").mean() < 0.1
+    assert curves.at(at, "relapse").mean() > 0.1
+
+
+@each_of_causes
+def test_weights_of_several_causes_are_frequencies(name):
+    X, y = example_of_causes(n=60)
+    weight = 1 + np.arange(60) % 2
+    rows = np.repeat(np.arange(60), weight)
+    repeated = fit(name, X[rows], y[rows]).predict_incidence(X)
+    weighted = fit(name, X, y.reweighted(weight)).predict_incidence(X)
+    np.testing.assert_allclose(weighted.values, repeated.values, rtol=1e-4, atol=1e-6)
+
+
+@each_model
+def test_incidence_or_a_clear_refusal(name, fitted):
+    X, y = example_of_causes(n=30)
+    if name in OF_CAUSES:
+        curves = fitted(name).predict_incidence(example(n=5)[0])
+        assert curves.causes == ("1",)
+        return
+    with pytest.raises(InputError, match="one kind of event here; it has events of 2 causes"):
+        build(name).fit(X, y)
+    with pytest.raises(InputError, match=f"{name} knows one kind of event.*cause_specific_cox"):
+        fitted(name).predict_incidence(example(n=5)[0])
 
 
 def test_listing_imports_nothing_heavy():

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, flag, frozen, probability, vector
 from .._tools.random import check_seed, stream
+from ..data.causes import Codes
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
 from .comparison import CensoringComparison
@@ -32,9 +33,12 @@ class SemiSynthetic:
     X : frame or array
         Features of the kept subjects, in the type that came in; None without features.
     y : Outcomes
-        What is observed: min(event time, censoring time), and which of them it is.
+        What is observed: min(event time, censoring time), and which of them it is; with several
+        causes, of which cause the event is.
     true_time : ndarray
         Event time of every subject.
+    true_cause : ndarray or None
+        With several causes the code of the event of every subject, from 1; None with one.
     censoring_time : ndarray
         Drawn censoring time of every subject, infinite where censoring never comes.
     rows : ndarray
@@ -54,6 +58,7 @@ class SemiSynthetic:
     X: Any
     y: Outcomes
     true_time: Floats
+    true_cause: Codes | None
     censoring_time: Floats
     rows: Ints
     dropped: int
@@ -72,9 +77,9 @@ class SemiSynthetic:
 
     @cached_property
     def comparison(self) -> CensoringComparison:
-        """Log-rank test and Kaplan-Meier curves of D, D' and D''."""
-        truth = self.original[self.original.event]
-        return CensoringComparison(self.original, self.y, truth)
+        """Log-rank test and Kaplan-Meier curves of D, D' and D'', of an event of any cause."""
+        original = self.original.any_cause()
+        return CensoringComparison(original, self.y.any_cause(), original[original.event])
 
     def __repr__(self) -> str:
         return (
@@ -101,7 +106,8 @@ def semisynthetic(
     D, the data that came in, gives the censoring distribution; D', its subjects with an event,
     each get a drawn censoring time :math:`\tilde c_i`; in the result D'' subject i is censored at
     :math:`\tilde c_i` if and only if :math:`\tilde c_i < t_i`. Subjects censored at time 0 are
-    dropped and counted.
+    dropped and counted. With several causes D' has the subjects with an event of any cause, and
+    censoring is drawn as it would be without their causes.
 
     In whole-unit data (all times whole numbers) the drawn time is rounded down. For whole
     :math:`t_i` this changes nobody's status, :math:`\lfloor c \rfloor < t \iff c < t`, and keeps
@@ -114,7 +120,7 @@ def semisynthetic(
         Features of all subjects. Only ``original_dependent`` and ``feature_dependent`` read them
         (filled and encoded inside); rows are passed on as they are.
     y : outcomes
-        Anything that `Outcomes.of` reads, without weights.
+        Anything that ``Outcomes.of(y, causes=True)`` reads, without weights.
     censoring : str or callable
         ``uniform``: U[0, t_max] with the largest event time; ``uniform_admin``: the same, cut at
         the median event time; ``exponential`` with the standard deviation of the event times as
@@ -156,8 +162,16 @@ def semisynthetic(
     array([2., 4., 6., 8.])
     >>> ss.y.time, ss.y.event
     (array([2., 2., 6., 4.]), array([ True, False,  True, False]))
+
+    The same with two causes, which stay known where the event is hidden:
+
+    >>> y = Outcomes([2, 4, 6, 8, 9], [1, 2, 2, 1, 0], causes=["relapse", "death"])
+    >>> ss = semisynthetic(None, y, "uniform", random_state=1)
+    >>> ss.true_cause, ss.y.cause
+    (array([1, 2, 2, 1], dtype=int32), array([1, 0, 2, 0], dtype=int32))
     """
-    base = _base_data(X, y, censoring, external, fill)
+    original = _outcomes(y)
+    base = _base_data(X, original.any_cause(), censoring, external, fill)
     seed, whole = check_seed(random_state), _whole(base.y, whole_units)
     time = base.event_time
     if callable(censoring):
@@ -181,22 +195,44 @@ def semisynthetic(
         raise InputError(
             f"censoring {name!r} censors all {time.size} events at time 0; nobody is left"
         )
+    true = None if original.cause is None else original.cause[base.rows[kept]]
     return SemiSynthetic(
         X=take_rows(base.X, base.rows[kept]),
-        y=Outcomes(np.minimum(drawn, time)[kept], ~censored[kept]),
+        y=_observed(np.minimum(drawn, time)[kept], censored[kept], true, original.causes),
         true_time=frozen(time[kept]),
+        true_cause=None if true is None else frozen(true),
         censoring_time=frozen(drawn[kept]),
         rows=frozen(base.rows[kept]),
         dropped=int(time.size - kept.sum()),
         censoring=name,
         random_state=seed,
         parameters=parameters,
-        original=base.y,
+        original=original,
     )
 
 
+def _outcomes(y: Any) -> Outcomes:
+    """Read outcomes of one or several causes, without weights."""
+    outcomes = Outcomes.of(y, causes=True)
+    if outcomes.weighted:
+        raise InputError(
+            "y must not have weights, because every subject gets its own censoring time; repeat "
+            "the rows instead (numpy.repeat)"
+        )
+    return outcomes
+
+
+def _observed(
+    time: Floats, censored: Bools, cause: Codes | None, causes: tuple[str, ...] | None
+) -> Outcomes:
+    """Outcomes after censoring; a cause that nobody has any more keeps its name."""
+    if cause is None:
+        return Outcomes(time, ~censored)
+    return Outcomes(time, np.where(censored, 0, cause), causes=causes)
+
+
 def _base_data(
-    X: Any, y: Any, censoring: Any, external: Any, fill: Mapping[str, Any] | None
+    X: Any, outcomes: Outcomes, censoring: Any, external: Any, fill: Mapping[str, Any] | None
 ) -> BaseData:
     """Check what came in."""
     if not callable(censoring):
@@ -206,12 +242,6 @@ def _base_data(
             f"external is read by censoring='external' only; got censoring {censoring!r}: leave "
             "one of them out"
         )
-    outcomes = Outcomes.of(y)
-    if outcomes.weighted:
-        raise InputError(
-            "y must not have weights, because every subject gets its own censoring time; repeat "
-            "the rows instead (numpy.repeat)"
-        )
     rows = np.flatnonzero(outcomes.event)
     if not rows.size:
         raise InputError(
@@ -219,7 +249,9 @@ def _base_data(
         )
     features = as_features(X, len(outcomes))
     refuse_leaks(features, rows, outcomes.time[rows])
-    other = None if external is None else Outcomes.of(external, "external")
+    other = None
+    if external is not None:  # an event of any cause ends the follow-up that G describes
+        other = Outcomes.of(external, "external", causes=True).any_cause()
     return BaseData(features, outcomes, rows, other, fill)
 
 

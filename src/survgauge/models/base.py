@@ -13,11 +13,12 @@ import numpy as np
 from .._tools.arrays import Floats, numbers
 from .._tools.random import check_seed, stream
 from ..data.curves import SurvivalCurves
+from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError, MissingExtraError, numbered
 from ..reference.reference import Reference
 from .errors import FitError, FitWarning, ModelError, PredictionError, describe
-from .facts import ModelFacts
+from .facts import FACTS, ModelFacts
 
 try:
     from sklearn.base import BaseEstimator
@@ -35,7 +36,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     - ``_fit(X, y)``: a float matrix without gaps, `Outcomes` with at least one event;
     - ``_predict_curves(X)`` or, with ``facts.curves`` false, ``_predict_time(X)``. A model that
-      has both a curve and a time of its own defines both; the default time is the median.
+      has both a curve and a time of its own defines both; the default time is the median;
+    - or, with ``facts.incidence`` true, ``_predict_incidence(X)``: `y` may have several causes
+      then, and curves are those of an event of any cause.
 
     What `_fit` raises comes out as a `FitError` that names the model, but for an `InputError`
     about a parameter. Randomness comes from
@@ -90,14 +93,16 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         X : array-like or frame of shape (n, p)
             Numbers without gaps; see `survgauge.preprocessing` for filling and encoding.
         y : outcomes
-            Anything that `Outcomes.of` reads, also scikit-survival's structured arrays.
+            Anything that `Outcomes.of` reads, also scikit-survival's structured arrays; of several
+            causes where the model has `predict_incidence`.
 
         Returns
         -------
         self
         """
         names = _names(X)
-        features, outcomes = matrix(X, gaps=self.handles_gaps), Outcomes.of(y)
+        features = matrix(X, gaps=self.handles_gaps)
+        outcomes = Outcomes.of(y, causes=self.facts.incidence or None)
         if features.shape[0] != len(outcomes):
             raise InputError(
                 f"X must have one row per subject; y has {len(outcomes)}, X has {features.shape[0]}"
@@ -113,7 +118,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         with self._naming(FitError, (InputError,)):
             self._fit(rows, used)
         self.y_train_ = outcomes
-        self.reference_ = Reference(outcomes)
+        self.reference_ = Reference(outcomes.any_cause())
         return self
 
     def predict_curves(self, X: Any) -> SurvivalCurves:
@@ -125,6 +130,20 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         features = self._new_rows(X)
         with self._naming(PredictionError):
             curves = self._predict_curves(features)
+        self._check_length(len(curves), features)
+        return curves
+
+    def predict_incidence(self, X: Any) -> IncidenceCurves:
+        """Probabilities of an event of each cause by each time, one row per subject."""
+        if not self.facts.incidence:
+            with_causes = ", ".join(name for name, facts in FACTS.items() if facts.incidence)
+            raise InputError(
+                f"{self.label} knows one kind of event and predicts no incidence of several "
+                f"causes; models that do: {with_causes}"
+            )
+        features = self._new_rows(X)
+        with self._naming(PredictionError):
+            curves = self._predict_incidence(features)
         self._check_length(len(curves), features)
         return curves
 
@@ -169,7 +188,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
-        """Curves of clean rows."""
+        """Curves of clean rows; those of an event of any cause where there is incidence."""
+        return self._predict_incidence(X).survival()
+
+    def _predict_incidence(self, X: Floats) -> IncidenceCurves:
+        """Incidence of clean rows."""
         raise NotImplementedError
 
     def _predict_time(self, X: Floats) -> Floats:
@@ -255,7 +278,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
                 f"got {y.weight[count != y.weight][0]:g}"
             )
         rows = np.repeat(np.arange(count.size), count)
-        return X[rows], Outcomes(y.time[rows], y.event[rows])
+        codes = y.event if y.cause is None else y.cause
+        return X[rows], Outcomes(y.time[rows], codes[rows], causes=y.causes)
 
     def _new_rows(self, X: Any) -> Floats:
         """Check rows to predict for against those of `fit`."""

@@ -26,6 +26,8 @@ class ModelFacts:
         Predicts a time itself, rather than one read off a curve.
     continuous : bool or None
         Curves are defined in continuous time; None without curves.
+    incidence : bool
+        Takes outcomes of several causes and predicts the incidence of each.
     random : bool
         Fitting or predicting draws random numbers (the model has a `random_state`).
     extra : str
@@ -42,6 +44,7 @@ class ModelFacts:
     individual: bool = True
     time: bool = False
     continuous: bool | None = False
+    incidence: bool = False
     random: bool = False
     extra: str = "sklearn"
     needs: tuple[str, ...] = ("sklearn",)
@@ -52,7 +55,7 @@ _SKSURV = ("sklearn", "sksurv")
 _LIFELINES = ("sklearn", "lifelines", "pandas")
 _TORCH = ("sklearn", "torch")
 
-#: All models by name, in the paper's order.
+#: All models by name, in the paper's order, and after them those of several causes.
 FACTS: dict[str, ModelFacts] = {
     facts.name: facts
     for facts in (
@@ -109,7 +112,8 @@ FACTS: dict[str, ModelFacts] = {
         ),
         ModelFacts(
             "deephit",
-            "DeepHit, single risk",
+            "DeepHit, one or several causes",
+            incidence=True,
             random=True,
             extra="torch",
             needs=_TORCH,
@@ -133,6 +137,30 @@ FACTS: dict[str, ModelFacts] = {
             extra="torch",
             needs=_TORCH,
             home="torch_models:SurvivalMDN",
+        ),
+        ModelFacts(
+            "aalen_johansen",
+            "Aalen-Johansen, several causes",
+            individual=False,
+            incidence=True,
+            home="competing:AalenJohansenModel",
+        ),
+        ModelFacts(
+            "cause_specific_cox",
+            "A Cox model of each cause, combined to incidence",
+            continuous=True,
+            incidence=True,
+            home="competing:CauseSpecificCox",
+        ),
+        ModelFacts(
+            "survival_boost",
+            "Boosted trees for several causes (hazardous' SurvivalBoost)",
+            continuous=True,
+            incidence=True,
+            random=True,
+            extra="hazardous",
+            needs=("sklearn", "hazardous"),
+            home="boosted_incidence:SurvivalBoostModel",
         ),
     )
 }

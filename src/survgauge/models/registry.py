@@ -17,14 +17,16 @@ def build(name: str, **params: Any) -> Any:
     Parameters
     ----------
     name : str
-        One of ``lr km coxph aft gbm_c gbm_tree rsf mtlr deephit sca smdn``.
+        One of ``lr km coxph aft gbm_c gbm_tree rsf mtlr deephit sca smdn``, or, for outcomes of
+        several causes, ``aalen_johansen cause_specific_cox deephit survival_boost``.
     params
         Its parameters; what is left out is as in the paper.
 
     Returns
     -------
     SurvivalModel
-        With ``fit(X, y)``, ``predict_curves(X)`` and ``predict_time(X)``.
+        With ``fit(X, y)``, ``predict_curves(X)`` and ``predict_time(X)``; of several causes with
+        ``predict_incidence(X)``.
 
     Examples
     --------
@@ -32,7 +34,7 @@ def build(name: str, **params: Any) -> Any:
     >>> model.predict_time([[0], [0]])
     array([4., 4.])
     """
-    one_of("name", name, FACTS)
+    one_of("name", name, FACTS, "models.available()")
     facts = FACTS[name]
     if not all(installed(package) for package in facts.needs):
         raise MissingExtraError(f"model {name!r}", facts.extra)
@@ -57,8 +59,8 @@ def available() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Keys: name, title, curves, individual, time, continuous, random, extra, installed.
-        `continuous` is None for a model without curves.
+        Keys: name, title, curves, individual, time, continuous, incidence, random, extra,
+        installed. `continuous` is None for a model without curves.
 
     Examples
     --------

@@ -86,21 +86,30 @@ def survival(probability: Floats) -> Floats:
     return np.minimum(later, 1.0)
 
 
-def negative_log_likelihood(logits: Tensor, batch: Batch) -> Tensor:
+def negative_log_likelihood(logits: Tensor, batch: Batch, causes: int = 1) -> Tensor:
     r"""Mean of :math:`-\log p_k` for events, :math:`-\log P(T > c)` for censored rows.
 
-    A censored row keeps the share of its own bin that lay ahead of it.
+    A censored row keeps the share of its own bin that lay ahead of it. With several causes there is
+    a score for each bin of the first, of the second, and so on, and one for the open bin.
     """
-    k = torch.arange(logits.shape[1], device=logits.device)
+    k, cause = cells(logits, causes)
     own = k == batch["bin"][:, None]
     ahead = (k > batch["bin"][:, None]) + own * (1.0 - batch["part"])[:, None]
+    if causes > 1:
+        own = own & (cause == batch["cause"][:, None])
     possible = torch.where(batch["event"][:, None], own.to(logits.dtype), ahead)
     return (logits.logsumexp(1) - (logits + possible.log()).logsumexp(1)).mean()
 
 
-def passed(bins: int, batch: Batch) -> Tensor:
-    """Share of every bin that lies before each subject's time, (rows, bins)."""
-    k = torch.arange(bins, device=batch["bin"].device)
+def cells(logits: Tensor, causes: int) -> tuple[Tensor, Tensor]:
+    """Bin and cause (from 0; one too many for the open bin) of each column of scores."""
+    bins = (logits.shape[1] - 1) // causes
+    k = torch.arange(causes * bins + 1, device=logits.device)
+    return torch.where(k < causes * bins, k % max(bins, 1), bins), k // max(bins, 1)
+
+
+def passed(k: Tensor, batch: Batch) -> Tensor:
+    """Share of the bins `k` that lies before each subject's time, (rows, bins)."""
     own = k == batch["bin"][:, None]
     return (k < batch["bin"][:, None]) + own * batch["part"][:, None]
 

@@ -1,28 +1,34 @@
-"""DeepHit for a single risk."""
+"""DeepHit, for one kind of event or several causes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..._tools.arrays import positive, whole_number
+from ..._tools.arrays import Floats, positive, whole_number
+from ...data.curves import SurvivalCurves
+from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
+from ...reference.aalen_johansen import AalenJohansen
 from .._training import Batch, linear
 from ..facts import FACTS
 from ._base import chain, share, sizes, through
-from ._bins import BinnedModel, Bins, negative_log_likelihood, passed
+from ._bins import BinnedModel, Bins, cells, negative_log_likelihood, passed, probabilities
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeepHit(BinnedModel):
     r"""DeepHit: a network whose softmax is the distribution of the event over equal bins.
 
-    The layers see the features once more before the output, as in the paper. With F the
-    distribution function that the probabilities give, the loss is the negative log-likelihood
-    plus :math:`\alpha` times the mean over pairs of
+    The layers see the features once more before the output, as in the paper. With several causes
+    the softmax is over bins and causes, and one network scores them all. With F the distribution
+    function that the probabilities give (of several causes the incidence of that of i), the loss is
+    the negative log-likelihood plus :math:`\alpha` times the mean over pairs of
 
     .. math:: \exp(-(F(t_i | x_i) - F(t_i | x_j)) / \sigma), \quad
               \text{i an event},\; t_i < t_j.
@@ -48,7 +54,9 @@ class DeepHit(BinnedModel):
     Notes
     -----
     Curves are linear between edges. Past the last one they go on along the line from (0, 1), so
-    medians are finite. Bins without an event get little probability, not none.
+    medians are finite. Bins without an event get little probability, not none. With several causes
+    curves and times are those of an event of any cause; `predict_probabilities` has the bins of the
+    first cause, of the second, and so on, and the open bin last.
 
     References
     ----------
@@ -62,6 +70,15 @@ class DeepHit(BinnedModel):
     >>> X = rng.normal(size=(200, 1))
     >>> model = DeepHit(epochs=30).fit(X, (np.exp(X[:, 0] + rng.normal(size=200)), np.ones(200)))
     >>> bool(model.predict_time([[2.0]]) > model.predict_time([[-2.0]]))
+    True
+
+    Two causes, of which the feature drives one:
+
+    >>> time = np.stack([rng.exponential(np.exp(-X[:, 0])), rng.exponential(1.0, 200)])
+    >>> y = Outcomes(time.min(axis=0), 1 + time.argmin(axis=0), causes=["relapse", "death"])
+    >>> curves = DeepHit(epochs=30).fit(X, y).predict_incidence([[-2.0], [2.0]])
+    >>> early, late = curves.at(1.0, "relapse")
+    >>> bool(early < late)
     True
     """
 
@@ -90,17 +107,32 @@ class DeepHit(BinnedModel):
     def _network(self, inputs: int, y: Outcomes, draw: torch.Generator) -> nn.Module:
         widths = (inputs, *sizes("hidden", self.hidden))
         # Small weights at the end: everybody starts close to the Kaplan-Meier curve.
-        start = self.bins_.marginal(y)
-        last = linear(widths[-1] + inputs, len(self.bins_), draw, bias=start, scale=0.1)
+        start = self.bins_.marginal(y) if y.cause is None else marginal(self.bins_, y)
+        last = linear(widths[-1] + inputs, start.size, draw, bias=start, scale=0.1)
         return nn.ModuleList([*chain(widths, draw), last])
 
     def _loss(self, net: nn.Module, batch: Batch, draw: torch.Generator, learning: bool) -> Tensor:
         logits = scores(net, batch["x"], self.keep, draw if learning else None)
-        loss = negative_log_likelihood(logits, batch)
-        return loss + self.alpha * ranking_loss(logits, batch, self.sigma)
+        loss = negative_log_likelihood(logits, batch, len(self.causes_))
+        return loss + self.alpha * ranking_loss(logits, batch, self.sigma, len(self.causes_))
+
+    def _targets(self, y: Outcomes) -> dict[str, Any]:
+        self.causes_ = y.causes or ("1",)
+        cause = {} if y.cause is None else {"cause": y.cause.astype(np.int64) - 1}
+        return {**super()._targets(y), **cause}
 
     def _logits(self, x: Tensor) -> Tensor:
         return scores(self.net_, x)
+
+    def _predict_curves(self, X: Floats) -> SurvivalCurves:
+        if len(self.causes_) == 1:
+            return super()._predict_curves(X)
+        return self._predict_incidence(X).survival()
+
+    def _predict_incidence(self, X: Floats) -> IncidenceCurves:
+        shares = probabilities(self._scores(X))[:, :-1]
+        values = np.cumsum(shares.reshape(len(X), len(self.causes_), -1), axis=2)
+        return IncidenceCurves(self.bins_.edges[1:], values, self.causes_)
 
 
 def scores(
@@ -111,10 +143,29 @@ def scores(
     return last(torch.cat([through(layers, x, keep, draw), x], dim=1))
 
 
-def ranking_loss(logits: Tensor, batch: Batch, sigma: float) -> Tensor:
+def ranking_loss(logits: Tensor, batch: Batch, sigma: float, causes: int = 1) -> Tensor:
     """Penalise pairs whose earlier event was not the likelier one by then; zero without pairs."""
-    by_then = passed(logits.shape[1], batch) @ logits.softmax(1).T  # F(t_i | x_j)
+    k, cause = cells(logits, causes)
+    shares = passed(k, batch)
+    if causes > 1:  # the incidence of the cause of i
+        shares = shares * (cause == batch["cause"][:, None])
+    by_then = shares @ logits.softmax(1).T  # F(t_i | x_j)
     when = batch["bin"] + batch["part"]
     pair = (when[:, None] < when) & batch["event"][:, None]
     excess = torch.exp((by_then - by_then.diagonal()[:, None]) / sigma)
     return (excess * pair).sum() / pair.sum().clamp(min=1)
+
+
+def marginal(bins: Bins, y: Outcomes) -> Floats:
+    """Log probabilities of the bins of each cause by Aalen-Johansen, none of them minus infinity.
+
+    >>> bins = Bins.equal(Outcomes([1, 2, 3, 4], [1, 1, 1, 1]), 2)
+    >>> np.exp(marginal(bins, Outcomes([1, 2, 3, 4], [1, 2, 0, 1]))).round(3)
+    array([0.238, 0.425, 0.238, 0.05 , 0.05 ])
+    """
+    estimate = AalenJohansen.fit(y)
+    codes = range(1, len(estimate.causes) + 1)
+    steps = [np.diff(estimate.at(bins.edges[1:], code), prepend=0.0) for code in codes]
+    shares = np.append(np.concatenate(steps), max(float(estimate.survival[-1]), 0.0))
+    blur = 1.0 / (1.0 + y.event.sum())
+    return np.asarray(np.log((1.0 - blur) * shares + blur / shares.size))
