@@ -16,6 +16,7 @@ from ..evaluation import Evaluation, evaluate
 from ..evaluation.sentences import listed
 from ..metrics.registry import REGISTRY
 from ..reference.dependence import Dependence
+from .causes import add_causes, cause_of
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
 from .named import group_columns, is_column, times_of_interest
@@ -33,6 +34,9 @@ examples:
     ... --time-column days --event-column status --event-value dead --id patient
   chosen metrics, for the groups of a column:
     ... --metrics mae_within,uno,ibs --by hospital
+  competing risks: the cause that matters, one file per model and cause:
+    ... --cause relapse --causes relapse,death \\
+        --pred cox:relapse=cox_relapse.csv --pred cox:death=cox_death.csv
   a folder of Parquet files, read as a stream:
     survgauge evaluate --test test/ --train train.parquet --pred cox=cox_days"""
 
@@ -49,6 +53,7 @@ def add_commands(commands: Any) -> None:
     )
     add_files(command, " (or a folder of Parquet files)")
     add_questions(command)
+    add_causes(command)
     add_conventions(command)
     add_outputs(command, title=True)
     _add_stream_arguments(command)
@@ -213,6 +218,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "tail": args.tail,
         "normalize": args.normalize,
         "floor": args.floor,
+        "cause": cause_of(args),
     }
 
 

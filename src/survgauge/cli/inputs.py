@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..data.curves import REPAIRS
-from ..data.files import read_outcomes, read_predictions
+from ..data.files import read_incidence, read_predictions
 from ..data.outcomes import Outcomes
 from ..data.pairing import Ids
 from ..data.tables import Table, parquet_files
+from .causes import by_model, in_order, read_both
 from .named import interpolations, named
 
 #: What the files look like, for the help of both commands.
@@ -40,6 +41,7 @@ class Inputs:
 
 def add_files(command: Any, many: str = "") -> Any:
     """Register the arguments that say which files there are, and how they are read."""
+    command.set_defaults(cause=None, causes=None)  # of commands that know one kind of event only
     group = command.add_argument_group("files")
     group.add_argument("--test", required=True, metavar="FILE", help=f"test outcomes{many}")
     group.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
@@ -79,27 +81,20 @@ def add_files(command: Any, many: str = "") -> Any:
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
     """Read all files whole."""
-    columns = args.time_column, args.event_column, args.weight_column
-    test = read_outcomes(args.test, *columns, event_value=args.event_value)
-    train = None
-    if args.train is not None:
-        train = read_outcomes(
-            args.train, *columns, weight_required=False, event_value=args.event_value
-        )
+    test, train = read_both(args)
     ids = None if args.id is None else Ids(Table(args.test), args.id)
-    files = named(args.pred, "--pred", "FILE")
-    rules = interpolations(args.pred, args.interpolation)
-    predictions = {
-        name: read_predictions(
-            path,
-            interpolation=rules[name],
-            tail=args.tail,
-            repair=args.repair,
-            subjects=len(test),
-            ids=ids,
-        )
-        for name, path in files.items()
-    }
+    files = by_model(named(args.pred, "--pred", "FILE"), args)
+    rules = interpolations(list(files), args.interpolation)
+    given: dict[str, Any] = {"subjects": len(test), "ids": ids}
+    predictions: dict[str, Any] = {}
+    for name, path in files.items():
+        how = {"interpolation": rules[name], **given}
+        if isinstance(path, dict):
+            paths = in_order(path, test.causes or (), name)
+            repair = None if args.repair is None else "running_maximum"
+            predictions[name] = read_incidence(paths, repair=repair, **how)
+        else:
+            predictions[name] = read_predictions(path, tail=args.tail, repair=args.repair, **how)
     return Inputs(test, train, predictions, ids)
 
 

@@ -17,9 +17,11 @@ from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
 from ..sources.curve_columns import CurveColumns
 from ..sources.dask import evaluate_dask
+from ..sources.incidence_columns import IncidenceColumns
 from ..sources.labels import LabelColumn, LabelColumns
 from ..sources.layout import RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
+from .causes import by_model, in_order, named_causes
 from .named import group_columns, interpolations, is_column, named
 
 _RISK = "risk:"
@@ -41,9 +43,10 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
                 "without folders, --engine, --batch-rows, --workers, --grid and --weight-column"
             )
     predictions, apart = _predictions(args)
+    reference = _reference(args)
     options: dict[str, Any] = {
-        "y_train": _reference(args),
-        "predictions": predictions,
+        "y_train": reference,
+        "predictions": _by_model(predictions, args, reference),
         "apart": apart,
         "time_column": args.time_column,
         "event_column": args.event_column,
@@ -73,10 +76,10 @@ def _on_cluster(args: argparse.Namespace, options: dict[str, Any]) -> Evaluation
 
 def _reference(args: argparse.Namespace) -> Any:
     path = Path(args.train)
-    if not path.is_file() or path.suffix.lower() in PARQUET:
+    if args.cause is None and (not path.is_file() or path.suffix.lower() in PARQUET):
         return args.train
     columns = args.time_column, args.event_column, args.weight_column
-    return read_outcomes(args.train, *columns, weight_required=False)
+    return read_outcomes(args.train, *columns, weight_required=False, causes=named_causes(args))
 
 
 def _by(args: argparse.Namespace) -> LabelColumn | LabelColumns | None:
@@ -112,6 +115,17 @@ def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, st
             f"--grid: there is no --pred named {other!r}{did_you_mean(other, list(specs))}"
         )
     return specs, apart
+
+
+def _by_model(specs: dict[str, Any], args: argparse.Namespace, reference: Any) -> dict[str, Any]:
+    """Put the columns of each model's causes together."""
+    found = by_model(specs, args)
+    for name, parts in found.items():
+        if isinstance(parts, dict):
+            parts = in_order(parts, reference.causes or (), name)
+            rule = next(iter(parts.values())).interpolation
+            found[name] = IncidenceColumns(parts, interpolation=rule)
+    return found
 
 
 def _grid(text: str) -> Any:

@@ -14,6 +14,7 @@ from ..data.tables import Table
 from ..errors import InputError, one_of
 from ..study.folder import check_folder
 from ..study.table_two import slim
+from .causes import add_causes, by_model
 from .evaluate import add_conventions, add_questions, evaluate_files, metric_names, traced
 from .features import columns_named, feature_files
 from .inputs import FILES, add_files, files_of, target
@@ -64,6 +65,7 @@ def add_commands(commands: Any) -> None:
     )
     group.add_argument("--title", default="Validation of survival models", help="heading")
     add_questions(command)
+    add_causes(command)
     add_conventions(command)
     command.set_defaults(run=run)
 
@@ -74,7 +76,9 @@ def run(args: argparse.Namespace) -> int:
     files = files_of(*names)
     check_folder(args.out, args.overwrite)
     if args.reference is not None:
-        one_of("--reference", args.reference, list(named(args.pred, "--pred", "FILE")))
+        one_of(
+            "--reference", args.reference, list(by_model(named(args.pred, "--pred", "FILE"), args))
+        )
     if not Path(args.test).is_file() and files[args.test]:
         raise InputError(
             f"--test {args.test}: a study reads its subjects from one file; 'survgauge evaluate' "

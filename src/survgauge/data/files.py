@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints
+from .._tools.arrays import Floats
 from ..errors import InputError
 from .curve_tables import (
     UNNAMED,
@@ -18,6 +19,7 @@ from .curve_tables import (
     refuse_row_numbers,
 )
 from .curves import SurvivalCurves
+from .incidence import IncidenceCurves
 from .outcomes import Outcomes
 from .pairing import Ids
 from .predictions import RiskScores
@@ -114,43 +116,90 @@ def read_predictions(
         Who the subjects are, in the order that is wanted; the file then has their ids too.
     """
     table = Table(path)
+    names = _columns(table, ids)
+    if not is_frame(table, names, subjects):
+        values = [name for name in names if name not in UNNAMED]
+        if values in (["time"], ["risk"]):
+            rows = None if ids is None else ids.order(table.path, table.labels(ids.column))
+            column = table.numbers(values[0])
+            column = column if rows is None else column[rows]
+            return column if values == ["time"] else RiskScores(column)
+    found = _read_matrix(table, subjects, ids)
+    note = "; each subject is a column of this file, not a row" if found.frame else ""
+    rules = interpolation or ("step" if found.frame else "linear"), tail, repair
+    try:
+        return SurvivalCurves(found.times, found.values, *rules)
+    except InputError as error:
+        raise InputError(f"{table.path}: {error}{note}") from error
+
+
+def read_incidence(
+    paths: Mapping[str, str | Path],
+    *,
+    interpolation: str | None = None,
+    repair: str | None = None,
+    subjects: int | None = None,
+    ids: Ids | None = None,
+) -> IncidenceCurves:
+    """Read the predicted cumulative incidence of one model, one file per cause.
+
+    Parameters
+    ----------
+    paths : mapping of cause to path
+        Files like those of curves, see `read_predictions`, which hold incidence instead.
+    interpolation, repair
+        As for `IncidenceCurves`; by default rows are read as lines, and frames as steps.
+    subjects, ids
+        As for `read_predictions`.
+    """
+    parts = [_read_matrix(Table(path), subjects, ids) for path in paths.values()]
+    for path, part in zip(paths.values(), parts, strict=True):
+        if not np.array_equal(part.times, parts[0].times) or len(part.values) != len(
+            parts[0].values
+        ):
+            raise InputError(
+                f"{path}: the files of all causes must have the same subjects and times"
+            )
+    values = np.stack([part.values for part in parts], axis=1)
+    steps = interpolation or ("step" if parts[0].frame else "linear")
+    try:
+        return IncidenceCurves(parts[0].times, values, tuple(paths), steps, repair)
+    except InputError as error:
+        raise InputError(f"{', '.join(map(str, paths.values()))}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """Curves of a file, one row per subject in the order that is wanted."""
+
+    times: Floats
+    values: Floats
+    #: Whether the file has its times in the first column, as frames of curves do.
+    frame: bool
+
+
+def _columns(table: Table, ids: Ids | None) -> list[str]:
+    """Columns that are no ids."""
     names = [name for name in table.names if ids is None or name != ids.column]
     if not names or names in ([name] for name in UNNAMED):
         raise InputError(f"{table.path}: there are no predictions beside the names of the rows")
+    return names
+
+
+def _read_matrix(table: Table, subjects: int | None, ids: Ids | None) -> _Curves:
+    """Read times and one curve per subject, whichever way the file lies."""
+    names = _columns(table, ids)
     if is_frame(table, names, subjects):
         refuse_row_numbers(table, names[0])
-        times, survival = table.numbers(names[0]), _matrix(table, names[1:]).T
+        times, values = table.numbers(names[0]), _matrix(table, names[1:]).T
         order = None if ids is None else ids.order(table.path, header_numbers(names[1:]))
-        rules = interpolation or "step", tail, repair
-        note = "; each subject is a column of this file, not a row"
-        return _curves(table, times, survival, order, rules, note)
-    rows = None if ids is None else ids.order(table.path, table.labels(ids.column))
+        return _Curves(times, values if order is None else values[order], frame=True)
+    order = None if ids is None else ids.order(table.path, table.labels(ids.column))
     if names[0] in UNNAMED:  # the index of a frame, the row names of R
         names = names[1:]
-    if names in (["time"], ["risk"]):
-        values = table.numbers(names[0])
-        values = values if rows is None else values[rows]
-        return values if names == ["time"] else RiskScores(values)
-    times, survival = header_times(table.path, names), _matrix(table, names)
-    rules = interpolation or "linear", tail, repair
-    return _curves(table, times, survival, rows, rules)
+    times, values = header_times(table.path, names), _matrix(table, names)
+    return _Curves(times, values if order is None else values[order], frame=False)
 
 
 def _matrix(table: Table, names: list[str]) -> Floats:
     return np.column_stack([table.numbers(name) for name in names])
-
-
-def _curves(
-    table: Table,
-    times: Floats,
-    survival: Floats,
-    order: Ints | None,
-    rules: tuple[str, str, str | None],
-    note: str = "",
-) -> SurvivalCurves:
-    """Make curves of a file, in the order of the subjects; `note` goes with what is wrong."""
-    try:
-        curves = SurvivalCurves(times, survival, *rules)
-    except InputError as error:
-        raise InputError(f"{table.path}: {error}{note}") from error
-    return curves if order is None else curves[order]
