@@ -256,7 +256,7 @@ def time_terms(
         if lost.any():
             support.notes[f"excluded: the {rule.name} loss needs positive times"] = int(lost.sum())
     if surrogates.defined is not setting.everybody:
-        loss = np.where(surrogates.defined, loss, 0.0)
+        loss[np.flatnonzero(~surrogates.defined)] = 0.0
     share = None
     if record.weights_by_g:
         share = _share(weight, average, lost, normalize)
@@ -333,7 +333,8 @@ def losses_of(
     """Loss of each subject, and which subjects have one (None: all)."""
     target = surrogates.time
     if surrogates.lower_bound is not None:
-        times = np.where(surrogates.lower_bound, np.minimum(times, target), times)
+        bounded, times = np.flatnonzero(surrogates.lower_bound), times.copy()
+        times[bounded] = np.minimum(times[bounded], target[bounded])
     usable = None if rule.domain is None else rule.defined(target, times)
     law, robust = surrogates.law, surrogates.robust
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from ..._tools.arrays import Floats, stored_once
 from ..._tools.chunks import CHUNK, chunks
 from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
@@ -23,12 +20,12 @@ from ...reference.surrogates import METHODS, Method, Setting, make_setting
 from ..checks import absent_replaced
 from ..one_cause import one_cause, with_causes
 from ..support import Support
+from .joined import joined
 from .terms import (
     Point,
     TimeErrorDetails,
     TimeTerms,
     convention,
-    nobody,
     predicted_times,
     time_terms,
 )
@@ -232,43 +229,7 @@ def _details(
     setting: Setting, predicted: Any, methods: tuple[str, ...], rule: Loss, normalize: str
 ) -> dict[str, TimeErrorDetails]:
     """Return several methods on a setting and what was predicted."""
-    parts = list(_parts(setting, predicted, methods, rule, normalize))
-    return {
-        method: _joined(setting, METHODS[method], [part[k] for part in parts])
-        for k, method in enumerate(methods)
-    }
-
-
-def _joined(setting: Setting, method: Method, parts: list[TimeTerms]) -> TimeErrorDetails:
-    """Return the error of all subjects from the terms of their chunks."""
-    support = Support()
-    for part in parts:
-        support.merge(part.support)
-    above, below = (float(sum(getattr(part, name).sum() for part in parts)) for name in "as")
-    rules, counts = parts[0].convention, support.result()
-    if not (below > 0 and any(part.weight.any() for part in parts)):
-        raise nobody(rules, counts)
-    own = method.weights_by_g and setting.g_from == "test"
-    return TimeErrorDetails(
-        above / below,
-        rules,
-        counts,
-        _together([part.loss for part in parts]),
-        _together([part.weight for part in parts]),
-        below,
-        None if parts[0].s is parts[0].weight else _together([part.s for part in parts]),
-        setting.y.weight if setting.y.weighted else None,
-        setting.weighed if own else None,
-    )
-
-
-def _together(arrays: list[Floats]) -> Floats:
-    """Return the numbers of chunks one after the other; what is stored once stays so."""
-    if len(arrays) == 1:
-        return arrays[0]
-    if all(map(stored_once, arrays)):
-        return np.broadcast_to(arrays[0][0], sum(array.size for array in arrays))
-    return np.concatenate(arrays)
+    return joined(setting, methods, _parts(setting, predicted, methods, rule, normalize))
 
 
 def _parts(
