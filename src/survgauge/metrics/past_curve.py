@@ -117,8 +117,7 @@ def ends_of(problem: Problem, follow_up: float) -> dict[Reading, float]:
     ends |= {"horizon": problem.until, "follow_up": follow_up}
     if problem.errors_stop is not None:
         ends["tau"] = problem.errors_stop
-    if problem.tau is not None:
-        ends["follow_up"] = min(problem.tau, follow_up)
+        ends["follow_up"] = min(problem.errors_stop, follow_up)
     return ends
 
 

@@ -287,7 +287,9 @@ def _settled(
     request: Request, plan: Plan, outline: Outline, problem: Problem
 ) -> tuple[Problem, Plan]:
     """Return question and plan with what a first pass found about their subjects."""
-    tested = FollowUp.of(outline.outcomes(), problem.tau) if outline.keep else None
+    tested = None
+    if outline.keep:
+        tested = FollowUp.of(outline.outcomes(), problem.errors_stop, problem.cause)
     problem = replace(problem, follow_up=outline.last_time, tested=tested).with_grid()
     if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
         plan = replace(plan, bins=GBins(outline.counts().table(), problem.tau))

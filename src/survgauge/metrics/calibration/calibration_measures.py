@@ -26,7 +26,7 @@ from .inputs import (
     log_log,
     survival_at,
 )
-from .mean_curve import Gap, Lines, mean_curve, squared_gap, trapezoid_gap
+from .mean_curve import Gap, Lines, mean_curve, refuse_past_grid, squared_gap, trapezoid_gap
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,15 +225,6 @@ def _follow_up(
         return y, curves, stop
     refuse_past_grid(curves, stop)
     return coded(y, asked.competes), curves, stop
-
-
-def refuse_past_grid(curves: SurvivalCurves, stop: float) -> None:
-    """Refuse incidence curves that end before the follow-up: nothing is known past their end."""
-    if stop > curves.times[-1] and curves.tail == "nan":
-        raise UndefinedMetricError(
-            f"the incidence curves end at {curves.times[-1]:g}, before the follow-up does, "
-            f"{stop:g}: pass tau={curves.times[-1]:g} or earlier, or curves up to there"
-        )
 
 
 def _present(y: Outcomes, curves: SurvivalCurves) -> tuple[Outcomes, SurvivalCurves]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints
+from ..._tools.arrays import Floats, Ints, stored_once
 from ..._tools.chunks import BLOCK_VALUES, chunks
 from ..._tools.threads import run_all
 from ...data.causes import cause_code
@@ -33,6 +33,8 @@ def cause_survival(curves: IncidenceCurves, cause: int | str, time: Floats) -> F
     share = np.zeros(time.size)
     if curves.interpolation == "linear":
         np.divide(time - begin, length, out=share, where=np.isfinite(length) & (length > 0))
+    if stored_once(curves.values):  # one row is everybody's, on a grid that may be long
+        return _survived(curves, row, slice(0, 1), passed, share)
     found = np.empty(time.size)
 
     def fill(rows: slice) -> None:
@@ -53,10 +55,11 @@ def _survived(
     own = np.diff(values[:, row], axis=1, prepend=start)
     free = 1.0 - np.concatenate((start, total[:, :-1]), axis=1)
     rise = np.diff(total, axis=1, prepend=start) if curves.interpolation == "linear" else own
-    hazard = np.where(np.arange(own.shape[1]) < passed[:, None], _hazard(own, rise, free), 0.0)
-    at = np.arange(own.shape[0]), np.minimum(passed, own.shape[1] - 1)
+    hazard = np.cumsum(np.concatenate((start, _hazard(own, rise, free)), axis=1), axis=1)
+    who = np.arange(values.shape[0])
+    at = who, np.minimum(passed, own.shape[1] - 1)
     last = _hazard(own[at], rise[at], free[at], share)
-    found: Floats = np.exp(hazard.sum(axis=1) + last)
+    found: Floats = np.exp(hazard[who, passed] + last)
     return found
 
 

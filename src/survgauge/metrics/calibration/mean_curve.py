@@ -15,6 +15,7 @@ from ..._tools.chunks import BLOCK_VALUES, chunks
 from ..._tools.sorting import sorting_order
 from ...data import interpolation as kernel
 from ...data.curves import SurvivalCurves
+from ...errors import UndefinedMetricError
 from ...reference.kaplan_meier import KaplanMeier
 from .inputs import refuse_unknown
 
@@ -43,6 +44,15 @@ class Lines:
         return (
             start + slope * (breaks[:-1] - self.nodes[piece]),
             start + slope * (breaks[1:] - self.nodes[piece]),
+        )
+
+
+def refuse_past_grid(curves: SurvivalCurves, stop: float) -> None:
+    """Refuse incidence curves that end before the follow-up: nothing is known past their end."""
+    if stop > curves.times[-1] and curves.tail == "nan":
+        raise UndefinedMetricError(
+            f"the incidence curves end at {curves.times[-1]:g}, before the follow-up does, "
+            f"{stop:g}: pass tau={curves.times[-1]:g} or earlier, or curves up to there"
         )
 
 

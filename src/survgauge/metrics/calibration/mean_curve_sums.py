@@ -18,7 +18,7 @@ from ..problem import Problem
 from .distance_intervals import SquaredGap
 from .gap_influence import Influence, cross_products, gap_stderr, observed_curve
 from .inputs import description
-from .mean_curve import Lines, shared_mean, squared_gap, with_tail
+from .mean_curve import Lines, refuse_past_grid, shared_mean, squared_gap, with_tail
 
 _ROWS = 4096
 #: A spread that is a smaller part of its sum of squares than this is a rounding error.
@@ -53,7 +53,7 @@ class MeanCurveSums:
     def __init__(self) -> None:
         self.models: tuple[str, ...] = ()
         self.weight = 0.0
-        self.subjects = self.events = 0
+        self.subjects = self.events = self.competing = 0
         self.sums: dict[str, Floats] = {}
         self.grids: dict[str, tuple[Floats, str]] = {}
         self.like: dict[str, SurvivalCurves] = {}
@@ -78,6 +78,8 @@ class MeanCurveSums:
         total = float(weight.sum())
         self.subjects += y.count
         self.events += y.event_count
+        if problem.competes is not None:
+            self.competing += int((problem.competes & (weight > 0)).sum())
         if not total > 0:
             return
         for model in self.models:
@@ -118,6 +120,7 @@ class MeanCurveSums:
         self.weight += other.weight
         self.subjects += other.subjects
         self.events += other.events
+        self.competing += other.competing
         for model in self.models:
             if model in other.sums:
                 self.grids.setdefault(model, other.grids[model])
@@ -133,6 +136,8 @@ class MeanCurveSums:
         stop, influence = tested.stop, tested.influence
         if not stop > 0:
             raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
+        if problem.cause is not None:
+            refuse_past_grid(self.like[model], stop)
         lines, how = self._lines(model, stop)
         value = squared_gap(lines, tested.observed, stop).integral / stop
         gap = influence.gap(lines, stop)
@@ -145,6 +150,9 @@ class MeanCurveSums:
             "censored": self.subjects - self.events,
             "past_curves": float(curves.times[-1] < stop),
         }
+        if problem.cause is not None:
+            described["cause"] = problem.cause_name
+            support["competing"] = self.competing
         law = SquaredGap.of(value, gap, self.covariance(model, model))
         support["expected_if_calibrated"] = law.expected_if_calibrated
         return GapMeasured(value, described, support, None, None, self, model, gap, law)

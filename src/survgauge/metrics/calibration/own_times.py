@@ -12,8 +12,14 @@ from ...errors import UndefinedMetricError
 from ..details import Details
 from ..problem import Problem
 from ..support import Support
-from .calibration import own_time_counts, own_time_support
+from .calibration import own_time_counts, own_times_of
 from .result import CalibrationResult
+
+
+def read_curves_of(problem: Problem, prediction: Prediction) -> tuple[Any, int | None]:
+    """Return what tests at the own times read: curves, or those of all causes, and the cause."""
+    of_cause = problem.cause is not None
+    return prediction.incidence if of_cause else prediction.curves, problem.cause
 
 
 class OwnTimes(ABC):
@@ -24,13 +30,14 @@ class OwnTimes(ABC):
         self.support = Support()
         self.undefined: str | None = None
 
-    def update(self, y: Outcomes, prediction: Prediction) -> None:
+    def update(self, problem: Problem, prediction: Prediction) -> None:
         """Add a chunk."""
         try:
-            rows, s, convention, support = own_time_support(y, prediction.curves)
+            y, read = own_times_of(problem.y, *read_curves_of(problem, prediction))
         except UndefinedMetricError as error:
             self.undefined = self.undefined or str(error)
             return
+        rows, s, convention, support = read
         self.convention = self.convention or convention
         self.support.merge(own_time_counts(y, support))
         self._add(rows, s)
@@ -74,7 +81,7 @@ class OwnTimesByModel:
     def update(self, problem: Problem, predictions: dict[str, Prediction]) -> None:
         """Add a chunk of subjects with the predictions of all models that have curves."""
         for model, prediction in predictions.items():
-            self._models.setdefault(model, self.one_model()).update(problem.y, prediction)
+            self._models.setdefault(model, self.one_model()).update(problem, prediction)
 
     def merge(self, other: OwnTimesByModel) -> None:
         """Add the subjects of another part."""

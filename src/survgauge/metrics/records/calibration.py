@@ -12,6 +12,7 @@ from ..calibration.calibration_measures import calibration_slope_details, km_dis
 from ..calibration.mean_curve_sums import MeanCurveSums
 from ..calibration.observed_expected import observed_expected
 from ..calibration.own_survival import OwnSurvival
+from ..calibration.own_times import read_curves_of
 from ..calibration.smooth_calibration import integrated_calibration_index
 from ..calibration.weak_calibration import Regression
 from ..details import Details
@@ -21,12 +22,14 @@ from ..supported import supported_time
 
 
 def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    result = d_calibration(problem.y, prediction.curves)
+    curves, cause = read_curves_of(problem, prediction)
+    result = d_calibration(problem.y, curves, cause=cause)
     return Details(result.p_value, result.convention, result.support)
 
 
 def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    result = one_calibration(problem.y, prediction.curves, supported_time(problem))
+    time, cause = supported_time(problem), problem.cause
+    result = one_calibration(problem.y, prediction.curves, time, cause=cause)
     return Details(result.p_value, result.convention, result.support)
 
 
@@ -48,12 +51,14 @@ def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
         prediction.curves,
         clusters=problem.clusters,
         contributions=problem.contributions,
-        tau=problem.tau,
+        tau=problem.errors_stop,
+        cause=problem.cause,
     )
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
-    r = integrated_calibration_index(problem.y, prediction.curves, supported_time(problem))
+    time, cause = supported_time(problem), problem.cause
+    r = integrated_calibration_index(problem.y, prediction.curves, time, cause=cause)
     r = r.clustered(problem.clusters)
     return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
@@ -67,16 +72,22 @@ def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
     return observed_expected(problem.y, prediction.curves, time, cause=cause)
 
 
+def _regression(problem: Problem, prediction: Prediction) -> Regression:
+    time, cause = supported_time(problem), problem.cause
+    return Regression.of(problem.y, prediction.curves, time, cause=cause)
+
+
 def _intercept(problem: Problem, prediction: Prediction) -> Measured:
-    return Regression.of(problem.y, prediction.curves, supported_time(problem)).intercept()
+    return _regression(problem, prediction).intercept()
 
 
 def _slope_at(problem: Problem, prediction: Prediction) -> Measured:
-    return Regression.of(problem.y, prediction.curves, supported_time(problem)).slope()
+    return _regression(problem, prediction).slope()
 
 
 def _a_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    result = a_calibration(problem.y, prediction.curves)
+    curves, cause = read_curves_of(problem, prediction)
+    result = a_calibration(problem.y, curves, cause=cause)
     return Details(result.p_value, result.convention, result.support)
 
 
@@ -106,6 +117,7 @@ RECORDS = (
         reads="own",
         inference="test",
         reference="Haider et al. (2020), JMLR 21",
+        causes="takes",
         **_CALIBRATION,
     ),
     Metric(
@@ -122,6 +134,7 @@ RECORDS = (
         reads="time",
         inference="test",
         reference="D'Agostino and Nam (2003), variance under the prediction",
+        causes="takes",
         **_CALIBRATION,
     ),
     Metric(
@@ -135,6 +148,7 @@ RECORDS = (
         stops="follow_up",
         inference="own",
         reference="Qi et al. (2023)",
+        causes="takes",
         **_CALIBRATION,
     ),
     Metric(
@@ -148,6 +162,7 @@ RECORDS = (
         reads="time",
         inference="own",
         reference="Austin et al. (2020), Statistics in Medicine 39",
+        causes="takes",
         **_CALIBRATION,
     ),
     Metric(
@@ -189,6 +204,7 @@ RECORDS = (
         target=0.0,
         reference="van Geloven et al. (2022), BMJ 377",
         default=False,
+        causes="takes",
         **_AIMED,
     ),
     Metric(
@@ -202,6 +218,7 @@ RECORDS = (
         target=1.0,
         reference="van Geloven et al. (2022), BMJ 377",
         default=False,
+        causes="takes",
         **_AIMED,
     ),
     Metric(
@@ -217,6 +234,7 @@ RECORDS = (
         inference="test",
         reference="Simonsen and Waagepetersen (2025)",
         default=False,
+        causes="takes",
         **_CALIBRATION,
     ),
 )
