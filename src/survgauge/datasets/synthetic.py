@@ -129,7 +129,7 @@ def synthetic_causes(
     >>> world
     SyntheticCauses(Outcomes(n=500, relapse=251, death=249, last time=28.1952), 4 features)
     >>> round(float(world.incidence([5, 10, 20]).at(10, "relapse").mean()), 3)
-    0.359
+    0.406
     """
     whole_number(n, "n", 1)
     seed = check_seed(random_state)
