@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .catalogue import Entry, Listing, available, fetch, load
 from .record import Dataset, Dropped
+from .synthetic import SyntheticCauses, synthetic_causes
 from .tables import from_file
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "Dropped",
     "Entry",
     "Listing",
+    "SyntheticCauses",
     "available",
     "fetch",
     "from_file",
     "load",
+    "synthetic_causes",
 ]

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 from .._tools.extras import installed
 from .._tools.text_tables import columns
 from ..errors import InputError, MissingExtraError, closest
-from .inventory import LIFELINES_COUNTS, SKSURV_COUNTS, SURVSET_COUNTS
+from .inventory import (
+    LIFELINES_CAUSES_COUNTS,
+    LIFELINES_COUNTS,
+    SKSURV_CAUSES_COUNTS,
+    SKSURV_COUNTS,
+    SURVSET_CAUSES_COUNTS,
+    SURVSET_COUNTS,
+)
+from .kinds_of_events import load_lifelines_causes, load_sksurv_causes, load_survset_causes
 from .mimic import LICENCE as MIMIC_LICENCE
 from .mimic import MIMIC_COUNTS, find_mimic, load_mimic
 from .packages import (
@@ -44,6 +52,7 @@ class Entry:
     licence: str
     available: bool
     where: str
+    causes: int = 1
 
     def cells(self) -> list[str]:
         """Return the line of a printed table; `HEADER` names its columns."""
@@ -118,6 +127,25 @@ _BUNDLES = (
         "lifelines", "lifelines", "lifelines", LIFELINES_LICENCE, LIFELINES_COUNTS, load_lifelines
     ),
     _Bundle("sksurv", "scikit-survival", "sksurv", SKSURV_LICENCE, SKSURV_COUNTS, load_sksurv),
+    _Bundle(
+        "SurvSet", "SurvSet", "survset", SURVSET_LICENCE, SURVSET_CAUSES_COUNTS, load_survset_causes
+    ),
+    _Bundle(
+        "lifelines",
+        "lifelines",
+        "lifelines",
+        LIFELINES_LICENCE,
+        LIFELINES_CAUSES_COUNTS,
+        load_lifelines_causes,
+    ),
+    _Bundle(
+        "sksurv",
+        "scikit-survival",
+        "sksurv",
+        SKSURV_LICENCE,
+        SKSURV_CAUSES_COUNTS,
+        load_sksurv_causes,
+    ),
 )
 _BUNDLE_OF = {name: bundle for bundle in _BUNDLES for name in bundle.counts}
 _NAMES = (*PAPER_SETS, *MIMIC_COUNTS, *_BUNDLE_OF)
@@ -135,6 +163,8 @@ def available() -> Listing:
     (9105, 6201)
     >>> round(listing["gbm"].censored, 2)
     17.65
+    >>> [entry.name for entry in listing if entry.causes > 1][:2]
+    ['follic_causes', 'mgus_causes']
     """
     return Listing([*_paper_entries(), *_mimic_entries(), *_bundle_entries()])
 
@@ -150,6 +180,7 @@ def _entry(name: str, counts: Counts, source: str, licence: str, here: bool, whe
         licence,
         here,
         where,
+        max(len(counts.causes), 1),
     )
 
 

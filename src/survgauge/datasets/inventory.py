@@ -95,3 +95,22 @@ SKSURV_COUNTS = {
     "sksurv_veterans_lung_cancer": Counts(137, 128, 999, 6),
     "sksurv_whas500": Counts(500, 215, 2358, 13),
 }
+# Sets of several causes, see `kinds_of_events`.
+SURVSET_CAUSES_COUNTS = {
+    "follic_causes": Counts(541, 348, 29.667351129, 5, causes={"relapse": 272, "death": 76}),
+    "mgus_causes": Counts(241, 227, 14111, 6, causes={"progression": 64, "death": 163}),
+    "flchain_causes": Counts(
+        7874, 2169, 4998, 8, causes={"circulatory": 745, "neoplasm": 567, "other": 857}
+    ),
+}
+LIFELINES_CAUSES_COUNTS = {
+    "lifelines_senators_causes": Counts(
+        930, 831, 17731, 2, causes={"death": 494, "resignation": 201, "retirement": 136}
+    ),
+}
+SKSURV_CAUSES_COUNTS = {
+    "sksurv_bmt_causes": Counts(35, 24, 26, 1, causes={"transplant": 9, "relapse": 15}),
+    "sksurv_cgvhd_causes": Counts(
+        100, 96, 1.993, 4, causes={"cgvhd": 86, "relapse": 5, "death": 5}
+    ),
+}

@@ -43,8 +43,8 @@ SURVSET_NOTES = {
 }
 # Why the other sets of SurvSet are not offered.
 SURVSET_UNSUITABLE = {
-    "mgus": "columns measured after the start of the follow-up",
-    "follic": "competing events",
+    "mgus": "columns measured after the start of the follow-up; mgus_causes has them as outcomes",
+    "follic": "competing events; follic_causes has them",
     "acath": "the duration of symptoms is no follow-up time",
     "support2": "use support, which has every column and the paper's preprocessing",
     "retinopathy": "two eyes of a patient are two rows: rows are not independent",
@@ -128,8 +128,18 @@ SKSURV = {
 }
 
 
-def load_survset(name: str) -> Dataset:
-    """Load a set of SurvSet without its leaking columns and its repeated ones."""
+@dataclass(frozen=True)
+class SurvSetTable:
+    """A set of SurvSet as it comes, and its features under their own names, each once."""
+
+    frame: pd.DataFrame
+    X: pd.DataFrame
+    source: str
+    twice: tuple[str, ...]
+
+
+def survset_table(name: str) -> SurvSetTable:
+    """Read a set of SurvSet; of a variable that is both a number and a factor, the number."""
     module = need("SurvSet.data", f"the data set {name}", "survset")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the loader, about pandas internals
@@ -142,20 +152,39 @@ def load_survset(name: str) -> Dataset:
     twice = [c[4:] for c in features.columns if c.startswith("fac_") and c[4:] in numbers]
     X = features.drop(columns=[f"fac_{c}" for c in twice])
     X.columns = [c[4:] if c[:4] in ("num_", "fac_") else c for c in X.columns]
-    leaking = SURVSET_DROPPED.get(name, {})
-    columns_needed(X, leaking, f"SurvSet's {name}")
+    source = f"SurvSet; {answer.get('ref', 'no reference given')}"
+    return SurvSetTable(frame, X, source, tuple(twice))
+
+
+def load_survset(name: str) -> Dataset:
+    """Load a set of SurvSet without its leaking columns and its repeated ones."""
+    table = survset_table(name)
+    y = Outcomes(table.frame["time"], table.frame["event"])
     note = (SURVSET_NOTES[name],) if name in SURVSET_NOTES else ()
+    return survset_dataset(name, name, table, y, SURVSET_DROPPED.get(name, {}), note)
+
+
+def survset_dataset(
+    name: str,
+    theirs: str,
+    table: SurvSetTable,
+    y: Outcomes,
+    leaking: Mapping[str, str],
+    notes: tuple[str, ...],
+) -> Dataset:
+    """Make a data set of a table, which SurvSet calls `theirs`, without its leaking columns."""
+    columns_needed(table.X, leaking, f"SurvSet's {theirs}")
     return Dataset(
-        X=tidy(X.drop(columns=list(leaking))),
-        y=Outcomes(frame["time"], frame["event"]),
+        X=tidy(table.X.drop(columns=list(leaking))),
+        y=y,
         name=name,
-        source=f"SurvSet; {answer.get('ref', 'no reference given')}",
+        source=table.source,
         licence=SURVSET_LICENCE,
         dropped=(
             *(Dropped(column, why) for column, why in leaking.items()),
-            *(Dropped(f"fac_{column}", f"the same as num_{column}") for column in twice),
+            *(Dropped(f"fac_{column}", f"the same as num_{column}") for column in table.twice),
         ),
-        notes=(*note, *zero_times(frame["time"])),
+        notes=(*notes, *zero_times(y.time)),
     )
 
 
@@ -167,7 +196,7 @@ def load_lifelines(name: str) -> Dataset:
     columns_needed(frame, [call.time, call.event, *call.drop], f"lifelines' {call.function}")
     X = frame.drop(columns=[call.time, call.event, *call.drop])
     y = Outcomes(frame[call.time], frame[call.event])
-    return _packaged(name, "lifelines", call, X, y, LIFELINES_LICENCE)
+    return packaged(name, "lifelines", call, X, y, LIFELINES_LICENCE)
 
 
 def load_sksurv(name: str) -> Dataset:
@@ -177,12 +206,19 @@ def load_sksurv(name: str) -> Dataset:
     X, outcome = getattr(module, call.function)(**call.arguments)
     columns_needed(X, call.drop, f"scikit-survival's {call.function}")
     X = X.drop(columns=list(call.drop))
-    return _packaged(name, "scikit-survival", call, X, Outcomes.of(outcome), SKSURV_LICENCE)
+    return packaged(name, "scikit-survival", call, X, Outcomes.of(outcome), SKSURV_LICENCE)
 
 
-def _packaged(
-    name: str, package: str, call: LoaderCall, X: pd.DataFrame, y: Outcomes, licence: str
+def packaged(
+    name: str,
+    package: str,
+    call: LoaderCall,
+    X: pd.DataFrame,
+    y: Outcomes,
+    licence: str,
+    notes: tuple[str, ...] = (),
 ) -> Dataset:
+    """Make a data set of what a loader of another package gave."""
     return Dataset(
         X=tidy(X),
         y=y,
@@ -190,7 +226,7 @@ def _packaged(
         source=f"{package}, datasets.{call.function}",
         licence=licence,
         dropped=tuple(Dropped(column, why) for column, why in call.drop.items()),
-        notes=zero_times(y.time),
+        notes=(*notes, *zero_times(y.time)),
         time_unit=call.unit,
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 
@@ -31,7 +33,7 @@ class Dataset:
         Features, one row per subject: float columns, unordered categories, ordered categories.
         Gaps are left open; they are filled inside a fold.
     y : Outcomes
-        Times and event flags.
+        Times and event flags, or the causes of the events.
     name, source, licence : str
         What it is called, where it was read from, and on which terms.
     fill : mapping
@@ -112,6 +114,8 @@ class Counts:
     max_event_time: float | None = None
     features: int | None = None
     encoded: int | None = None
+    #: Events of each cause by its name; empty where there is one kind of event.
+    causes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def censored(self) -> float:
@@ -126,7 +130,8 @@ class Counts:
         event = dataset.y.event
         last = float(dataset.y.time[event].max()) if event.any() else 0.0
         features = dataset.X.shape[1]
-        return cls(len(dataset), int(event.sum()), last, features, encoded_width(dataset.X))
+        encoded, causes = encoded_width(dataset.X), _by_cause(dataset.y)
+        return cls(len(dataset), int(event.sum()), last, features, encoded, causes)
 
     def differences(self, found: Counts) -> list[str]:
         """Say, with both numbers, where `found` is not what was expected."""
@@ -142,7 +147,18 @@ class Counts:
             expected, actual = getattr(self, what), getattr(found, what)
             if expected is not None and abs(expected - actual) > slack:
                 lines.append(f"{label}: expected {expected:,.10g}, found {actual:,.10g}")
+        if self.causes and dict(self.causes) != dict(found.causes):
+            lines.append(
+                f"events of each cause: expected {dict(self.causes)}, found {dict(found.causes)}"
+            )
         return lines
+
+
+def _by_cause(y: Outcomes) -> dict[str, int]:
+    if y.cause is None or y.causes is None:
+        return {}
+    counts = np.bincount(y.cause, minlength=len(y.causes) + 1)[1:]
+    return dict(zip(y.causes, counts.tolist(), strict=True))
 
 
 def check_counts(dataset: Dataset, expected: Counts, where: str) -> None:

@@ -176,3 +176,64 @@ def test_two_packages_agree_on_the_same_study(ours, theirs):
     assert sorted(zip(one.time, one.event, strict=True)) == sorted(
         zip(two.time, two.event, strict=True)
     )
+
+
+# --- several causes -------------------------------------------------------------------------------
+
+
+def test_sets_of_several_causes_are_listed_with_their_number_of_causes():
+    listed = {entry.name: entry.causes for entry in datasets.available() if entry.causes > 1}
+    assert listed == {
+        "follic_causes": 2,
+        "mgus_causes": 2,
+        "flchain_causes": 3,
+        "lifelines_senators_causes": 3,
+        "sksurv_bmt_causes": 2,
+        "sksurv_cgvhd_causes": 3,
+    }
+
+
+@pytest.mark.parametrize("name", inventory.SURVSET_CAUSES_COUNTS)
+def test_real_survset_with_causes(name):
+    pytest.importorskip("SurvSet")
+    check_real(name)
+
+
+@pytest.mark.parametrize("name", inventory.LIFELINES_CAUSES_COUNTS)
+def test_real_lifelines_with_causes(name):
+    pytest.importorskip("lifelines")
+    check_real(name)
+
+
+@pytest.mark.parametrize("name", inventory.SKSURV_CAUSES_COUNTS)
+def test_real_scikit_survival_with_causes(name):
+    module = pytest.importorskip("sksurv.datasets")
+    if not hasattr(module, "load_cgvhd"):
+        pytest.skip("this scikit-survival has no data of several causes")
+    check_real(name)
+
+
+def test_mgus_ends_with_progression(monkeypatch):
+    frame = pd.DataFrame({
+        "pid": [0, 1, 2, 3], "event": [1, 1, 0, 0], "time": [50, 60, 70, 80],
+        "num_pctime": [np.nan, 20.0, 30.0, np.nan], "num_age": [70, 71, 72, 73],
+        "num_dxyr": [68, 68, 69, 69], "fac_pcdx": ["missing", "MM", "LP", "missing"],
+    })  # fmt: skip
+    survset_with(monkeypatch, frame)
+    ds = datasets.load("mgus_causes", check=False)
+    np.testing.assert_array_equal(ds.y.time, [50, 20, 30, 80])
+    np.testing.assert_array_equal(ds.y.cause, [2, 1, 1, 0])
+    assert list(ds.X.columns) == ["age"]
+
+
+def test_other_counts_of_causes_are_noticed(monkeypatch):
+    frame = pd.DataFrame({"pid": [0, 1], "event": [1, 2], "time": [5.0, 6.0], "num_age": [1, 2]})
+    survset_with(monkeypatch, frame)
+    with pytest.raises(InputError, match=r"events of each cause: expected \{'relapse': 272"):
+        datasets.load("follic_causes")
+
+
+def test_a_package_without_the_loader_is_named(monkeypatch):
+    install(monkeypatch, "sksurv.datasets")
+    with pytest.raises(MissingExtraError, match=r"newer version"):
+        datasets.load("sksurv_bmt_causes")
