@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from .._tools.arrays import Floats, probability
+from ..data.event_words import counted_events
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
@@ -85,7 +86,7 @@ def about(ev: Any) -> str:
     """Say whom a figure is about: how many subjects and events."""
     y = ev.problem.y
     known = getattr(ev, "support", None) or {"subjects": y.count, "events": y.event_count}
-    return f"{known['subjects']:,} subjects, {known['events']:,} events"
+    return f"{known['subjects']:,} subjects, {counted_events(known, ',')}"
 
 
 @dataclass(frozen=True, eq=False)

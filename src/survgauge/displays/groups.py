@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.text_tables import number
+from ..data.event_words import EventWords
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
 from ..evaluation.verdict import judged_by
@@ -54,6 +55,8 @@ class GroupsDisplay(Display):
     sizes: dict[Any, tuple[int, int]]
     confidence: float | None = None
     unit: str = ""
+    #: What is predicted for everybody: Kaplan-Meier, or Aalen-Johansen of a cause.
+    estimate: str = "Kaplan-Meier"
 
     @classmethod
     def from_evaluation(
@@ -92,7 +95,8 @@ class GroupsDisplay(Display):
             if score.model in wanted and score.time == at
         ]
         sizes = _sizes((score.group for score in ev.scores), ev.support)
-        return cls(values, metric, ev.models, sizes, ev.confidence, ev.unit)
+        estimate = EventWords.of(ev.support).estimate
+        return cls(values, metric, ev.models, sizes, ev.confidence, ev.unit, estimate)
 
     @classmethod
     def from_record(cls, record: dict[str, Any], column: Column) -> GroupsDisplay:
@@ -100,7 +104,8 @@ class GroupsDisplay(Display):
         values = rows_of_record(record, [r for r in record["metrics"] if column_of(r) == column])
         sizes = _sizes((row.get("group") for row in record["metrics"]), record["support"])
         models, unit = tuple(record["models"]), record.get("unit") or ""
-        return cls(values, column[0], models, sizes, record["confidence"], unit)
+        estimate = EventWords.of(record["support"]).estimate
+        return cls(values, column[0], models, sizes, record["confidence"], unit, estimate)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per group and model."""
@@ -149,7 +154,7 @@ class GroupsDisplay(Display):
         return Chart(
             "Values by group",
             "A mark is the value of a model in a group of subjects, the line its interval. A tick "
-            "is Kaplan-Meier of the reference set, predicted for everybody in the group.",
+            f"is {self.estimate} of the reference set, predicted for everybody in the group.",
             (panel,),
             width=5.4,
             remarks=self._remarks(len(groups), len(models)),
@@ -190,7 +195,7 @@ class GroupsDisplay(Display):
         return list(found)
 
     def _baselines(self, at: dict[Any, int]) -> list[Mark]:
-        """Kaplan-Meier of the reference set in each group, where it has a value."""
+        """The estimate of the reference set in each group, where it has a value."""
         known = {
             row.get("group"): row["baseline"]
             for row in self.values
@@ -198,8 +203,8 @@ class GroupsDisplay(Display):
         }
         if not known:
             return []
-        y, label = [at[group] for group in known], "Kaplan-Meier (reference)"
-        names = tuple(f"Kaplan-Meier, {self._label(group)}" for group in known)
+        y, label = [at[group] for group in known], f"{self.estimate} (reference)"
+        names = tuple(f"{self.estimate}, {self._label(group)}" for group in known)
         return [
             Points(list(known.values()), y, "baseline", label, names=names, marker="tick", size=11)
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.event_words import EventWords
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of
@@ -48,6 +49,8 @@ class MetricsDisplay(Display):
     metrics: tuple[str, ...]
     confidence: float | None = None
     unit: str = ""
+    #: What is predicted for everybody: Kaplan-Meier, or Aalen-Johansen of a cause.
+    estimate: str = "Kaplan-Meier"
 
     @classmethod
     def from_evaluation(
@@ -70,7 +73,8 @@ class MetricsDisplay(Display):
             raise InputError("this evaluation has no metric to show for the models chosen")
         found = {row["metric"] for row in values}
         shown = tuple(name for name in names if name in found)
-        return cls(values, ev.models, shown, ev.confidence, ev.unit)
+        estimate = EventWords.of(ev.support).estimate
+        return cls(values, ev.models, shown, ev.confidence, ev.unit, estimate)
 
     @classmethod
     def from_record(cls, record: dict[str, Any], group: Any = None) -> MetricsDisplay:
@@ -83,7 +87,9 @@ class MetricsDisplay(Display):
         ]
         values = rows_of_record(record, rows)
         names = dict.fromkeys(row["metric"] for row in values)
-        return cls(values, tuple(record["models"]), tuple(names), record["confidence"], unit)
+        estimate = EventWords.of(record["support"]).estimate
+        models, level = tuple(record["models"]), record["confidence"]
+        return cls(values, models, tuple(names), level, unit, estimate)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per model and metric (and group)."""
@@ -112,6 +118,13 @@ class MetricsDisplay(Display):
             3.6 if columns == 1 else 7.0,
         )
 
+    def _with_skill(self, row: dict[str, Any]) -> str:
+        """Name of a value, with how much better it is than that of the baseline."""
+        if not row["baseline"] > 0:
+            return str(row["model"])
+        skill = 1 - row["value"] / row["baseline"]
+        return f"{row['model']}, skill over {self.estimate} {skill:.1%}"
+
     def _panel(self, column: Column) -> Panel:
         entries, place = self._entries(), positions(self.models)
         rows = {(r["model"], r.get("group")): r for r in self.values if column_of(r) == column}
@@ -125,11 +138,11 @@ class MetricsDisplay(Display):
             if row is not None and np.isfinite(row["value"]):
                 marks.append(
                     Points([row["value"]], [k], place[row["model"]], left=[row["low"]],
-                           right=[row["high"]], names=(_with_skill(row),))
+                           right=[row["high"]], names=(self._with_skill(row),))
                 )  # fmt: skip
         known = np.array([r["baseline"] for r in rows.values() if np.isfinite(r["baseline"])])
         if known.size and np.ptp(known) <= 1e-9 * abs(known[0]):  # groups have their own
-            marks.append(Rule("x", float(known[0]), "Kaplan-Meier (reference)", "baseline"))
+            marks.append(Rule("x", float(known[0]), f"{self.estimate} (reference)", "baseline"))
         if one["test"]:
             marks.append(Rule("x", 0.05, "p = 0.05", dash="dotted"))
         known_by = REGISTRY[metric]
@@ -145,13 +158,6 @@ class MetricsDisplay(Display):
             height=0.74 + 0.17 * len(entries),
             note=f"{known_by.about} {better[0].upper()}{better[1:]} ({metric}).".lstrip(),
         )
-
-
-def _with_skill(row: dict[str, Any]) -> str:
-    """Name of a value, with how much better it is than Kaplan-Meier's."""
-    if not row["baseline"] > 0:
-        return str(row["model"])
-    return f"{row['model']}, skill over Kaplan-Meier {1 - row['value'] / row['baseline']:.1%}"
 
 
 def row_label(model: str, group: Any) -> tuple[str | Model, ...]:

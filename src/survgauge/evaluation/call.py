@@ -234,7 +234,7 @@ def evaluate(
     warnings += check_features(X_train, X_test, problem.first)
     warnings += check_members(problem.conditional, parsed)
     groups = groups_of(by, len(y))
-    sizes = sizes_of(y, groups)
+    sizes = sizes_of(y, groups, problem.cause)
     warnings += check_groups(sizes)
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
@@ -370,11 +370,22 @@ def support_of(
 
 def _causes(problem: Problem) -> dict[str, Any]:
     """Say which cause is asked about, and how many events of each there are."""
-    if problem.y.cause is None or problem.y.causes is None:
+    if problem.cause is None:
         return {}
-    counts = np.bincount(problem.y.cause, problem.y.weight, len(problem.y.causes) + 1)[1:]
-    events = {name: round(float(n)) for name, n in zip(problem.y.causes, counts, strict=True)}
-    return {"cause": problem.cause_name, "events_by_cause": events}
+    found: dict[str, Any] = {
+        "cause": problem.cause_name,
+        "events_by_cause": _events_by_cause(problem.y),
+    }
+    if problem.reference is not None:
+        found["training_events_by_cause"] = _events_by_cause(problem.reference.given)
+    return found
+
+
+def _events_by_cause(y: Outcomes) -> dict[str, int]:
+    if y.cause is None or y.causes is None:
+        return {}
+    counts = np.bincount(y.cause, y.weight, len(y.causes) + 1)[1:]
+    return {name: round(float(n)) for name, n in zip(y.causes, counts, strict=True)}
 
 
 def _training(problem: Problem) -> dict[str, int]:

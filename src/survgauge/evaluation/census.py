@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..metrics.problem import Problem
 
 
@@ -16,16 +18,25 @@ class Census:
     subjects_past_horizon: int
     events_past_horizon: int
     last_time: float
+    #: Events of the cause that is asked about, where there are several causes.
+    events_of_cause: int | None = None
+
+    @property
+    def events_asked_about(self) -> int:
+        """Events of the cause in question, or all of them where there is one kind."""
+        return self.events if self.events_of_cause is None else self.events_of_cause
 
     @classmethod
     def of(cls, problem: Problem) -> Census:
         """Count the subjects of a problem; those of weight zero are absent."""
         y = problem.y.present()
         past = y.time > problem.horizon
+        mine = None if problem.cause is None else int(np.count_nonzero(y.cause == problem.cause))
         return cls(
             len(y),
             int(y.event.sum()),
             int(past.sum()),
             int((past & y.event).sum()),
             float(y.time.max()),
+            mine,
         )

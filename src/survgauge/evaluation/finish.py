@@ -22,7 +22,6 @@ from .fold import HELD, Fold
 from .intervals import few_replicates, interval_of, told
 from .means import BASELINE, Means, ModelName, SumMeasured, SummedMeans
 from .score import NAN, Paired, Score
-from .verdict import BASELINE as BASELINE_NAME
 from .warnings import (
     TAIL_SHARE,
     EvaluationWarning,
@@ -179,7 +178,7 @@ class Group:
         return self.predictions[model].at_time(metric.time_of(self.problem))
 
     def _baseline(self, metric: Metric) -> Measured | None:
-        """Return the loss of Kaplan-Meier for everybody; None where it is undefined."""
+        """Return the loss of one prediction for everybody; None where it is undefined."""
         beside = self.fold.plan.scores_baseline(metric) or self.fold.base is None
         fold = self.fold if beside else self.fold.base
         means = None if fold is None else fold.means.get(metric.key(self.problem))
@@ -346,8 +345,9 @@ def tail_remarks(
     given, held = _together(folds, metric.key(problem)), _together(folds, HELD)
     if given is None or held is None or len(held.models) < 2:
         return []
-    names = {m: BASELINE_NAME if m is BASELINE else str(m) for m in held.models}
-    if BASELINE_NAME in held.models:  # a model takes its place
+    baseline = problem.words.baseline
+    names = {m: baseline if m is BASELINE else str(m) for m in held.models}
+    if baseline in held.models:  # a model takes its place
         names.pop(BASELINE, None)
     try:
         usual, stopped = (

@@ -122,8 +122,10 @@ def _has_fraction(label: Any) -> bool:
         return False
 
 
-def sizes_of(y: Outcomes, groups: list[tuple[Any, Ints]]) -> dict[str, dict[str, int]]:
-    """Count subjects and events of each group; refuse one without anybody in it."""
+def sizes_of(
+    y: Outcomes, groups: list[tuple[Any, Ints]], cause: int | None = None
+) -> dict[str, dict[str, int]]:
+    """Count subjects and events of each group, and those of a cause; refuse an empty group."""
     found = {}
     for group, rows in groups:
         if not y.weight[rows].any():
@@ -131,7 +133,11 @@ def sizes_of(y: Outcomes, groups: list[tuple[Any, Ints]]) -> dict[str, dict[str,
                 f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
                 "them out"
             )
-        found[str(group)] = {"subjects": y[rows].count, "events": y[rows].event_count}
+        part = y[rows]
+        found[str(group)] = {"subjects": part.count, "events": part.event_count}
+        if cause is not None:
+            mine = part.cause == cause
+            found[str(group)]["events_of_cause"] = round(float(part.weight[mine].sum()))
     return found
 
 
@@ -173,8 +179,8 @@ def _is_missing(label: Any) -> bool:
 
 
 def is_small(size: dict[str, int]) -> bool:
-    """Whether a group has too few subjects or events to rely on its standard errors."""
-    return size["subjects"] < 30 or size["events"] < 10
+    """Whether a group has too few subjects or events (of the cause) for its standard errors."""
+    return size["subjects"] < 30 or size.get("events_of_cause", size["events"]) < 10
 
 
 def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict[str, Any]]:

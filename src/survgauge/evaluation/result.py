@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from .._tools.plain import as_frame, plain
+from ..data.event_words import EventWords
 from ..data.predictions import Prediction
 from ..errors import one_of
 from ..inference import Comparison, compare_pair
@@ -73,7 +74,7 @@ class Evaluation:
         Columns: group (where there are groups; "all subjects" comes first), model, metric, time
         (that the metric is read at), until (where its clock stops; both are missing where there is
         none), value, low, high, stderr, skill (1 - loss / loss of the reference set's
-        Kaplan-Meier), direction, unit.
+        Kaplan-Meier, of a cause its Aalen-Johansen), direction, unit.
         """
         elsewhere = ("interval", "convention")
         rows = []
@@ -128,9 +129,10 @@ class Evaluation:
         return rows
 
     def baseline_comparisons(self) -> list[dict[str, Any]]:
-        """Return how each loss differs from Kaplan-Meier of the reference set for everybody.
+        """Return how each loss differs from that of one prediction for everybody.
 
-        Plain dictionaries: model, metric, time, difference (model - Kaplan-Meier), low, high,
+        That is Kaplan-Meier of the reference set, of a cause Aalen-Johansen. Plain dictionaries:
+        model, metric, time, difference (model - the prediction for everybody), low, high,
         p_value, and what is adjusted for the choice among the models of a metric (at a time):
         p_holm (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni),
         which hold for all `family` models together and agree with each other.
@@ -294,6 +296,7 @@ class Evaluation:
             "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
             "group_differences": [plain(row) for row in self._group_differences()],
             "meta_analysis": [plain(row) for row in self._meta_analysis()],
+            "baseline": EventWords.of(self.support).baseline,
             "support": plain(self.support),
             "warnings": [warning.to_dict() for warning in self.warnings],
             "provenance": plain(self.provenance),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number, relation
+from ..data.event_words import EventWords
 from ..metrics.registry import REGISTRY
 from .verdict import (
     Against,
@@ -46,6 +47,8 @@ def verdict_parts(data: dict[str, Any]) -> tuple[list[str], list[str]]:
     if not found:
         return [NOTHING if best_rows(data["metrics"]) == {} else NOBODY], []
     told = [text for verdict in found for text in _Words(data, verdict).sentences()]
+    remark = EventWords.of(data["support"]).remark
+    told += [remark] if remark else []
     return told, _between_groups(data, found)
 
 
@@ -70,7 +73,7 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
             if row["p_holm"] is None or row["p_holm"] >= 1 - (data["confidence"] or 0.95):
                 unclear.setdefault(groups, []).append(row)
                 continue
-            whose = f"{words.metric.title} of {row['model']}"
+            whose = f"{words.title} of {row['model']}"
             p = f"p {relation(row['p_holm'])}{_adjusted(differences, row)}"
             ends = [
                 f"{amount(values[group, metric, time, row['model']], words.unit)} ({group})"
@@ -78,7 +81,7 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
             ]
             sentences.append(f"{whose} differs between {groups} ({p}): {' to '.join(ends)}.")
         for groups, rows in unclear.items():  # one sentence for all models of a column
-            whose = f"{words.metric.title} of {listed([row['model'] for row in rows])}"
+            whose = f"{words.title} of {listed([row['model'] for row in rows])}"
             known = [row["p_holm"] for row in rows if row["p_holm"] is not None]
             least = min(known, default=None)
             p = _at_least(least, len(rows) > 1)
@@ -145,6 +148,8 @@ class _Words:
 
     def __init__(self, data: dict[str, Any], v: Verdict) -> None:
         self.data, self.v, self.metric = data, v, REGISTRY[v.metric]
+        #: Name of the metric, with the cause that it is of.
+        self.title = f"{self.metric.title}{EventWords.of(data['support']).of_cause}"
         time = data.get("unit") or ""
         self.unit = time if self.metric.unit == "time" else ""
         #: Whether the metric says by how much time predictions are off.
@@ -174,7 +179,7 @@ class _Words:
             if cell_of(row) == self.v.cell and isinstance(row["value"], float)
         ]
         told = listed([self._of(standing) for standing in rows])
-        return f"{self.metric.title}{self.when} ({self.metric.better}): {told}."
+        return f"{self.title}{self.when} ({self.metric.better}): {told}."
 
     def _of(self, s: Standing) -> str:
         """Say a value with whose it is, and its interval."""
@@ -243,7 +248,7 @@ class _Words:
         if self.in_time:
             first = "The" if of else whose
             return f"{first} predicted times{of if of != ' of model' else ''} are off by"
-        return f"{self.metric.title}{of}{self.when} is"
+        return f"{self.title}{of}{self.when} is"
 
     def _on_average(self) -> str:
         """Say of an error in time that it is a mean, and up to which time."""
@@ -267,7 +272,7 @@ class _Words:
     # -- comparisons ---------------------------------------------------------------------------
 
     def _baselines(self) -> list[str]:
-        """Compare several best models with Kaplan-Meier; one is compared in the first sentence."""
+        """Compare several best models with the baseline; one is compared in the first sentence."""
         known = [(s.model, s.baseline) for s in self.v.best if s.baseline is not None]
         if len(self.v.best) == 1 or not known:
             return []

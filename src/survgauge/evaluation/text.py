@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from .._tools.text_tables import columns, number, p_text, percent, relation
+from ..data.event_words import EventWords, counted_events
 from ..metrics.registry import REGISTRY, Metric
 from .explanations import WEIGHTS, advice_for, weight_of
 from .joined import Remark, joined
@@ -82,7 +83,7 @@ def sample_text(support: dict[str, Any], unit: str = "") -> str:
     >>> sample_text({"subjects": 9, "events": 4, "median_follow_up": 371.25}, "days")
     '9 subjects, 4 events, median follow-up 371.25 days'
     """
-    found = f"{support['subjects']} subjects, {support['events']} events"
+    found = f"{support['subjects']} subjects, {counted_events(support)}"
     middle = support.get("median_follow_up")
     if middle is None or math.isnan(middle):
         return found
@@ -166,7 +167,8 @@ def _table(
     table = columns([*header, *data["models"]], rows, left=len(header))
     if width is not None and max(map(len, table.split("\n"))) > width:
         table = _narrow([*header, *data["models"]], rows, int(grouped), width)
-    return f"Metrics{level} (times in {unit})\n{table}"
+    of_cause = EventWords.of(data["support"]).of_cause
+    return f"Metrics{of_cause}{level} (times in {unit})\n{table}"
 
 
 def _narrow(header: list[str], rows: list[list[str]], title: int, width: int) -> str:
@@ -243,11 +245,13 @@ def _comparisons(result: Evaluation, width: int | None) -> str:
 
 def _support(result: Evaluation) -> str:
     s = result.support
+    any_cause = "" if EventWords.of(s).cause is None else " of any cause"
     tails = ", ".join(f"{model} {percent(share)}" for model, share in s["tail_share"].items())
     lines = [
         f"{sample_text(s, result.unit)}; reference: {s['reference']}",
         f"supported until: {number(s['horizon'])} "
-        f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events after it); "
+        f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events{any_cause} "
+        "after it); "
         f"time of interest: {', '.join(clock(time) for time in s['times'])}",
     ]
     if s["tau"] is not None:

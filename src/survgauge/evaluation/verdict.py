@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..data.event_words import EventWords
 from ..metrics.registry import REGISTRY, Metric
 
-BASELINE = "Kaplan-Meier for everybody"
 #: How many metrics of a family are shown beside each other first.
 _AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2, "decision": 1}
 #: Lines of metrics on a first screen.
@@ -45,6 +45,8 @@ class Against:
     clear: bool
     #: By which share of its loss, where that is known.
     share: float | None = None
+    #: Whether the other is the baseline.
+    baseline: bool = False
 
     @property
     def same(self) -> bool:
@@ -65,7 +67,7 @@ class Standing:
     value: float
     low: float | None
     high: float | None
-    #: Kaplan-Meier of the reference set, predicted for everybody.
+    #: The estimate of the reference set, predicted for everybody.
     baseline: Against | None
 
 
@@ -277,14 +279,15 @@ def alone(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
 
 
 def _against_baseline(data: dict[str, Any], row: dict[str, Any]) -> Against | None:
-    """Compare the model of a row with Kaplan-Meier; None where nothing is known of it."""
+    """Compare the model of a row with the baseline; None where nothing is known of it."""
     for pair in data["baseline_comparisons"]:
         if pair["model"] == row["model"] and cell_of(pair) == cell_of(row):
             if not isinstance(pair["difference"], float):
                 return None
             # Only losses have a baseline, so less is better.
-            found = _against(pair, BASELINE, -1.0, _level(data))
-            return replace(found, share=row.get("skill"))
+            name = EventWords.of(data["support"]).baseline
+            found = _against(pair, name, -1.0, _level(data))
+            return replace(found, share=row.get("skill"), baseline=True)
     return None
 
 
@@ -306,10 +309,10 @@ def _against(row: dict[str, Any], model: str, sign: float, level: float) -> Agai
 def adjusted_for(other: Against) -> str:
     """Say over what a comparison was adjusted; nothing where it was the only one.
 
-    >>> adjusted_for(Against(BASELINE, 1.0, 0.1, 1.9, 0.02, 10, True))
+    >>> adjusted_for(Against("Kaplan-Meier", 1.0, 0.1, 1.9, 0.02, 10, True, baseline=True))
     'adjusted for the choice among 10 models'
     """
     if other.family < 2:
         return ""
-    what = "the choice among {} models" if other.model == BASELINE else "{} pairs of models"
+    what = "the choice among {} models" if other.baseline else "{} pairs of models"
     return f"adjusted for {what.format(other.family)}"

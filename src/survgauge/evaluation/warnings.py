@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.text_tables import percent
+from ..data.event_words import cause_label
 from ..errors import NotApplicableError, UndefinedMetricError
 from ..inference import compare_values
 from ..metrics.details import Clusters, below_zero, standard_error
@@ -81,11 +82,13 @@ def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
             )
         )
     found += _check_horizon(problem, census) + _check_times(problem)
-    if census.subjects < 30 or census.events < 10:
+    events = census.events_asked_about
+    if census.subjects < 30 or events < 10:
+        what = "" if problem.cause_name is None else f" of {cause_label(problem.cause_name)}"
         found.append(
             EvaluationWarning(
                 "few-events",
-                f"there are {census.subjects} subjects with {census.events} events only, so "
+                f"there are {census.subjects} subjects with {events} events{what} only, so "
                 "intervals are rough",
             )
         )

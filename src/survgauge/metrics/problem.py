@@ -12,6 +12,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, positive, probability
 from ..data.causes import cause_code
+from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
@@ -342,6 +343,11 @@ class Problem:
         """Name of the cause that is asked about; None: one kind of event."""
         causes = self.y.causes
         return None if self.cause is None or causes is None else causes[self.cause - 1]
+
+    @property
+    def words(self) -> EventWords:
+        """How the event is called, and what estimates how often it happens."""
+        return EventWords(self.cause_name, self.y.causes or ())
 
     @property
     def competes(self) -> Bools | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number, p_text
+from ..data.event_words import counted_events
 from ..evaluation.explanations import weight_of
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import cell_of, glance, headline, leaders
@@ -153,7 +154,7 @@ def _interval(row: dict[str, Any]) -> str:
 def _footer(data: dict[str, Any]) -> str:
     """Say how many subjects and warnings there are, and where the rest is."""
     support = data["support"]
-    told = [f"{support['subjects']:,} test subjects, {support['events']:,} events"]
+    told = [f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"]
     if len(data["models"]) > 1:
         told.append("bold: the best, and those without a clear difference from it")
     found = {(w["code"], w["message"]) for w in data["warnings"]}

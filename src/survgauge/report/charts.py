@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from .. import displays
+from ..data.event_words import cause_label
 from ..displays.sampling import Source, sample
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation.verdict import best_rows, cell_of
@@ -202,4 +203,7 @@ def _differences(data: dict[str, Any]) -> list[Spec]:
 
 def _size(data: dict[str, Any], group: Any) -> str:
     size = data["support"]["groups"][str(group)]
-    return f"{size['subjects']:,} test subjects of {group}, {size['events']:,} events"
+    events = size.get("events_of_cause", size["events"])
+    of = data["support"].get("cause")
+    what = "events" if of is None else f"events of {cause_label(of)}"
+    return f"{size['subjects']:,} test subjects of {group}, {events:,} {what}"

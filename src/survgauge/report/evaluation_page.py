@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._tools.text_tables import number
+from ..data.event_words import EventWords, counted_events
 from ..evaluation.explanations import weight_of
 from ..evaluation.joined import Remark, joined
 from ..evaluation.verdict import headline
@@ -62,7 +63,7 @@ def evaluation_page(
         Further ones, before what to report in a paper.
     """
     support = data["support"]
-    about = f"{support['subjects']:,} test subjects, {support['events']:,} events"
+    about = f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"
     return page(
         title=title,
         subtitle=f"{about}; reference: {reference_text(data)}{_made(data)}",
@@ -90,6 +91,7 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
     """First what everybody asks for, then folded what answers further questions."""
     charts = {name: _figures(found) for name, found in figures.items() if found}
     several, sentences = len(data["models"]) > 1, summary(data)
+    words = EventWords.of(data["support"])
     first: list[tuple[str, str, Markup | None]] = [
         ("summary", "Verdict", _summary(data, sentences, tau)),
         ("models", "Models at a glance", join(glance(data), _missing_charts(charts))),
@@ -103,7 +105,7 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
          join(_differences_text(data), charts.get("differences")) if several else None,
          "Is one model clearly better than another, and by how much?"),
         ("values", "Metrics with intervals", charts.get("metrics"),
-         "How sure is each number, and how does it stand to Kaplan-Meier?"),
+         f"How sure is each number, and how does it stand to {words.estimate}?"),
         ("calibration", "Calibration", _whole(data, charts.get("calibration")),
          "Do the predicted probabilities come true?"),
         ("decisions", "Decisions and risk groups", _whole(data, charts.get("decisions")),

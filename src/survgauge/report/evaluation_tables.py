@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number, p_text
+from ..data.event_words import EventWords
 from ..evaluation.verdict import best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
 from ..evaluation.when import Column, column_of, names, title_of, titled, when
@@ -205,10 +206,11 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     grouped = is_grouped(data)
     standing = _standing(data)
     numbers = {model: k for k, model in enumerate(data["models"])}
+    short = "KM" if EventWords.of(data["support"]).cause is None else "AJ"
     header: list[tuple[object, str | None]] = [("model", None)]
     header += [("group", None)] if grouped else []
     header += [("metric", None), ("time", "number"), ("value, interval", "number"),
-               ("standard error", "number"), ("skill over KM", "number")]  # fmt: skip
+               ("standard error", "number"), (f"skill over {short}", "number")]  # fmt: skip
     lines = []
     for row in rows:
         name = row["metric"]

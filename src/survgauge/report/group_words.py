@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..data.event_words import EventWords
 from ..evaluation.sentences import listed
 from ..evaluation.verdict import best_rows, headline
 from ..metrics.registry import REGISTRY
@@ -33,7 +34,8 @@ def group_words(data: dict[str, Any]) -> list[str]:
         if len(wins) > _MOST_NAMES:
             named.append(f"other models in {sum(count for _, count in wins[_MOST_NAMES:])}")
         many = f"{len(best)} groups" if len(best) > 1 else "1 group"
-        found.append(f"{REGISTRY[metric].title} in {many} is best for {listed(named)}.")
+        title = f"{REGISTRY[metric].title}{EventWords.of(data['support']).of_cause}"
+        found.append(f"{title} in {many} is best for {listed(named)}.")
         if data["confidence"] is not None:
             differ = _clear(data, data["comparisons"], metric)
             told = f" ({listed(differ)})" if 0 < len(differ) <= _MOST_NAMES else ""
@@ -44,8 +46,9 @@ def group_words(data: dict[str, Any]) -> list[str]:
     if data["confidence"] is not None and losses:
         ahead = _clear(data, [r for r in losses if (r["difference"] or 0.0) < 0], metric)
         where = f"In {len(ahead)} of {len(best)} groups" if ahead else "In no group"
+        baseline = EventWords.of(data["support"]).baseline
         found.append(
-            f"{where} is a model clearly better than Kaplan-Meier for everybody. The p-values are "
+            f"{where} is a model clearly better than {baseline}. The p-values are "
             "adjusted within each group, not for the number of groups."
         )
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..data.event_words import EventWords, counted_events
 from ..evaluation.verdict import glance, headline, stops_at
 from ..evaluation.when import rounded
 from ..metrics.registry import REGISTRY
@@ -39,7 +40,12 @@ def reference_text(data: dict[str, Any]) -> str:
     support = data["support"]
     if "training_subjects" not in support:
         return str(support["reference"])
-    counts = f"{support['training_subjects']:,} subjects, {support['training_events']:,} events"
+    of_training = {
+        "events": support["training_events"],
+        "cause": support.get("cause"),
+        "events_by_cause": support.get("training_events_by_cause"),
+    }
+    counts = f"{support['training_subjects']:,} subjects, {counted_events(of_training, ',')}"
     return f"{support['reference']} ({counts})"
 
 
@@ -51,6 +57,7 @@ def times_of_interest(data: dict[str, Any]) -> str:
 
 def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
     support = data["support"]
+    words = EventWords.of(support)
     censored = support["subjects"] - support["events"]
     share = f"{100 * censored / support['subjects']:.0f} %" if support["subjects"] else "none"
     metrics = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
@@ -61,8 +68,12 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             "Test subjects",
-            f"{support['subjects']:,} subjects with {support['events']:,} events; {censored:,} "
+            f"{support['subjects']:,} subjects with {counted_events(support, ',')}; {censored:,} "
             f"({share}) were censored. Say how they were chosen and kept apart from training.",
+        ),
+        (
+            "Competing events",
+            words.remark and f"{words.remark} Say how the cause of an event was ascertained.",
         ),
         (
             "Follow-up",
@@ -71,8 +82,8 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         (
             "Main metric",
-            f"{REGISTRY[main].title}{until}. Say whether it and its horizon were chosen before the "
-            "models were compared.",
+            f"{REGISTRY[main].title}{words.of_cause}{until}. Say whether it and its "
+            "horizon were chosen before the models were compared.",
         ),
         (
             "Further metrics",
@@ -87,7 +98,7 @@ def _items(data: dict[str, Any]) -> list[tuple[str, str]]:
         ("Intervals and comparisons", _inference(data)),
         (
             "Baseline",
-            "The same metrics of Kaplan-Meier of the reference set, predicted for everybody.",
+            f"The same metrics of {words.estimate} of the reference set, predicted for everybody.",
         ),
         ("What limits the result", "The problems and cautions of the section What to trust."),
         ("Software and data", origin(data)),

@@ -182,7 +182,8 @@ RECORDS = (
         title="Observed over expected events (O/E)",
         reported=True,
         other_names=("oe", "o_e", "oe_ratio", "eo_ratio", "calibration_in_the_large"),
-        about="Kaplan-Meier's risk of the event by the time over the mean predicted risk.",
+        about="Observed risk of the event by the time (Kaplan-Meier; of a cause, Aalen-Johansen) "
+        "over the mean predicted risk.",
         below="predicted risks are too high on average",
         above="predicted risks are too low on average",
         compute=_observed_expected,

@@ -208,7 +208,8 @@ RECORDS = (
             "brier_skill_score",
             "index_of_prediction_accuracy",
         ),
-        about="Share of Kaplan-Meier's Brier score at the time that the model saves.",
+        about="Share of the Brier score of Kaplan-Meier (of a cause, Aalen-Johansen) at the time "
+        "that the model saves.",
         compute=_ipa,
         keeps=("at_time",),
         direction="higher",
