@@ -40,3 +40,22 @@ def test_a_risk_set_that_becomes_empty() -> None:
     y = outcomes("thin")
     assert sg.KaplanMeier.fit(y).at(1.5) == 0.0
     assert sg.KaplanMeier.since(y).at(5.0) > 0.5
+
+
+@SETS
+def test_concordance(name: str) -> None:
+    wanted, risk = WANTED[name]["concordance"], np.array(WANTED[name]["data"]["risk"])
+    found = sg.concordance_index_details(outcomes(name), risk)
+    np.testing.assert_allclose(found.value, wanted["value"], rtol=1e-8)
+    pairs = wanted["concordant"] + wanted["discordant"] + wanted["tied"]
+    np.testing.assert_allclose(found.support["pair_weight"], pairs, rtol=1e-12)
+    variance = (found.psi**2).sum()  # the infinitesimal jackknife, without n / (n - 1)
+    np.testing.assert_allclose(variance, wanted["variance"], rtol=1e-8)
+
+
+@SETS
+def test_concordance_until(name: str) -> None:
+    wanted, risk = WANTED[name]["concordance_until"], np.array(WANTED[name]["data"]["risk"])
+    found = sg.concordance_index_details(outcomes(name), risk, tau=wanted["ymax"])
+    np.testing.assert_allclose(found.value, wanted["value"], rtol=1e-8)
+    np.testing.assert_allclose((found.psi**2).sum(), wanted["variance"], rtol=1e-8)

@@ -42,15 +42,21 @@ class OneCause:
     name: str | None
 
 
-def one_cause(y_true: Any, curves: Any, y_train: Any, cause: int | str | None) -> OneCause:
-    """Read outcomes and predictions for one cause; without one, there must be one kind of event."""
+def one_cause(
+    y_true: Any, curves: Any, y_train: Any, cause: int | str | None, *, entry: bool = False
+) -> OneCause:
+    """Read outcomes and predictions for one cause; without one, there must be one kind of event.
+
+    Delayed entry is refused with a cause, and without one unless `entry` allows it.
+    """
     if cause is None:
         if isinstance(curves, IncidenceCurves):
             raise InputError(
                 "curves are IncidenceCurves of several causes: say which one with cause=, one of "
                 f"{', '.join(map(repr, curves.causes))}"
             )
-        return OneCause(Outcomes.of(y_true, "y_true"), None, curves, y_train, None)
+        y = Outcomes.of(y_true, "y_true", entry=entry)
+        return OneCause(y, None, curves, y_train, None)
     y = Outcomes.of(y_true, "y_true", causes=True)
     if y.cause is None or y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_true has one")

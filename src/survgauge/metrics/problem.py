@@ -130,7 +130,7 @@ class Problem:
         if dependence_of(dependence) is not None:
             check_convention(preset)
             refuse_features(conditional)
-        reference = None if y_train is None else Reference.of(y_train)
+        reference = None if y_train is None else Reference.of(y_train, entry=True)
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
             censoring = source
@@ -204,7 +204,7 @@ class Problem:
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
-        y = Outcomes(self.y.time[rows], self.y.event[rows], counts)
+        y = self.y[rows].reweighted(counts)
         part = replace(
             self, y=y, reference=reference, censoring=self._censoring_of(rows), rows=None
         )
@@ -308,7 +308,7 @@ class Problem:
 
     def estimated_g(self, by_convention: bool) -> EstimatedG | None:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
-        if self.censoring != "test" or self.dependence is not None:
+        if self.censoring != "test" or self.dependence is not None or self.y.entry is not None:
             return None
         if by_convention:
             return self.weights.estimated
@@ -335,7 +335,7 @@ class Problem:
         build = partial(make_setting, self.y, self.reference, tau=self.tau, **options)
         build = partial(build, censoring=self.assumed_g, sample_weight=self.sample_weight)
         build = partial(build, dependence=self.dependence)
-        build = partial(build, start=self.start, conditional=self.conditional)
+        build = partial(build, start=self.start, conditional=self.conditional, entry=True)
         setting: Setting = self.cached("setting", build)
         return setting
 

@@ -32,7 +32,7 @@ def margin(s: Setting) -> Surrogates:
     if s.own_laws:
         law, j = s.residual, s.residual.places(s.c)
         # Steps of a law may add up to a little more than 1.
-        above = np.minimum(law.above("1", s.c, j), 1.0)
+        above = np.minimum(law.above("1", s.c, j) / s.survival_at_entry, 1.0)
         confidence = 1.0 - above if s.weighted else np.ones(s.c.size)
         guess = law.mean(s.c, j)
         notes = s.lost(guess, "excluded: the tail 'nan' gives no mean")
@@ -125,13 +125,21 @@ def true(s: Setting) -> Surrogates:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("uncensored", uncensored, "events only", "is left out", counts_censored=False),
+        Method(
+            "uncensored",
+            uncensored,
+            "events only",
+            "is left out",
+            counts_censored=False,
+            takes_entry=True,
+        ),
         Method(
             "hinge",
             hinge,
             "one-sided (hinge)",
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
+            takes_entry=True,
         ),
         Method(
             "margin",
@@ -143,6 +151,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
+            takes_entry=True,
         ),
         Method(
             "ipcw_d",
@@ -153,6 +162,7 @@ METHODS: dict[str, Method] = {
             counts_censored=False,
             misses_late=True,
             takes_dependence=True,
+            takes_entry=True,
         ),
         Method(
             "ipcw_t",
@@ -190,6 +200,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
+            takes_entry=True,
         ),
         Method(
             "dr",
@@ -201,6 +212,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             reads_g=True,
             takes_law=True,
+            takes_entry=True,
         ),
         Method(
             "true",
@@ -209,6 +221,7 @@ METHODS: dict[str, Method] = {
             "counts with its true event time",
             counts_censored=False,
             needs_truth=True,
+            takes_entry=True,
         ),
     )
 }
@@ -256,5 +269,5 @@ def surrogate_times(
     array([1.  , 0.25, 1.  , 1.  ])
     """
     one_of("method", method, [m.name for m in METHODS.values() if not (m.needs_truth or m.reads_g)])
-    setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau)
+    setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau, entry=True)
     return METHODS[method](setting)

@@ -73,7 +73,7 @@ def a_calibration(y_true: Any, curves: Any, *, bins: int = _BINS) -> Calibration
     (array([10., 16.]), array([12.9, 15.1]), 0.698)
     """
     number = checked_count(bins, "bins", 1)
-    y = Outcomes.of(y_true, "y_true")
+    y = Outcomes.of(y_true, "y_true", entry=True)
     rows, s, convention, support = own_time_support(y, curves)
     return expected_events_test(rows, s, number, convention, support)
 

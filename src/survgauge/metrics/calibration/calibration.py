@@ -91,7 +91,7 @@ def d_calibration(
     """
     one_of("method", method, ("chi2", "ks"))
     bins = checked_count(bins, "bins", 2)
-    y = Outcomes.of(y_true, "y_true")
+    y = Outcomes.of(y_true, "y_true", entry=True)
     rows, s, convention, support = own_time_support(y, curves)
     test = uniform_test if method == "ks" else _pearson
     found = test(rows, s, bins, convention, support)

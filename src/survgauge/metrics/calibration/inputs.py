@@ -112,6 +112,8 @@ def description(y: Outcomes, curves: Any) -> tuple[dict[str, Any], dict[str, Any
     convention: dict[str, Any] = {"convention": "survgauge", "reference": "test outcomes"}
     if isinstance(curves, SurvivalCurves):
         convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
+    if y.entry is not None:
+        convention["entry"] = "curves given being event-free at entry"
     events = int(y.event.sum())
     support = {"subjects": len(y), "events": events, "censored": len(y) - events}
     return convention, support

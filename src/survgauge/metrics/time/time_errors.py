@@ -17,7 +17,7 @@ from ...reference.dependence import dependence_of
 from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
 from ...reference.surrogates import METHODS, Method, Setting, make_setting
-from ..checks import absent_replaced
+from ..checks import absent_replaced, given_entry_of
 from ..support import Support
 from .terms import (
     Point,
@@ -185,11 +185,11 @@ def _question(
     _check_takes_law(methods, options["conditional"])
     one_of("loss", loss, LOSSES)
     one_of("normalize", normalize, NORMALIZERS)
-    setting = make_setting(y_true, **options)
+    setting = make_setting(y_true, **options, entry=True)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves_named(predicted, "predicted")
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
-        predicted = absent_replaced(predicted, setting.y)
+        predicted = given_entry_of(absent_replaced(predicted, setting.y), setting.y)
     return setting, predicted
 
 
@@ -213,7 +213,7 @@ def _joined(setting: Setting, method: Method, parts: list[TimeTerms]) -> TimeErr
     rules, counts = parts[0].convention, support.result()
     if not (below > 0 and any(part.weight.any() for part in parts)):
         raise nobody(rules, counts)
-    own = method.weights_by_g and setting.g_from == "test"
+    own = method.weights_by_g and setting.g_from == "test" and setting.y.entry is None
     return TimeErrorDetails(
         above / below,
         rules,
