@@ -134,3 +134,14 @@ def _words(items: list[Any], names: tuple[str, ...]) -> Codes:
             f"{items[bad[0]]!r} for {numbered(bad)}{did_you_mean(items[bad[0]], names)}"
         )
     return codes
+
+
+def several_causes(causes: tuple[str, ...], argument: str) -> InputError:
+    """Return the error for a function that knows one kind of event."""
+    listed = ", ".join(f"{k} ({name!r})" for k, name in enumerate(causes, 1))
+    return InputError(
+        f"{argument} must have one kind of event here; it has events of {len(causes)} causes: "
+        f"{listed}. Where a function takes cause=, name the one that matters; or pass "
+        "y.any_cause() for the first event of whatever cause, or y.only(cause), which counts "
+        "the other causes as censored and overstates the probability of the event"
+    )

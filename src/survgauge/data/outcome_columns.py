@@ -1,4 +1,4 @@
-"""Where the times and the events stand in what holds outcomes."""
+"""Where the times, the events and the entries stand in what holds outcomes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .._tools.arrays import to_numpy
 from ..errors import InputError
 
 
-def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any]:
-    """Find the times and the flags in whatever holds them."""
+def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, Any]:
+    """Find the times, the flags and, if there are any, the entries in whatever holds them."""
     if isinstance(obj, tuple) or (isinstance(obj, list) and len(obj) == 2):
         if len(obj) != 2:
             raise InputError(f"{argument} must be a (time, event) pair; got {len(obj)} items")
-        return obj[0], obj[1]
+        return obj[0], obj[1], None
     if isinstance(obj, np.ndarray) and obj.dtype.names:
         return _structured_fields(obj, argument, several)
     if isinstance(obj, Mapping) or hasattr(obj, "columns"):
@@ -28,7 +28,7 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any]:
                 f"{' and '.join(map(repr, missing))} missing, columns are "
                 f"{[str(c) for c in columns[:8]]}"
             )
-        return obj["time"], obj["event"]
+        return obj["time"], obj["event"], obj["entry"] if "entry" in columns else None
     raise InputError(
         f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
         f"with columns time and event; got {type(obj).__name__}"
@@ -37,14 +37,18 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any]:
 
 def _structured_fields(
     array: np.ndarray[Any, Any], argument: str, several: bool
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any, Any]:
     """Find the boolean and the numeric field of a structured array.
 
-    With `several` causes they are called ``time`` and ``event``: two numbers look alike.
+    With `several` causes they are called ``time`` and ``event``: two numbers look alike. Entries
+    are called ``entry``, beside a ``time``.
     """
     names = array.dtype.names or ()
+    entry = array["entry"] if {"time", "entry"} <= set(names) else None
     if several and {"time", "event"} <= set(names):
-        return array["time"], array["event"]
+        return array["time"], array["event"], entry
+    if entry is not None:
+        names = tuple(name for name in names if name != "entry")
     booleans = [name for name in names if array.dtype[name].kind == "b"]
     numeric = [name for name in names if array.dtype[name].kind in "fiu"]
     if len(booleans) != 1 or len(numeric) != 1:
@@ -52,4 +56,4 @@ def _structured_fields(
             f"{argument} must have exactly one boolean and one numeric field; got fields "
             f"{ {name: str(array.dtype[name]) for name in names} }"
         )
-    return to_numpy(array[numeric[0]], "time"), array[booleans[0]]
+    return to_numpy(array[numeric[0]], "time"), array[booleans[0]], entry

@@ -1,4 +1,4 @@
-"""What was observed: times, events, their causes and frequencies, validated once."""
+"""What was observed: times, events, their causes, entries and frequencies, validated once."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import (
-    LARGEST,
-    Bools,
-    Floats,
-    Ints,
-    frozen,
-    read_only,
-    subject_index,
-    vector,
-)
+from .._tools.arrays import LARGEST, Bools, Floats, Ints, frozen, read_only, subject_index, vector
 from .._tools.sorting import sorting_order
 from ..errors import InputError
-from .causes import Codes, cause_code, read_events
+from .causes import Codes, cause_code, read_events, several_causes
+from .entry import joined_entry, read_entry, refuse_entry, some_entry
 from .outcome_columns import outcome_columns
 
 
@@ -39,6 +31,10 @@ class Outcomes:
     causes : sequence of str, optional
         Names of the causes in the order of their codes. Needed where `event` has names, or where
         a code does not occur in it.
+    entry : array-like of shape (n,), optional
+        Delayed entry (left truncation): when observation began of a subject who was event-free
+        then, and is at risk at t if entry < t <= time. 0 is from the beginning; 0 for everybody is
+        the same as None.
     copy : bool
         False looks at the arrays where they are; they must not change then.
 
@@ -50,6 +46,8 @@ class Outcomes:
         With several causes the code of each subject's, 0 where censored; None with one.
     causes : tuple of str or None
         Their names; the codes as text where no names were given.
+    entry : ndarray of shape (n,) or None
+        None where everybody was observed from the beginning.
 
     Examples
     --------
@@ -66,19 +64,32 @@ class Outcomes:
     Outcomes(n=3, relapse=1, death=1, last time=8)
     >>> y.cause, y.event
     (array([1, 0, 2], dtype=int32), array([ True, False,  True]))
+
+    Somebody who was observed from time 2 on:
+
+    >>> Outcomes([5, 8, 3], [1, 0, 1], entry=[0, 2, 0])
+    Outcomes(n=3, events=2, delayed entry=1, last time=8)
     """
 
-    __slots__ = ("_order", "_weight", "cause", "causes", "event", "time")
+    __slots__ = ("_order", "_weight", "cause", "causes", "entry", "event", "time")
 
     time: Floats
     event: Bools
     cause: Codes | None
     causes: tuple[str, ...] | None
+    entry: Floats | None
     _weight: Floats | None
     _order: Ints | None
 
     def __init__(
-        self, time: Any, event: Any, weight: Any = None, causes: Any = None, *, copy: bool = True
+        self,
+        time: Any,
+        event: Any,
+        weight: Any = None,
+        causes: Any = None,
+        entry: Any = None,
+        *,
+        copy: bool = True,
     ) -> None:
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
@@ -94,34 +105,20 @@ class Outcomes:
             if not weights.sum() > 0:
                 raise InputError("weight must have a positive sum; got all zeros")
         keep = frozen if copy else read_only
-        self._set(
-            keep(times),
-            keep(events),
-            None if weights is None else keep(weights),
-            None if codes is None else read_only(codes),
-            names,
-        )
+        kept = keep(times), keep(events), None if weights is None else keep(weights)
+        codes = None if codes is None else read_only(codes)
+        self._set(*kept, codes, names, read_entry(entry, times, keep))
 
-    def _set(
-        self,
-        time: Floats,
-        event: Bools,
-        weight: Floats | None,
-        cause: Codes | None,
-        causes: tuple[str, ...] | None,
-    ) -> None:
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "event", event)
-        object.__setattr__(self, "cause", cause)
-        object.__setattr__(self, "causes", causes)
-        object.__setattr__(self, "_weight", weight)
-        object.__setattr__(self, "_order", None)
+    def _set(self, time: Any, event: Any, weight: Any, cause: Any, causes: Any, entry: Any) -> None:
+        fields = {"time": time, "event": event, "cause": cause, "causes": causes, "entry": entry}
+        for name, known in {**fields, "_weight": weight, "_order": None}.items():
+            object.__setattr__(self, name, known)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Outcomes are frozen; make new ones instead of setting {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Outcomes, (self.time, self._codes, self._weight, self.causes))
+        return (Outcomes, (self.time, self._codes, self._weight, self.causes, self.entry))
 
     @property
     def _codes(self) -> Bools | Codes:
@@ -136,13 +133,14 @@ class Outcomes:
         weight: Floats | None,
         cause: Codes | None = None,
         causes: tuple[str, ...] | None = None,
+        entry: Floats | None = None,
     ) -> Outcomes:
         """Build from arrays that come out of other, already validated outcomes."""
         outcomes = cls.__new__(cls)
-        for array in (time, event, weight, cause):
+        for array in (time, event, weight, cause, entry):
             if array is not None:
                 array.setflags(write=False)
-        outcomes._set(time, event, weight, cause, causes)
+        outcomes._set(time, event, weight, cause, causes, entry)
         return outcomes
 
     @classmethod
@@ -158,27 +156,32 @@ class Outcomes:
             raise InputError(f"causes must be the same in all parts; got {causes}, {other.causes}")
         weighted = any(y.weighted for y in parts)
         codes = [y.cause for y in parts if y.cause is not None]
-        return cls._trusted(
-            np.concatenate([y.time for y in parts]),
-            np.concatenate([y.event for y in parts]),
-            np.concatenate([y.weight for y in parts]) if weighted else None,
-            np.concatenate(codes) if codes else None,
-            causes,
-        )
+        entry = joined_entry([y.entry for y in parts], [len(y) for y in parts])
+        time, event = ([getattr(y, name) for y in parts] for name in ("time", "event"))
+        weight = np.concatenate([y.weight for y in parts]) if weighted else None
+        known = weight, np.concatenate(codes) if codes else None, causes, entry
+        return cls._trusted(np.concatenate(time), np.concatenate(event), *known)
 
     @classmethod
     def of(
-        cls, obj: Any, argument: str = "y", *, copy: bool = True, causes: Any = None
+        cls,
+        obj: Any,
+        argument: str = "y",
+        *,
+        copy: bool = True,
+        causes: Any = None,
+        entry: bool = False,
     ) -> Outcomes:
         """Read outcomes from whatever holds them.
 
         Accepts an `Outcomes`, a ``(time, event)`` pair, a structured array with one boolean and
         one numeric field (scikit-survival's), or a frame or mapping with columns ``time`` and
-        ``event``.
+        ``event``, and ``entry`` where there is delayed entry.
 
         Several causes are refused unless `causes` asks for them: the names, or True for codes
         without names. Every function that knows one kind of event reads its outcomes here, so none
-        takes a competing event for the event, or for censoring.
+        takes a competing event for the event, or for censoring. Delayed entry likewise is refused
+        unless `entry` says that the caller knows of it.
 
         >>> Outcomes.of({"time": [2.0, 3.0], "event": [True, False]})
         Outcomes(n=2, events=1, last time=3)
@@ -186,25 +189,23 @@ class Outcomes:
         Outcomes(n=3, 1=1, 2=1, last time=4)
         """
         if isinstance(obj, Outcomes):
-            return obj if causes else obj.of_one_cause(argument)
-        time, event = outcome_columns(obj, argument, bool(causes))
-        try:
-            found = cls(time, event, causes=None if causes is True else causes, copy=copy)
-        except InputError as error:
-            raise InputError(f"{argument}: {error}") from error
+            found = obj
+        else:
+            time, event, entered = outcome_columns(obj, argument, bool(causes))
+            names = None if causes is True else causes
+            try:
+                found = cls(time, event, None, names, entered, copy=copy)
+            except InputError as error:
+                raise InputError(f"{argument}: {error}") from error
+        if not entry:
+            refuse_entry(found.entry, argument)
         return found if causes else found.of_one_cause(argument)
 
     def of_one_cause(self, argument: str = "y") -> Outcomes:
         """Refuse several causes: the one door of everything that knows one kind of event."""
         if self.causes is None:
             return self
-        listed = ", ".join(f"{k} ({name!r})" for k, name in enumerate(self.causes, 1))
-        raise InputError(
-            f"{argument} must have one kind of event here; it has events of {len(self.causes)} "
-            f"causes: {listed}. Where a function takes cause=, name the one that matters; or pass "
-            "y.any_cause() for the first event of whatever cause, or y.only(cause), which counts "
-            "the other causes as censored and overstates the probability of the event"
-        )
+        raise several_causes(self.causes, argument)
 
     def any_cause(self) -> Outcomes:
         """Return the same subjects with one kind of event: the first of whatever cause.
@@ -232,7 +233,7 @@ class Outcomes:
         return self._with_event(self.cause == cause_code(cause, self.causes))
 
     def _with_event(self, event: Bools) -> Outcomes:
-        found = Outcomes._trusted(self.time, event, self._weight)
+        found = Outcomes._trusted(self.time, event, self._weight, entry=self.entry)
         object.__setattr__(found, "_order", self._order)
         return found
 
@@ -271,14 +272,17 @@ class Outcomes:
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.
 
-        With several causes ``event`` has their codes.
+        With several causes ``event`` has their codes; with delayed entry there is ``entry`` too.
 
         >>> Outcomes([5, 8], [1, 0]).to_structured().dtype.names
         ('event', 'time')
         """
-        codes = self._codes
-        array = np.empty(len(self), dtype=[("event", codes.dtype), ("time", "f8")])
-        array["event"], array["time"] = codes, self.time
+        columns = {"event": self._codes, "time": self.time}
+        if self.entry is not None:
+            columns["entry"] = self.entry
+        array = np.empty(len(self), [(name, known.dtype) for name, known in columns.items()])
+        for name, known in columns.items():
+            array[name] = known
         return array
 
     def __len__(self) -> int:
@@ -307,7 +311,8 @@ class Outcomes:
             return None if array is None else array[index].copy() if copy else array[index]
 
         flags = select(self.time), select(self.event), select(self._weight)
-        return Outcomes._trusted(*flags, select(self.cause), self.causes)
+        entry = some_entry(select(self.entry))
+        return Outcomes._trusted(*flags, select(self.cause), self.causes, entry)
 
     def __repr__(self) -> str:
         if self.cause is None or self.causes is None:
@@ -316,14 +321,16 @@ class Outcomes:
             counts = np.bincount(self.cause, minlength=len(self.causes) + 1)[1:]
             pairs = zip(self.causes, counts, strict=True)
             events = ", ".join(f"{name}={count}" for name, count in pairs)
+        if self.entry is not None:
+            events += f", delayed entry={np.count_nonzero(self.entry)}"
         return f"Outcomes(n={len(self)}, {events}, last time={float(self.time.max()):g})"
 
     def own(self) -> Outcomes:
         """Return the same with arrays that nobody else can change."""
-        arrays = self.time, self.event, self._weight, self.cause
+        arrays = self.time, self.event, self._weight, self.cause, self.entry
         if all(array is None or array.base is None for array in arrays):
             return self
-        return Outcomes(self.time, self._codes, self._weight, self.causes)
+        return Outcomes(self.time, self._codes, self._weight, self.causes, self.entry)
 
     def reweighted(self, weight: Floats) -> Outcomes:
         """Return the same subjects with other weights, and their order where it is known.
@@ -332,7 +339,8 @@ class Outcomes:
         array([1., 0., 2.])
         """
         weights = np.array(weight, dtype=np.float64)
-        found = Outcomes._trusted(self.time, self.event, weights, self.cause, self.causes)
+        known = self.cause, self.causes, self.entry
+        found = Outcomes._trusted(self.time, self.event, weights, *known)
         object.__setattr__(found, "_order", self._order)
         return found
 
@@ -357,7 +365,8 @@ class Outcomes:
     def restricted(self, tau: float | None) -> Outcomes:
         """Stop the clock at `tau`: everybody who gets there has a known time, `tau`.
 
-        Replaces (time, event) by (min(time, tau), event or time >= tau).
+        Replaces (time, event) by (min(time, tau), event or time >= tau). Whoever enters at `tau` or
+        later is absent.
 
         >>> Outcomes([1, 5, 9], [0, 0, 1]).restricted(5).event
         array([False,  True,  True])
@@ -365,6 +374,23 @@ class Outcomes:
         if tau is None:
             return self
         self.of_one_cause()  # getting to tau is an event of no cause
-        return Outcomes._trusted(
-            np.minimum(self.time, tau), self.event | (self.time >= tau), self._weight
-        )
+        stopped = np.minimum(self.time, tau), self.event | (self.time >= tau)
+        if self.entry is None:
+            return Outcomes._trusted(*stopped, self._weight)
+        weight = np.where(self.entry < tau, self.weight, 0.0)
+        return Outcomes._trusted(*stopped, weight, entry=np.minimum(self.entry, tau))
+
+    def observed_at(self, s: float) -> Bools:
+        """Who is under observation just after `s`: entered by then, and followed for longer."""
+        late = self.time > s
+        return late if self.entry is None else late & (self.entry <= s)
+
+    def from_landmark(self, s: float) -> Outcomes:
+        """Return who is under observation just after `s`, with time counted from `s`.
+
+        >>> Outcomes([5, 8, 3, 9], [1, 0, 1, 1], entry=[0, 2, 0, 6]).from_landmark(4).time
+        array([1., 4.])
+        """
+        found = self[self.observed_at(s)]
+        rest = found.event, found._weight, found.cause, found.causes
+        return Outcomes._trusted(found.time - s, *rest)

@@ -31,8 +31,8 @@ _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 _EVENTS = {"dead", "death", "deceased", "died", "event", "failed", "failure", "relapse"}
 #: What else is said where a column has more than two values.
 _OTHERS = (
-    "; all others then count as censored, which is wrong for events that compete with it: for those "
-    "give --cause (in Python cause=)"
+    "; all others then count as censored, which is wrong for events that compete with it: for "
+    "those give --cause (in Python cause=)"
 )
 #: A column with more values than this does not say who had the event.
 _CODES = 4

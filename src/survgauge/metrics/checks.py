@@ -8,6 +8,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, numbers, to_numpy
 from ..data.adapters import are_curves, as_curves
+from ..data.conditional_curves import ConditionalCurves, given_entry
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -20,7 +21,14 @@ def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
         raise InputError(
             f"curves must have one row per subject: y_true has {len(y)}, curves have {len(checked)}"
         )
-    return absent_replaced(checked, y)
+    return given_entry_of(absent_replaced(checked, y), y)
+
+
+def given_entry_of(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
+    """Return curves given that each subject was event-free at its entry, where that is late."""
+    if y.entry is None or isinstance(curves, ConditionalCurves):
+        return curves
+    return given_entry(curves, y.entry)
 
 
 def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
@@ -29,7 +37,7 @@ def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
     Their own might have another grid, or end before something is read off it; theirs becomes the
     first present subject's, which falls to zero in the end.
     """
-    if not y.weighted or y.weight.all():
+    if not y.weighted or y.weight.all() or isinstance(curves, ConditionalCurves):
         return curves
     present = y.weight > 0
     like = int(np.argmax(present))

@@ -171,6 +171,8 @@ class Details(ShortRepr):
     frequency: Floats | None = None
     #: Pulls of the weights, where G is that of more subjects and `psi` takes it as known.
     pulls: Pulls | None = field(default=None, kw_only=True)
+    #: What each subject adds to the denominator of a mean; None: its mass.
+    counts_for: Floats | None = field(default=None, kw_only=True, repr=False)
     #: The support as counts that add up over chunks of subjects, where it was counted so.
     counted: Support | None = field(default=None, kw_only=True, repr=False)
 

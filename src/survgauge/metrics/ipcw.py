@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, dot
+from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
 from ..reference.dependence import dependence_of
@@ -32,14 +33,14 @@ def check_policy(on_unsupported: object) -> None:
     one_of("on_unsupported", on_unsupported, POLICIES)
 
 
-def check_convention(convention: Convention) -> None:
-    """Refuse limits of G that mean nothing where censoring depends on the event."""
+def check_convention(convention: Convention, what: str = "dependence") -> None:
+    """Refuse limits of G that mean nothing where censoring depends on the event, or entry."""
     ours = Convention("")
     for name in ("g_ties", "g_floor", "event_limit", "survivor_limit"):
         if getattr(convention, name) != getattr(ours, name):
             raise InputError(
-                f"dependence goes with our own limits of G; convention {convention.name!r} has "
-                f"{name}={getattr(convention, name)!r}: leave convention or dependence out"
+                f"{what} goes with our own limits of G; convention {convention.name!r} has "
+                f"{name}={getattr(convention, name)!r}: leave convention or {what} out"
             )
 
 
@@ -81,6 +82,10 @@ class CensoringWeights:
     ) -> None:
         self.y, self.convention, self._mass = y, convention, mass
         assumed = dependence_of(dependence)
+        if y.entry is not None:
+            check_convention(convention, "delayed entry")
+        if assumed is not None:
+            refuse_entry(y.entry, "y_true")
         if assumed is not None:
             check_convention(convention)
             known = None if y_train is None else Reference.of(y_train)
@@ -88,7 +93,7 @@ class CensoringWeights:
             censoring, y_train = assumed_g(*given), known
         #: "test", "train" or "given".
         self.source = g_source(censoring, y_train is not None, convention.g_source)
-        self.reference = Reference(y) if y_train is None else Reference.of(y_train)
+        self.reference = Reference(y) if y_train is None else Reference.of(y_train, entry=True)
         self.in_sample = y_train is None or self.reference.in_sample
         self._whole = None
         if isinstance(censoring, WholeG):
@@ -97,9 +102,18 @@ class CensoringWeights:
         self._follow_up = follow_up
         self.contributions = contributions
 
-    @cached_property
+    @property
     def km(self) -> KaplanMeier | None:
-        """G as a step function, or None where the caller gave a function."""
+        """G as one step function for all subjects; None where it depends on the subject.
+
+        It does where the caller gave a function, and under delayed entry: somebody who was not
+        censored until the entry a stays uncensored until t with probability G(t)/G(a).
+        """
+        return None if self.y.entry is not None else self.common
+
+    @cached_property
+    def common(self) -> KaplanMeier | None:
+        """G from the beginning as a step function, or None where the caller gave a function."""
         if isinstance(self._given, KaplanMeier):
             return self._given
         if self._given is not None:
@@ -126,7 +140,7 @@ class CensoringWeights:
     @property
     def own(self) -> bool:
         """Whether G was estimated from these very subjects, and from nobody else."""
-        return self.source == "test" and self._whole is None
+        return self.source == "test" and self._whole is None and self.y.entry is None
 
     @property
     def of_more(self) -> bool:
@@ -143,10 +157,35 @@ class CensoringWeights:
         if self.km is not None:
             own = t is self.y.time
             values = self.km.at_sorted(t, self.y.order(), side) if own else self.km.at(t, side)
+        elif self.y.entry is not None:
+            values = self._since_entry(t, side)
         else:
             values = ask_g(self._given, t, side)
         floor = self.convention.g_floor
         return np.maximum(values, floor) if floor > 0 else values
+
+    def _since_entry(self, t: Floats, side: str) -> Floats:
+        """G(t)/G(a) of each subject; infinite before its entry a, where it has no weight."""
+        entry, then = np.asarray(self.y.entry), self.at_entry
+        now = ask_g(self._given, t, side) if self.common is None else self.common.at(t, side)
+        found = np.divide(now, then, out=np.zeros(t.size), where=then > 0)
+        return np.where((t > entry) | (entry == 0), found, np.inf)
+
+    @property
+    def common_at_own_time(self) -> Floats:
+        """G from the beginning at each subject's own time, with the limit for events: (n,)."""
+        known = self.common
+        if known is None:
+            return ask_g(self._given, self.y.time, self.convention.event_limit)
+        return known.at_sorted(self.y.time, self.y.order(), self.convention.event_limit)
+
+    @cached_property
+    def at_entry(self) -> Floats:
+        """G at each subject's entry; 1 where that is not late."""
+        entry = np.asarray(self.y.entry)
+        known = self.common
+        then = ask_g(self._given, entry, "right") if known is None else known.at(entry)
+        return np.where(entry > 0, then, 1.0)
 
     @property
     def at_own_time(self) -> Floats:
@@ -172,13 +211,14 @@ class CensoringWeights:
 
     @property
     def by_subject(self) -> bool:
-        """Whether G is the caller's function of the subjects, not one step function."""
-        return self._given is not None and not isinstance(self._given, KaplanMeier)
+        """Whether G differs between subjects: by delayed entry, or by the caller's function."""
+        given = self._given is not None and not isinstance(self._given, KaplanMeier)
+        return given or self.y.entry is not None
 
     @cached_property
     def last_time(self) -> float:
         """Last time that G was estimated from; infinite for a function."""
-        return float("inf") if self.km is None else self.km.last_time
+        return float("inf") if self.common is None else self.common.last_time
 
     def survivors(self, t: float) -> Floats:
         """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""
@@ -206,6 +246,8 @@ class CensoringWeights:
         weight = self.event_weight
         if t is None:
             return dot(p, weight) / float(p.sum())
+        if self.y.entry is not None:  # who enters later is not in the score
+            p = np.where((self.y.entry < t) | (self.y.entry == 0), p, 0.0)
         g, seen = self.survivors(t), self.y.time <= t
         free = np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
         late = float(np.sum(p * free, where=~seen))
@@ -220,7 +262,7 @@ class CensoringWeights:
     @cached_property
     def identified_until(self) -> float:
         """Last time inside both follow-ups at which survivors still have G > 0."""
-        return identified_until(self.km, self.convention, self.follow_up)
+        return identified_until(self.common, self.convention, self.follow_up)
 
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""
@@ -229,6 +271,8 @@ class CensoringWeights:
             described["censoring"] = G_SOURCES[self.km.source]
             described["dependence"] = str(self.km.dependence)
             described["event_free"] = "everybody less the weighted events"
+        if self.y.entry is not None:
+            described["entry"] = "curves and G given being event-free and uncensored at entry"
         return described
 
 
@@ -255,7 +299,7 @@ def below_floor(km: KaplanMeier | None, min_g: float) -> float:
 
 def end_of_g(weights: CensoringWeights, min_g: float) -> float:
     """Horizon as far as G alone decides it, had the test subjects been followed for ever."""
-    km = weights.km
+    km = weights.common
     until = identified_until(km, weights.convention, float("inf"))
     return min(until, below_floor(km, min_g))
 

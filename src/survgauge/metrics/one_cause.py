@@ -10,6 +10,7 @@ import numpy as np
 from .._tools.arrays import Bools
 from ..data.adapters import are_curves
 from ..data.causes import Codes, cause_code
+from ..data.entry import refuse_entry
 from ..data.incidence import CauseCurves, IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -43,15 +44,21 @@ class OneCause:
     code: int | None = None
 
 
-def one_cause(y_true: Any, curves: Any, y_train: Any, cause: int | str | None) -> OneCause:
-    """Read outcomes and predictions for one cause; without one, there must be one kind of event."""
+def one_cause(
+    y_true: Any, curves: Any, y_train: Any, cause: int | str | None, *, entry: bool = False
+) -> OneCause:
+    """Read outcomes and predictions for one cause; without one, there must be one kind of event.
+
+    Delayed entry is refused with a cause, and without one unless `entry` allows it.
+    """
     if cause is None:
         if isinstance(curves, IncidenceCurves):
             raise InputError(
                 "curves are IncidenceCurves of several causes: say which one with cause=, one of "
                 f"{', '.join(map(repr, curves.causes))}"
             )
-        return OneCause(Outcomes.of(y_true, "y_true"), None, curves, y_train, None)
+        y = Outcomes.of(y_true, "y_true", entry=entry)
+        return OneCause(y, None, curves, y_train, None)
     y = Outcomes.of(y_true, "y_true", causes=True)
     if y.cause is None or y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_true has one")
@@ -78,6 +85,7 @@ def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
             f"{argument} must have the causes {', '.join(map(repr, causes))}, as the other "
             f"outcomes; got {', '.join(map(repr, known.causes or ('one kind of event',)))}"
         )
+    refuse_entry(known.entry, argument)
     return known
 
 

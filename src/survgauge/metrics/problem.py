@@ -138,8 +138,8 @@ class Problem:
             refuse_features(conditional)
         code = _cause_of(y, cause, dependence)
         reference = y_train
-        if y_train is not None and not isinstance(y_train, Reference):
-            reference = Reference(y_train, causes=code is not None)
+        if y_train is not None:
+            reference = Reference.of(y_train, causes=code is not None, entry=True)
         source = g_source(censoring, reference is not None, preset.g_source)
         if source != "given" and not isinstance(censoring, WholeG):
             censoring = source
@@ -325,7 +325,7 @@ class Problem:
 
     def estimated_g(self, by_convention: bool) -> EstimatedG | None:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
-        if self.censoring != "test" or self.dependence is not None:
+        if self.censoring != "test" or self.dependence is not None or self.y.entry is not None:
             return None
         if by_convention:
             return self.weights.estimated
@@ -385,7 +385,7 @@ class Problem:
         options = {k: v for k, v in self.options.items() if k != "normalize"}
         build = partial(make_setting, self.y, self.reference, tau=self.errors_stop, **options)
         build = partial(build, censoring=self.assumed_g, sample_weight=self.sample_weight)
-        build = partial(build, dependence=self.dependence, cause=self.cause)
+        build = partial(build, dependence=self.dependence, cause=self.cause, entry=True)
         build = partial(build, start=self.start, conditional=self.conditional)
         setting: Setting = self.cached("setting", build)
         return setting

@@ -102,6 +102,7 @@ class Terms:
 
         Of an infinite mean every subject has a part, so that it stays infinite among others.
         """
+        mass = mass if details.counts_for is None else details.counts_for
         value, total = details.value, float(mass.sum())
         if details.psi is None:
             with np.errstate(invalid="ignore"):

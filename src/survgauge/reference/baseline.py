@@ -31,7 +31,7 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     """
     check_tail(tail)
     n = whole_number(n, "n", 1, "a whole number of subjects")
-    reference = Reference.of(y_train)
+    reference = Reference.of(y_train, entry=True)
     if reference.table.jumps(censoring=False).any():
         times, survival = reference.steps()
     else:  # no event: it stays at one

@@ -9,6 +9,9 @@ the sum over the jumps v of G at which it was at risk of being censored: those b
 itself for a censored subject. Losses are sums of products f(t) g(p), times the sign of t - p, so
 that the sum over v needs no more than partial sums of S and of the integrals of f.
 
+Under delayed entry the sum goes over the jumps after the entry a, and all is multiplied by G(a):
+the subject was uncensored then.
+
 1/G never falls. Where G is known by subject, it is therefore cut at the subject's own 1/G, and the
 sum goes over the same times for all.
 """
@@ -180,6 +183,9 @@ class Block:
     places: Ints
     until: Ints
     weight: Floats
+    #: Number of times of the walk up to the entry, and G there; None: nobody enters late.
+    entered: Ints | None = None
+    scale: Floats | None = None
     _looked_up: dict[str, Floats] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -188,7 +194,12 @@ class Block:
         places, until = walk.find(y.time, "right")
         if walk.times.size:  # at its own time an event is no longer at risk of being censored
             until -= y.event & (walk.times[until - 1] == y.time)
-        return cls(y, value, walk, places, until, 1 + walk.excess[until])
+        weight = 1 + walk.excess[until]
+        if y.entry is None:
+            return cls(y, value, walk, places, until, weight)
+        entered = np.where(y.entry > 0, walk.find(y.entry, "right")[1], 0)
+        scale = 1 / (1 + walk.excess[entered])
+        return cls(y, value, walk, places, until, weight * scale, entered, scale)
 
     @classmethod
     def of_curves(cls, y: Outcomes, value: Floats, law: ResidualLaw, g: FlooredG) -> Block:
@@ -206,7 +217,10 @@ class Block:
         if rows == slice(0, len(self.y)):
             return self
         own = self.places[rows], self.until[rows], self.weight[rows]
-        return Block(self.y[rows], self.value[rows], self.walk, *own)
+        known = self.y[rows], self.value[rows], self.walk
+        if self.entered is None or self.scale is None:
+            return Block(*known, *own)
+        return Block(*known, *own, self.entered[rows], self.scale[rows])
 
     def phi(self, rule: Loss, p: Floats) -> Floats:
         """Return the doubly robust loss of each subject for its predicted time."""
@@ -214,7 +228,11 @@ class Block:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self._at_own_time(rule, p, at[0])
             found *= self.weight
-            found -= self.walk.expected(rule, p, self.until, at)
+            if self.entered is None or self.scale is None:
+                found -= self.walk.expected(rule, p, self.until, at)
+            else:
+                before = self.walk.expected(rule, p, self.entered, at)
+                found -= self.scale * (self.walk.expected(rule, p, self.until, at) - before)
         return found
 
     def _at_own_time(self, rule: Loss, p: Floats, places: Ints) -> Floats:

@@ -20,7 +20,7 @@ from .._tools.arrays import (
     to_numpy,
 )
 from .._tools.chunks import QUERIES, chunks
-from .._tools.sorting import sorted_outcomes
+from .._tools.sorting import sorted_outcomes, sorting_order
 from .._tools.threads import run_all
 from ..data.interpolation import reached_by_steps
 from ..data.outcomes import Outcomes
@@ -34,13 +34,22 @@ class RiskTable:
     """Distinct observed times with the number of events, censorings and subjects at risk.
 
     Where every time is one subject's, `events` are flags, and nothing else is kept; without
-    frequencies counts are whole numbers of half the size.
+    frequencies counts are whole numbers of half the size. With delayed entry a subject is at risk
+    at t if entry < t <= time.
     """
 
-    def __init__(self, times: Floats, events: NDArray[Any], total: NDArray[Any] | None) -> None:
+    def __init__(
+        self,
+        times: Floats,
+        events: NDArray[Any],
+        total: NDArray[Any] | None,
+        awaited: Floats | None = None,
+    ) -> None:
         self.times, self._events = times, events
         #: Subjects observed at each time; None: one each.
         self._total = total
+        #: Subjects who enter at each time or later; None: nobody enters late.
+        self._awaited = awaited
 
     @classmethod
     def of(cls, y: Outcomes) -> RiskTable:
@@ -51,14 +60,16 @@ class RiskTable:
             time, weight = y.time[order], y.weight[order]
             died = np.where(y.event[order], weight, 0.0)
             first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
-            return cls(time[first], np.add.reduceat(died, first), np.add.reduceat(weight, first))
+            counts = np.add.reduceat(died, first), np.add.reduceat(weight, first)
+            return cls(time[first], *counts, _awaited(y, time[first]))
         time, event = sorted_outcomes(y.time, y.event)
         new = time[1:] != time[:-1]
         if new.all():  # nobody tied: each row counts itself
-            return cls(time, event, None)
+            return cls(time, event, None, _awaited(y, time))
         first = np.flatnonzero(np.concatenate(([True], new)))
         events = np.add.reduceat(event, first, dtype=np.int32)
-        return cls(time[first], events, np.diff(first, append=time.size).astype(np.int32))
+        total = np.diff(first, append=time.size).astype(np.int32)
+        return cls(time[first], events, total, _awaited(y, time[first]))
 
     @property
     def events(self) -> Floats:
@@ -73,7 +84,9 @@ class RiskTable:
 
     @property
     def at_risk(self) -> Floats:
-        """Number of subjects observed at each time or later."""
+        """Number of subjects at risk: observed at each time or later, and entered before it."""
+        if self._awaited is not None:
+            return self._entered
         if self._total is None:
             return np.arange(self.times.size, 0, -1, dtype=np.float64)
         # From the end, so that the last group is exactly its own size.
@@ -83,6 +96,20 @@ class RiskTable:
     def _later(self) -> Floats:
         return np.cumsum(np.asarray(self._total)[::-1], dtype=np.float64)[::-1]
 
+    @cached_property
+    def _entered(self) -> Floats:
+        """Numbers at risk with delayed entry."""
+        total = np.ones(self.times.size) if self._total is None else self._total
+        later: Floats = np.cumsum(total[::-1], dtype=np.float64)[::-1]
+        found = later - np.asarray(self._awaited)
+        # A difference of large sums of fractions: where nobody else is left, exactly nobody.
+        return np.where(found - total <= 1e-12 * later, total, found)
+
+    def enough_from(self, number: float) -> float | None:
+        """First time with at least `number` subjects at risk; None where there is none."""
+        enough = np.flatnonzero(self.at_risk >= number)
+        return float(self.times[enough[0]]) if enough.size else None
+
     @property
     def event_rows(self) -> NDArray[np.int32]:
         """Rows at which somebody had the event."""
@@ -91,7 +118,7 @@ class RiskTable:
     def counts_in(self, rows: slice | NDArray[Any]) -> tuple[Floats, Floats]:
         """Numbers at risk and of events at some of the times."""
         events = self._events[rows].astype(np.float64, copy=False)
-        if self._total is not None:
+        if self._total is not None or self._awaited is not None:
             return self.at_risk[rows], events
         places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         return self.times.size - places.astype(np.float64), events
@@ -102,11 +129,17 @@ class RiskTable:
             return self._events != censoring
         return self._events < self._total if censoring else self._events > 0
 
-    def survival(self, censoring: bool = False, rows: NDArray[Any] | None = None) -> Floats:
+    def survival(
+        self, censoring: bool = False, rows: NDArray[Any] | None = None, restart: bool = False
+    ) -> Floats:
         """1, then Kaplan-Meier at each time: the product of 1 - d/n.
 
         With `censoring` that of the censoring time: events leave the risk set first, 1 - c/(n - d).
         `rows` leaves out times at which nobody jumps.
+
+        With delayed entry a risk set can become empty before others enter, and the product stays
+        at 0. With `restart` it goes on as if nobody had left there, so that ratios of later values,
+        which are the probabilities given being at risk, are right.
         """
         padded = np.ones((self.times.size if rows is None else rows.size) + 1)
         for part in chunks(padded.size - 1):
@@ -119,15 +152,32 @@ class RiskTable:
             values.fill(0.0)
             np.divide(jumps, n, out=values, where=jumps > 0)
             np.subtract(1.0, values, out=values)
+            if restart and self._awaited is not None:
+                emptied = np.arange(self.times.size)[at] < self.times.size - 1
+                values[emptied & (values <= 0)] = 1.0
             values[0] *= padded[part.start]
             np.multiply.accumulate(values, out=values)
         return padded
 
 
+def _awaited(y: Outcomes, times: Floats) -> Floats | None:
+    """Return the number of subjects who enter at each of the times or later."""
+    if y.entry is None:
+        return None
+    late = y.entry > 0  # at 0 everybody is in
+    order = sorting_order(y.entry[late])
+    entries = y.entry[late][order]
+    waiting = np.append(np.cumsum(y.weight[late][order][::-1])[::-1], 0.0)
+    found: Floats = waiting[entries.searchsorted(times, "left")]
+    return found
+
+
 class KaplanMeier:
     """Kaplan-Meier estimate: a right-continuous step function that starts at 1.
 
-    Build it with `fit` (events) or `fit_censoring` (the censoring distribution G).
+    Build it with `fit` (events) or `fit_censoring` (the censoring distribution G). With delayed
+    entry those at risk at t are those with entry < t <= time. Few are at risk early then, and the
+    estimate can be rough or 0 from an early time on: `since` says from when on it holds.
 
     Attributes
     ----------
@@ -160,12 +210,33 @@ class KaplanMeier:
         With ``estimator="nelson_aalen"`` it is exp(-sum of d/n) instead.
         """
         one_of("estimator", estimator, ("kaplan_meier", "nelson_aalen"))
-        table = RiskTable.of(Outcomes.of(y))
+        table = RiskTable.of(Outcomes.of(y, entry=True))
         if estimator == "kaplan_meier":
             return cls.from_table(table)
         with np.errstate(invalid="ignore"):
             falling = np.exp(-np.add.accumulate(table.events / table.at_risk))
         return cls(table.times, np.concatenate(([1.0], falling)), table.jumps(censoring=False))
+
+    @classmethod
+    def since(cls, y: Any, min_at_risk: float = 10) -> KaplanMeier:
+        """Kaplan-Meier given being event-free when enough subjects are at risk.
+
+        With delayed entry the first risk sets are small. The estimate is 1 until the first time
+        with `min_at_risk` subjects at risk, and from then on the probability of being event-free
+        given that one was event-free just before it. Without delayed entry it is `fit`.
+
+        >>> y = Outcomes([2, 5, 6, 7, 9], [1, 1, 0, 1, 1], entry=[1, 3, 3, 4, 0])
+        >>> KaplanMeier.fit(y).survival.round(3), KaplanMeier.since(y, 3).survival.round(3)
+        (array([0.5  , 0.375, 0.375, 0.188, 0.   ]), array([1.   , 0.75 , 0.75 , 0.375, 0.   ]))
+        """
+        outcomes = Outcomes.of(y, entry=True)
+        table = RiskTable.of(outcomes)
+        start = table.enough_from(min_at_risk)
+        if outcomes.entry is None or start is None:
+            return cls.from_table(table)
+        known = np.where(table.times >= start, table.events / table.at_risk, 0.0)
+        padded = np.concatenate(([1.0], np.cumprod(1.0 - known)))
+        return cls(table.times, padded, table.jumps(censoring=False))
 
     @classmethod
     def fit_censoring(cls, y: Any) -> KaplanMeier:
@@ -175,12 +246,16 @@ class KaplanMeier:
         factor is 1 - c/(n - d). This is not Kaplan-Meier on flipped flags where times are tied.
         """
         # An event of any cause ends the follow-up alike.
-        return cls.from_table(RiskTable.of(Outcomes.of(y, causes=True)), censoring=True)
+        known = Outcomes.of(y, causes=True, entry=True)
+        return cls.from_table(RiskTable.of(known), censoring=True)
 
     @classmethod
-    def from_table(cls, table: RiskTable, censoring: bool = False) -> KaplanMeier:
-        """Build from the counts at each distinct time, for events or for censoring."""
-        return cls(table.times, table.survival(censoring), table.jumps(censoring))
+    def from_table(
+        cls, table: RiskTable, censoring: bool = False, restart: bool = False
+    ) -> KaplanMeier:
+        """Build from the counts at each distinct time; `restart` where a risk set became empty."""
+        padded = table.survival(censoring, restart=restart)
+        return cls(table.times, padded, table.jumps(censoring))
 
     def at(self, t: Any, side: str = "right") -> Floats:
         """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""

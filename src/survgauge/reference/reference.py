@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, flag
+from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from ..errors import UndefinedMetricError
@@ -47,7 +48,8 @@ class Reference:
     stop = np.inf
 
     def __init__(self, y: Any, in_sample: bool = False, causes: bool = False) -> None:
-        self._given = Outcomes.of(y, "y_train", causes=flag(causes, "causes") or None).present()
+        several = flag(causes, "causes") or None
+        self._given = Outcomes.of(y, "y_train", causes=several, entry=True).present()
         self._y = self._given.any_cause()
         #: Whether these are the test subjects themselves.
         self.in_sample = in_sample
@@ -57,9 +59,15 @@ class Reference:
         return {**self.__dict__, "_cache": {}}  # look-ups are made anew where they are needed
 
     @classmethod
-    def of(cls, obj: Any, causes: bool = False) -> Reference:
-        """Take a Reference as it is, and anything that `Outcomes.of` reads."""
-        return obj if isinstance(obj, Reference) else cls(obj, causes=causes)
+    def of(cls, obj: Any, causes: bool = False, entry: bool = False) -> Reference:
+        """Take a Reference as it is, and anything that `Outcomes.of` reads.
+
+        Delayed entry is refused unless `entry` says that the caller knows of it.
+        """
+        found = obj if isinstance(obj, Reference) else cls(obj, causes=causes)
+        if not entry:
+            refuse_entry(found.y.entry, "y_train")
+        return found
 
     @property
     def y(self) -> Outcomes:
@@ -114,12 +122,13 @@ class Reference:
     @property
     def km(self) -> KaplanMeier:
         """Kaplan-Meier of the event time."""
-        return self.cached("km", lambda: KaplanMeier.from_table(self.table))
+        return self.cached("km", lambda: KaplanMeier.from_table(self.table, restart=True))
 
     @property
     def censoring(self) -> KaplanMeier:
         """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
-        return self.cached("censoring", lambda: KaplanMeier.from_table(self.table, censoring=True))
+        build = lambda: KaplanMeier.from_table(self.table, True, restart=True)  # noqa: E731
+        return self.cached("censoring", build)
 
     @property
     def last_time(self) -> float:
@@ -183,7 +192,7 @@ class Reference:
         """P_0, ..., P_K, P_K: at the nodes."""
 
         def build() -> Floats:
-            known = self.table.survival(rows=self.event_rows)
+            known = self.table.survival(rows=self.event_rows, restart=True)
             return np.append(known, known[-1])
 
         return self.cached("steps", build)

@@ -13,6 +13,7 @@ from .._tools.arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positiv
 from .._tools.calls import called
 from .._tools.short_repr import ShortRepr
 from ..data.curves import SurvivalCurves
+from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_survival
@@ -111,6 +112,11 @@ class Setting:
     _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
     @property
+    def by_entry(self) -> bool:
+        """Whether entry is delayed, of the subjects or in the reference set."""
+        return self.y.entry is not None or self.reference.whole.y.entry is not None
+
+    @property
     def weighed(self) -> Outcomes:
         """The subjects, each standing for as many of the population as it was sampled for."""
         return self.y if self.mass is None else self.y.reweighted(self.mass)
@@ -184,20 +190,43 @@ class Setting:
         return values
 
     @cached_property
+    def survival_at_entry(self) -> Floats:
+        """S at the entries of the censored subjects; 1 where that is not delayed."""
+        entry = None if self.y.entry is None else self.y.entry[self.censored]
+        if entry is None:
+            return np.broadcast_to(np.float64(1.0), self.c.size)
+        if isinstance(self.law_curves, SurvivalCurves):  # a cause goes without delayed entry
+            values = self.law_curves[self.censored].at_own(entry)
+        else:
+            ref = self.reference
+            values = ref.survival[look_up(ref.event_times, entry, "right")]
+            end = np.float64(ref.last_survival)
+            told = tail_survival(entry, np.float64(ref.last_time), end, self.tail)
+            values = np.where(entry > ref.last_time, told, values)
+        return np.where((entry > 0) & (values > 0), values, 1.0)
+
+    @cached_property
     def confidence(self) -> Floats:
-        """Weights of the censored subjects: 1 - S(c), or 1 if not weighted."""
+        """Weights of the censored subjects: 1 - S(c) given entry, or 1 if not weighted."""
         if not self.weighted:
             return np.ones(self.c.size)
-        return 1.0 - self.survival
+        return 1.0 - self.survival / self.survival_at_entry
 
     @cached_property
     def observable(self) -> Floats:
         """G(t-), the probability that an event at t is observed, for the events in order."""
-        times = self.y.time[np.flatnonzero(self.y.event)]
+        rows, entry = np.flatnonzero(self.y.event), self.y.entry
+        times = self.y.time[rows]
         if self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG):
-            return self._whole_g.at(times, side="left")
-        values = ask_g(self.censoring, self.y.time, "left")
-        return values[self.y.event]
+            values = self._whole_g.at(times, side="left")
+            then = None if entry is None else self._whole_g.at(entry[rows])
+        else:
+            values = ask_g(self.censoring, self.y.time, "left")[rows]
+            then = None if entry is None else ask_g(self.censoring, entry, "right")[rows]
+        if entry is None or then is None:
+            return values
+        late = (entry[rows] > 0) & (then > 0)  # uncensored at t given that at entry
+        return np.divide(values, then, out=values, where=late)
 
     @cached_property
     def residual(self) -> ResidualLaw | DependentLaw:
@@ -244,6 +273,11 @@ class Setting:
         given = None if self.conditional is None else self.conditional.censoring
         g = self._whole_g if given is None else given
         law, value = self.law_curves, None if self.cause is None else self.value
+        if self.y.entry is not None and (law is not None or given is not None):
+            raise UndefinedMetricError(
+                "a doubly robust error under delayed entry knows no laws given features; leave "
+                "conditional out, or use method='expected'"
+            )
         if law is None and isinstance(g, KaplanMeier):
             common = self._common_law
             return DoublyRobust.of_reference(self.y, self.reference, common, g, self.floor, value)
@@ -400,6 +434,8 @@ class Method:
         Whether it takes an assumed dependence of event and censoring time (`dependence`).
     takes_cause : bool
         Whether it knows competing risks: it reads `Setting.value` where others read times.
+    takes_entry : bool
+        Whether it knows delayed entry; otherwise it is undefined where there is any.
     counts_censored : bool
         Whether censored subjects have a loss of their own.
     needs_truth : bool
@@ -425,6 +461,7 @@ class Method:
     takes_law: bool = False
     takes_dependence: bool = False
     takes_cause: bool = False
+    takes_entry: bool = False
     counts_censored: bool = True
     needs_truth: bool = False
     extrapolates: bool = False
@@ -443,6 +480,12 @@ class Method:
     def __call__(self, setting: Setting) -> Surrogates:
         """Return what each subject of a setting counts as."""
         what = f"method {self.name!r}: function"
+        if setting.by_entry and not self.takes_entry:
+            raise UndefinedMetricError(
+                f"method {self.name!r} knows no delayed entry: what it puts in place of a censored "
+                "time is an average over subjects who were all observed from the beginning; use "
+                "'margin', 'expected', 'dr', 'ipcw_d', 'hinge' or 'uncensored'"
+            )
         found = called(self.function, what, setting)
         if not isinstance(found, Surrogates):
             raise InputError(
@@ -474,19 +517,30 @@ def make_setting(
     floor: float = 0.1,
     dependence: Any = None,
     cause: int | str | None = None,
+    entry: bool = False,
 ) -> Setting:
-    """Validate what the methods look at, with the clock stopped at `tau`."""
+    """Validate what the methods look at, with the clock stopped at `tau`.
+
+    Delayed entry is refused unless `entry` says that the caller knows of it.
+    """
     one_of("area", area, AREAS)
     check_tail(tail)
     tau = None if tau is None else positive(tau, "tau")
     several = cause is not None
-    y, mass = sampled(Outcomes.of(y_true, "y_true", causes=several or None), sample_weight)
-    reference = Reference(y, causes=several) if y_train is None else Reference.of(y_train, several)
+    entry = entry and not several  # nobody knows both
+    given = Outcomes.of(y_true, "y_true", causes=several or None, entry=entry)
+    y, mass = sampled(given, sample_weight)
+    if y_train is None:
+        reference = Reference(y, causes=several)
+    else:
+        reference = Reference.of(y_train, several, entry)
     assumed, causes = dependence_of(dependence), y.causes
     times = None if cause is None else cause_times(y, reference, cause, tau, area, assumed)
     y = y.any_cause()
     if assumed is not None:
         refuse_features(conditional)
+        refuse_entry(y.entry, "y_true")
+        refuse_entry(reference.whole.y.entry, "y_train")
     weighed = y if mass is None else y.reweighted(mass)
     known = None if y_train is None else reference
     censoring = assumed_g(assumed, censoring, weighed, known)
@@ -495,6 +549,8 @@ def make_setting(
     if true_time is not None:
         truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
         truth = truth if tau is None else np.minimum(truth, tau)
+    if mass is not None and tau is not None and y.entry is not None:
+        mass = np.where(y.entry < tau, mass, 0.0)  # who enters later is absent
     return Setting(
         y.restricted(tau),
         reference.restricted(tau),

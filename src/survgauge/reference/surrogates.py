@@ -32,7 +32,7 @@ def margin(s: Setting) -> Surrogates:
     if s.own_laws:
         law, j = s.residual, s.residual.places(s.c)
         # Steps of a law may add up to a little more than 1.
-        above = np.minimum(law.alive(s.c, j), 1.0)
+        above = np.minimum(law.alive(s.c, j) / s.survival_at_entry, 1.0)
         confidence = 1.0 - above if s.weighted else np.ones(s.c.size)
         guess = law.mean(s.c, j)
         notes = s.lost(guess, "excluded: the tail 'nan' gives no mean")
@@ -130,6 +130,7 @@ METHODS: dict[str, Method] = {
             "is left out",
             counts_censored=False,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "hinge",
@@ -138,6 +139,7 @@ METHODS: dict[str, Method] = {
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "margin",
@@ -150,6 +152,7 @@ METHODS: dict[str, Method] = {
             takes_law=True,
             takes_dependence=True,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "ipcw_d",
@@ -161,6 +164,7 @@ METHODS: dict[str, Method] = {
             misses_late=True,
             takes_dependence=True,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "ipcw_t",
@@ -201,6 +205,7 @@ METHODS: dict[str, Method] = {
             takes_law=True,
             takes_dependence=True,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "dr",
@@ -213,6 +218,7 @@ METHODS: dict[str, Method] = {
             reads_g=True,
             takes_law=True,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "true",
@@ -222,6 +228,7 @@ METHODS: dict[str, Method] = {
             counts_censored=False,
             needs_truth=True,
             takes_cause=True,
+            takes_entry=True,
         ),
     )
 }
@@ -269,5 +276,5 @@ def surrogate_times(
     array([1.  , 0.25, 1.  , 1.  ])
     """
     one_of("method", method, [m.name for m in METHODS.values() if not (m.needs_truth or m.reads_g)])
-    setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau)
+    setting = make_setting(y_true, y_train, area=area, tail=tail, tau=tau, entry=True)
     return METHODS[method](setting)

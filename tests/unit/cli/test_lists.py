@@ -75,7 +75,9 @@ def test_a_filter_that_finds_nothing_says_what_is_close(capsys):
     assert "is about 'cancr' (did you mean 'cancer'" in refusal(
         capsys, "datasets", "--search", "cancr"
     )
-    assert f"none of the {len(sg.models.available())} models is about 'zzz'\n" in refusal(capsys, "models", "zzz")
+    assert f"none of the {len(sg.models.available())} models is about 'zzz'\n" in refusal(
+        capsys, "models", "zzz"
+    )
 
 
 @pytest.mark.parametrize(

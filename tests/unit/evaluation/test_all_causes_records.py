@@ -1,4 +1,4 @@
-"""Records of the metrics of all causes in `evaluate`: the functions' numbers, whole or in chunks."""
+"""Metrics of all causes in `evaluate`: the functions' numbers, whole or in chunks."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
 
 
 def test_without_a_cause_they_say_what_they_need(data):
-    train, y, models = data
+    _train, y, models = data
     for name in NAMES[:3]:
         with pytest.raises(sg.InputError, match=f"{name} is about several causes"):
             sg.evaluate(models["true"].survival(), y.any_cause(), metrics=name)

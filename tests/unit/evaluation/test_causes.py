@@ -64,8 +64,8 @@ def test_groups_are_evaluations_of_their_subjects(data):
     alone = sg.evaluate({n: c[rows] for n, c in models.items()}, y[rows], **given)
     ours = {(s.model, s.metric.name): s for s in ev.scores if s.group == 1}
     for key, score in scores(alone).items():
-        assert ours[key].value == pytest.approx(score.value, rel=1e-12), key
-        assert ours[key].stderr == pytest.approx(score.stderr, rel=1e-9), key
+        assert ours[key].value == pytest.approx(score.value, rel=1e-9, nan_ok=True), key
+        assert ours[key].stderr == pytest.approx(score.stderr, rel=1e-6, nan_ok=True), key
 
 
 def test_frequencies_are_copies(data):

@@ -131,7 +131,7 @@ def own_times_of(
 ) -> tuple[Outcomes, OwnTimesRead]:
     """Outcomes, with events of the cause alone, and what `own_time_support` reads of them."""
     if cause is None:
-        y = one_cause(y_true, curves, None, None).y
+        y = one_cause(y_true, curves, None, None, entry=True).y
         return y, own_time_support(y, curves)
     asked = one_cause(y_true, curves, None, cause)
     if not isinstance(curves, IncidenceCurves) or asked.code is None or asked.competes is None:

@@ -55,7 +55,7 @@ def coverage_details(y_true: Any, curves: Any, level: float = 0.9) -> Details:
         As for `coverage`.
     """
     level = probability(level, "level")
-    y = Outcomes.of(y_true, "y_true")
+    y = Outcomes.of(y_true, "y_true", entry=True)
     curves = check_curves(curves, y)
     s = own_survival(y, curves)
     s[y.weight == 0] = 1.0  # whatever is predicted for who is absent

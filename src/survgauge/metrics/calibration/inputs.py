@@ -115,6 +115,8 @@ def description(
     convention: dict[str, Any] = {"convention": "survgauge", "reference": "test outcomes"}
     if isinstance(curves, SurvivalCurves):
         convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
+    if y.entry is not None:
+        convention["entry"] = "curves given being event-free at entry"
     events = int(y.event.sum())
     support = {"subjects": len(y), "events": events, "censored": len(y) - events}
     if asked is not None and asked.competes is not None:

@@ -10,13 +10,21 @@ from scipy.special import ndtri
 
 from ..._tools.arrays import Bools, Floats
 from ..._tools.arrays import probability as checked_probability
+from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
-from ...errors import UndefinedMetricError
+from ...errors import InputError, UndefinedMetricError
 from ...reference.survival_at import survival_at as observed_survival
-from ..checks import read_curves
+from ..checks import check_curves, read_curves
 from ..details import Details
 from ..one_cause import incidence_of, one_cause
-from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
+from .inputs import (
+    checked_time,
+    description,
+    read_past,
+    refuse_past_follow_up,
+    refuse_unknown,
+    survival_at,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,9 +106,11 @@ def observed_expected(
     (0.938, 0.408, 2.156)
     """
     level = checked_probability(confidence, "confidence")
-    asked_for = one_cause(y_true, curves, None, cause)
+    asked_for = one_cause(y_true, curves, None, cause, entry=True)
     y = asked_for.y
     time, predicted = checked_time(time), read_curves(asked_for.curves)
+    if y.entry is not None:
+        return _entered(y, predicted, time, level)
     risk = 1.0 - survival_at(y, predicted, time, probability)
     risk[y.weight == 0] = 0.0  # whatever is predicted for who is absent
     past = read_past(y, predicted, time)
@@ -128,6 +138,14 @@ def observed_expected(
     support["open_ended"] = open_ended
     frequency = y.weight if y.weighted else None
     plain = Details(ratio, described, support, psi, frequency)
+    return _with_interval(plain, observed, expected, time, level)
+
+
+def _with_interval(
+    plain: Details, observed: float, expected: float, time: float, level: float
+) -> ObservedExpected:
+    """Return the ratio with its interval, symmetric in the logarithm."""
+    ratio, support = plain.value, plain.support
     low = high = float("nan")
     if ratio > 0 and plain.stderr > 0:
         factor = float(np.exp(ndtri(0.5 + level / 2) * plain.stderr / ratio))
@@ -136,9 +154,48 @@ def observed_expected(
         why = "no event was observed" if ratio == 0 else "too few subjects were observed"
         support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
     return ObservedExpected(
-        ratio, described, support, psi, frequency, low=low, high=high, observed=observed,
-        expected=expected, time=time,
+        ratio, plain.convention, support, plain.psi, plain.frequency, low=low, high=high,
+        observed=observed, expected=expected, time=time,
     )  # fmt: skip
+
+
+def _entered(y: Outcomes, predicted: Any, time: float, level: float) -> ObservedExpected:
+    """Observed over expected events by a time under delayed entry, per subject who entered before.
+
+    Expected of a subject is what its curve's cumulative hazard rises by while it is at risk, from
+    its entry to its own time or `time`: events less that are a martingale, whatever the entries and
+    the censoring are.
+    """
+    if not isinstance(predicted, SurvivalCurves):
+        raise InputError(
+            "curves must be curves under delayed entry: a probability at one time does not say "
+            "what was expected between a subject's entry and its own time"
+        )
+    refuse_past_follow_up(y.present(), time)
+    entry = np.asarray(y.entry)
+    mass = np.where((entry < time) | (entry == 0), y.weight, 0.0)
+    end = np.minimum(y.time, time)
+    s = check_curves(predicted, y).at_own(np.where(mass > 0, end, y.time))
+    refuse_unknown(s, "their time at risk")
+    with np.errstate(divide="ignore"):
+        hazard = np.where(mass > 0, -np.log(s), 0.0)
+    seen = mass * (y.event & (y.time <= time))
+    total, expected = float(mass.sum()), float(mass @ hazard)
+    if not 0 < expected < np.inf:
+        what = "no event is expected" if not expected > 0 else "a curve has fallen to 0"
+        raise UndefinedMetricError(
+            f"{what} while subjects are at risk by time {time:g}, so observed over expected has no "
+            "value"
+        )
+    ratio = float(seen.sum()) / expected
+    described, support = description(y, predicted)
+    described |= {"time": time, "observed": "events of subjects at risk"}
+    described["expected"] = "rise of the cumulative hazard while at risk"
+    support |= {"observed_risk": float(seen.sum()) / total, "expected_risk": expected / total}
+    support |= read_past(y, predicted, time) | {"open_ended": False}
+    psi = (seen - ratio * mass * hazard) / expected
+    plain = Details(ratio, described, support, psi, y.weight if y.weighted else None)
+    return _with_interval(plain, float(seen.sum()) / total, expected / total, time, level)
 
 
 def _incidence(y: Outcomes, competes: Bools, time: float) -> tuple[float, Floats]:

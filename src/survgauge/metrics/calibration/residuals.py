@@ -137,7 +137,7 @@ def residual_details(y_true: Any, curves: Any, *, kind: str = "cox_snell") -> Re
     1
     """
     one_of("kind", kind, KINDS)
-    y = Outcomes.of(y_true, "y_true")
+    y = Outcomes.of(y_true, "y_true", entry=True)
     curves = check_curves(curves, y)
     s = own_survival(y, curves)
     with np.errstate(divide="ignore"):

@@ -59,6 +59,12 @@ class Scheme:
     competes: Bools | None = None
     #: Instead of the probability of being event-free, what rules are given: a reader of the times.
     reader: Callable[[Floats], Reader] | None = None
+    #: (n,) first column at which the subject has entered; None: all from the first. Columns only.
+    enter: Ints | None = None
+
+    def mass_at(self, k: int) -> Floats:
+        """p at times[k]: 0 for who has not entered yet."""
+        return self.mass if self.enter is None else np.where(self.enter <= k, self.mass, 0.0)
 
     def weights(self, rows: slice, scratch: Scratch | None = None) -> tuple[Bools, Floats]:
         """Who is event-free, and W, of a block of rows at all times (b shared by all)."""
@@ -324,7 +330,7 @@ def _by_difference(
 def _column(
     scheme: Scheme, k: int, alive: Bools, weight: Floats, loss: Floats, g: ThroughG | None
 ) -> Column:
-    p = scheme.mass
+    p = scheme.mass_at(k)
     divisor = dot(p, weight) if scheme.by_weight else float(p.sum())
     with np.errstate(invalid="ignore"):  # an infinite loss
         value = dot(p, loss) / divisor if divisor > 0 else float("nan")

@@ -17,7 +17,7 @@ from ..._tools.chunks import chunks
 from ...data import interpolation as kernel
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
-from ...data.tails import tail_survival
+from ...data.tails import tail_area, tail_survival
 
 # Nodes and weights of Gauss-Legendre quadrature on [0, 1].
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
@@ -222,6 +222,26 @@ def tail_squares(
     down = (s <= 0) | (last <= 0)
     before, after = np.where(down, width, before), np.where(down | (left <= 0), 0.0, after)
     return np.where(s >= 1, 0.0, before), np.where(s >= 1, left, after)
+
+
+def given_squares(
+    scale: Floats, x: Floats, last: Floats, s: Floats, tail: str, stop: float = np.inf
+) -> tuple[Floats, Floats]:
+    """`tail_squares` of S/scale, a curve given being event-free: `s` is its value at `last`.
+
+    The tail is that of S. (1 - S/c)^2 is 1 - 2 S/c + (S/c)^2.
+    """
+    ends, width = s * scale, x - last
+    before, after = tail_squares(x, last, ends, tail, stop)
+    if tail == "hold":
+        return before, after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = tail_survival(x, last, ends, tail)
+        area = tail_area(last, ends, tail) - tail_area(x, value, tail)
+        square = before - width + 2 * area
+        before = np.where(ends >= 1, before, width - 2 * area / scale + square / scale**2)
+        after = after / scale**2
+    return np.where(scale > 0, before, width), np.where(scale > 0, after, 0.0)
 
 
 def _rising(z: Floats, s: Floats) -> Floats:

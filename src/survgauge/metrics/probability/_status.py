@@ -92,9 +92,12 @@ class Status:
         common = self._inverse if self.common_g else np.empty(0)
         own = None if self.common_g else self._own_inverse
         difference = self.ipcw and self.weights.by_difference
+        enter = None if y.entry is None else look_up(times, y.entry, "right")
+        if enter is not None:
+            enter[y.entry == 0] = 0
         given = times, change, leave, event_weight, common, self.mass, by_weight, own
         reader = None if self.states is None else self.states.reader_of(times, change)
-        return Scheme(*given, by_difference=difference, competes=self.competes, reader=reader)
+        return Scheme(*given, difference, self.competes, reader, enter)
 
     @cached_property
     def _common(self) -> Floats:
@@ -112,7 +115,7 @@ class Status:
     @property
     def _own_g(self) -> bool:
         """Whether G is that of the test subjects."""
-        return self.ipcw and self.weights.source == "test"
+        return self.ipcw and self.weights.source == "test" and self.y.entry is None
 
     @cached_property
     def through_g(self) -> ThroughG | None:
@@ -137,6 +140,8 @@ class Status:
         if self.cause is not None:
             convention["cause"] = self.cause
         convention["grid"] = self.grid
+        if self.y.entry is not None:
+            convention["mean"] = "each time weighs as much as the subjects who have entered"
         convention["horizon"] = float(self.times[-1])
         return convention | {"interpolation": curves.interpolation, "curve_tail": curves.tail}
 
@@ -207,7 +212,7 @@ def make_status(
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
     preset = convention_of(convention)
-    asked_for = one_cause(y_true, curves, y_train, cause)
+    asked_for = one_cause(y_true, curves, y_train, cause, entry=method == "ipcw")
     y_train = asked_for.y_train
     y, sampling = sampled(asked_for.y, sample_weight)
     checked = check_curves(asked_for.curves, y)
@@ -276,6 +281,8 @@ def _on_known_times(
     step of G and no step of the curves has changes nothing in it.
     """
     known = [y.time if mass.all() else y.time[mass > 0]]
+    if y.entry is not None:
+        known.append(y.entry[mass > 0])
     if weights.km is not None and not weights.of_more:
         known.append(weights.km.times)
     if curves.shared_grid:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, whole_number
 from ..._tools.short_repr import ShortRepr
+from ...data.outcomes import Outcomes
 from ...errors import InputError
 from ..conventions import Convention
 from ._status import make_status
@@ -88,8 +89,8 @@ def brier_decomposition(
     if bins is not None:
         bins = whole_number(bins, "bins", 1, "None or a whole number")
     status, checked = make_status(
-        y_true, curves, time, y_train=y_train, method=method, convention=convention,
-        censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
+        Outcomes.of(y_true, "y_true"), curves, time, y_train=y_train, method=method,
+        convention=convention, censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
         sample_weight=sample_weight,
     )  # fmt: skip
     if status.times.size + status.left_out.size != 1:

@@ -11,6 +11,7 @@ from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError
 from ...reference.aalen_johansen import AalenJohansen
 from ...reference.baseline import reference_curves
+from ..checks import given_entry_of
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
 from ._brier import by_columns
@@ -96,6 +97,7 @@ def _skill(
     """Both losses at each time, with the contributions to their ratio; `base`: Kaplan-Meier."""
     if base is None:
         base = reference_curves(status.weights.reference, len(status.y))
+        base = given_entry_of(base, status.y)
     scheme, g = status.scheme, status.through_g
     frequency = status.y.weight if status.y.weighted else None
     losses, stderr = np.empty((2, status.times.size)), np.empty(status.times.size)

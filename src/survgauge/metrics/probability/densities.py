@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, positive
+from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
@@ -17,7 +19,7 @@ from ..details import Details
 from ..one_cause import EveryCause, every_cause
 from ..past_curve import share_past
 from ..support import Support
-from ._crps import Pieces, by_subject, log_tail, tail_squares
+from ._crps import Pieces, by_subject, given_squares, log_tail, tail_squares
 
 
 def crps(y_true: Any, curves: Any, *, tau: float | None = None, sample_weight: Any = None) -> float:
@@ -81,6 +83,8 @@ def crps_details(
     y, checked, mass = _inputs(y_true, curves, sample_weight)
     stop = np.inf if tau is None else positive(tau, "tau")
     time, event = np.minimum(y.time, stop), y.event & (y.time < stop)
+    if y.entry is not None:  # who enters at the horizon or later is absent
+        mass = np.where(y.entry < stop, mass, 0.0)
     if checked.tail == "nan":
         read_until = np.where(event, stop, time)
         _refuse_nan_tail(checked, (mass > 0) & (read_until > checked.last_time))
@@ -91,7 +95,9 @@ def crps_details(
         if stop < np.inf:
             loss -= np.where(seen, pieces.alive_after(np.full(own.size, stop)), 0.0)
         ends = np.broadcast_to(pieces.s[:, -1], own.shape)
-        before, after = tail_squares(np.maximum(own, last), last, ends, checked.tail, stop)
+        scale = checked.scale[rows] if isinstance(checked, ConditionalCurves) else None
+        beyond = np.maximum(own, last), last, ends, checked.tail, stop
+        before, after = tail_squares(*beyond) if scale is None else given_squares(scale, *beyond)
         loss += np.where(own > last, before, 0.0)
         loss += np.where(seen, after, 0.0)
         return loss
@@ -181,8 +187,11 @@ def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
         last, ends = curves.last_time[past], curves.last_survival[past]
         # A "nan" tail gets here only where the curve has reached zero, or for absent subjects.
         tail = "linear" if curves.tail == "nan" else curves.tail
-        of_event, of_censored = log_tail(y.time[past], last, ends, tail)
-        score[past] = np.where(y.event[past], of_event, of_censored)
+        scale = curves.scale[past] if isinstance(curves, ConditionalCurves) else 1.0
+        of_event, of_censored = log_tail(y.time[past], last, ends * scale, tail)
+        with np.errstate(divide="ignore"):
+            score[past] = np.where(y.event[past], of_event, of_censored)
+            score[past] -= np.where(np.isfinite(score[past]), np.log(scale), 0.0)
     return score
 
 
@@ -198,7 +207,7 @@ def _log_scores_of(asked: EveryCause, free: SurvivalCurves) -> Floats:
 def _inputs(
     y_true: Any, curves: Any, sample_weight: Any
 ) -> tuple[Outcomes, SurvivalCurves, Floats]:
-    y, mass = sampled(Outcomes.of(y_true, "y_true"), sample_weight)
+    y, mass = sampled(Outcomes.of(y_true, "y_true", entry=True), sample_weight)
     return y, check_curves(curves, y), y.weight if mass is None else mass
 
 
@@ -253,4 +262,8 @@ def _mean(
         psi /= total
     convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
     frequency = y.weight if y.weighted else None
-    return Details(value, convention, support.result(), psi, frequency, counted=support)
+    found = Details(value, convention, support.result(), psi, frequency, counted=support)
+    if y.entry is None:
+        return found
+    convention["entry"] = "curves given being event-free at entry"
+    return replace(found, counts_for=mass)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -
     psi, event, survivors = np.zeros(len(status.y)), np.zeros(len(status.y)), np.zeros(values.size)
     through = status.through_g
     part = through is not None and through.estimated is None  # G is that of more subjects
+    if status.scheme.enter is not None:
+        return _entered_curve(status, curves, rule, loss)
     for column in by_columns(status.scheme, curves, rule, through):
         k, share = column.k, status.share[column.k]
         values[k] = column.value
@@ -56,6 +59,34 @@ def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -
         mean = float("nan")
     details = _details(status, curves, rule, loss, mean, psi, pulls)
     return CurveResult(times, values, mean, stderr, details)
+
+
+def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -> CurveResult:
+    """All times one by one under delayed entry; their mean is one over subjects who have entered.
+
+    A subject adds its losses after its entry to the numerator and the time since to the
+    denominator of the mean, so that times at which few have entered weigh little.
+    """
+    scheme, share, n = status.scheme, status.share, len(status.y)
+    frequency = status.y.weight if status.y.weighted else None
+    values, stderr = np.full(share.size, np.nan), np.full(share.size, np.nan)
+    a, s = np.zeros(n), np.zeros(n)
+    for column in by_columns(scheme, curves, rule):
+        p = scheme.mass_at(column.k)
+        if not p.any():  # nobody has entered yet
+            continue
+        values[column.k] = column.value
+        stderr[column.k] = standard_error(column.psi, frequency)
+        a += share[column.k] * (column.psi * p.sum() + p * column.value)
+        s += share[column.k] * p
+    times, total = status.times, float(s.sum())
+    mean = float(a.sum()) / total if total > 0 else float("nan")
+    if status.on_unsupported == "nan" and status.left_out.size:
+        times = np.concatenate((times, status.left_out))
+        values, stderr = _padded(values, times.size), _padded(stderr, times.size)
+        mean = float("nan")
+    details = _details(status, curves, rule, loss, mean, (a - mean * s) / total)
+    return CurveResult(times, values, mean, stderr, replace(details, counts_for=s))
 
 
 def _padded(values: Floats, size: int) -> Floats:
@@ -77,6 +108,8 @@ def integral(status: Status, curves: SurvivalCurves, rule: Rule) -> float:
     _check_integrable(status)
     if status.undefined:
         return float("nan")
+    if status.scheme.enter is not None:
+        return score_curve(status, curves, rule, "").mean
     if not status.common_g:
         columns = by_columns(status.scheme, curves, rule)
         return float(sum(status.share[column.k] * column.value for column in columns))

@@ -68,11 +68,12 @@ def treatment_score(
     rule = Treated(threshold)
     found = score_curve(status, checked, rule, "net benefit").details
     everybody = score_curve(status, checked, Everybody(threshold), "net benefit").details
-    total = float(status.mass.sum())
+    mass = status.scheme.mass_at(status.times.size - 1)
+    total = float(mass.sum())
     treated = rule.treats(checked.at(float(status.times[-1])))
     if found.counted is not None:
         found.counted.shares |= {
-            "treated": (float(status.mass @ treated), total),
+            "treated": (float(mass @ treated), total),
             "treat_all": (everybody.value * total, total),
         }
     convention = {k: v for k, v in found.convention.items() if k != "loss"}

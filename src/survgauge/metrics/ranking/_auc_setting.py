@@ -256,7 +256,7 @@ def make_auc_setting(
     check_policy(on_unsupported)
     preset = convention_of(convention)
     one_of("controls", controls, CONTROLS)
-    asked_for = one_cause(y_true, predicted, y_train, cause)
+    asked_for = one_cause(y_true, predicted, y_train, cause, entry=method == "ipcw")
     predicted, y_train = read_curves(asked_for.curves), asked_for.y_train
     y, sampling = sampled(asked_for.y, sample_weight)
     mass = y.weight if sampling is None and y.weighted else sampling

@@ -20,6 +20,7 @@ from ..ipcw import CensoringWeights
 from ..one_cause import one_cause
 from ._by_difference import tally_by_difference
 from ._competing_pairs import competing_pairs
+from ._entered_pairs import entered_tally
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
 from ._subject_pairs import subject_pair_counts
@@ -105,6 +106,26 @@ class Question:
         mass = np.ones(n) if self.mass is None else self.mass
         return competing_pairs(self.y.time, self.anchor, competes, risk, weight, mass)
 
+    @property
+    def by_entry(self) -> bool:
+        """Whether entry is delayed, and alike in all else that G depends on."""
+        known = not self.weighted or self.weights.common is not None
+        return self.y.entry is not None and known
+
+    def entered(self, risk: Floats, partners: bool) -> Tally:
+        """Sum up the pairs that were at risk together, under delayed entry.
+
+        Both were uncensored at t_i given that they were at their entries, so a pair weighs
+        G(a_i) G(a_j) / G(t_i-)^2: the entries are the subjects', the rest is the anchor's.
+        """
+        weight, mass = None, self.mass
+        if self.weighted:
+            g, at_entry = self.weights.common_at_own_time, self.weights.at_entry
+            weight = np.divide(1.0, np.square(g), out=np.zeros(g.size), where=g > 0)
+            mass = at_entry if mass is None else mass * at_entry
+        given = self.y, self.anchor, risk, weight, mass, self.ties, partners
+        return self._with_same_time(entered_tally(*given))
+
     def difference(self, risk: Floats, details: bool) -> Tally:
         """Sum up the pairs where censoring depends on the event."""
         given = self.y.time, self.anchor, risk, self.weights.event_weight, self.mass
@@ -113,7 +134,7 @@ class Question:
     @property
     def own_g(self) -> bool:
         """Whether anchors weigh by a G that was estimated from these very subjects."""
-        return self.weighted and self.weights.source == "test"
+        return self.weighted and self.weights.source == "test" and self.y.entry is None
 
     @cached_property
     def unit(self) -> Floats | None:
@@ -125,7 +146,10 @@ class Question:
 
     def tally(self, counts: PairCounts, risk_at_own: Any) -> Tally:
         """Sum up the pairs by the rule for ties; `risk_at_own()` compares subjects of one time."""
-        tally = tally_counts(counts, self.ties, self.own_g)
+        return self._with_same_time(tally_counts(counts, self.ties, self.own_g), risk_at_own)
+
+    def _with_same_time(self, tally: Tally, risk_at_own: Any = None) -> Tally:
+        """Add the pairs of subjects with the event at one time, where the rule counts them."""
         if counts_events(self.ties):
             a, mass, unit = self.anchor_weight, self.mass, self.unit
             if self.subject_g and a is not None:  # two events at one time weigh 1/(G_i G_j) too
@@ -151,6 +175,8 @@ class Question:
             wrong = below_half(tally.value, psi, frequency, support["events"])
             support["sign_may_be_wrong"] = wrong
         described: dict[str, Any] = {"method": self.method, "ties": self.ties, "tau": self.tau}
+        if self.y.entry is not None:
+            described["pairs"] = "at risk together: entered before the event of the first"
         if self.cause is not None:
             described["cause"] = self.cause
         if self.tau is not None:
@@ -229,7 +255,7 @@ def make_question(
         rule = preset.td_ties if method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
     tau = None if tau is None else positive(tau, "tau")
-    asked_for = one_cause(y_true, None, y_train, cause)
+    asked_for = one_cause(y_true, None, y_train, cause, entry=method in ("harrell", "uno"))
     y_train = asked_for.y_train
     y, sampling = sampled(asked_for.y, sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
@@ -256,6 +282,8 @@ def make_question(
             f"without dependence; got method {method!r}, ties {rule!r}, censoring {censoring!r}, "
             f"dependence {dependence!r}"
         )
+    if y.entry is not None and rule == "adjusted":
+        raise InputError("ties='adjusted' knows no delayed entry; use other ties")
     if rule == "adjusted" and question.subject_g:
         raise InputError(
             "ties='adjusted' knows no G that depends on the subject; pass a KaplanMeier as "

@@ -60,6 +60,8 @@ def concordance_of(y_true: Any, risk: Any, method: str, partners: bool, **option
         return question.details(question.competing(values, question.competes))
     if question.weights.by_difference:
         return question.details(question.difference(values, details=partners))
+    if question.by_entry:
+        return question.details(question.entered(values, partners))
     if question.subject_g:
         counts = question.subject_counts(values)
     else:

@@ -17,6 +17,7 @@ from ...reference.doubly_robust import DoublyRobust
 from ...reference.estimated_g import EstimatedG, Pulls
 from ...reference.losses import Loss
 from ...reference.surrogates import METHODS, Setting, Surrogates
+from ..checks import given_entry_of
 from ..details import standard_error
 from ..support import Support
 from ..terms import Terms
@@ -157,6 +158,8 @@ class Point:
     def of(cls, setting: Setting, predicted: Any, point: str) -> Point:
         """Read one time per subject from times or curves, and count."""
         size = len(setting.y)
+        if isinstance(predicted, SurvivalCurves):
+            predicted = given_entry_of(predicted, setting.y)
         return cls.counted(
             setting, *predicted_times(predicted, size, point, setting.tau, setting.start)
         )
@@ -192,6 +195,9 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
     )
     if from_tail is None:
         found.facts["tail_share"] = None
+        if y.entry is not None:  # whom the model did not expect to be there
+            early = (times <= y.entry) & (y.entry > 0) & (y.weight > 0)
+            found.counts["predictions_before_entry"] = int(np.count_nonzero(early))
     else:
         mass = average_weight(setting)
         part = from_tail.sum() if mass is None else np.sum(mass, where=from_tail)
@@ -277,7 +283,7 @@ def time_terms(
     if record.counts_censored:
         late = float(a[setting.censored[setting.past]].sum())
         support.rare_shares[PAST_KEY] = late, float(a.sum()), int(setting.past.size)
-    moves = record.weights_by_g and setting.g_from == "test"
+    moves = record.weights_by_g and setting.g_from == "test" and y.entry is None
     return TimeTerms(
         a,
         weight if share is None else share,
@@ -307,7 +313,7 @@ def _describe_robust(
     support.effective["effective_events"] = dot(count, weight), dot(count, np.square(weight))
     past = robust.g.below(robust.y.time)
     support.shares["share_past_floor"] = float(mass[past].sum()), float(mass.sum())
-    if rule.domain is None:
+    if rule.domain is None and robust.y.entry is None:
         tail = np.where(present, mass * robust.from_tail(rule, times, end), 0.0)
         support.shares["share_from_tail"] = (
             float(tail.sum()),
@@ -371,7 +377,10 @@ def convention(
             raise UndefinedMetricError("the normalised loss needs a reference time above zero")
     if METHODS[method].weights_by_g:
         convention |= {"normalize": normalize, "censoring": censoring}
-        convention["stderr"] = "G estimated in sample" if setting.g_from == "test" else "G fixed"
+        estimated = setting.g_from == "test" and setting.y.entry is None
+        convention["stderr"] = "G estimated in sample" if estimated else "G fixed"
+    if setting.y.entry is not None:
+        convention["entry"] = "curves, laws and G given being event-free and uncensored at entry"
     if setting.dependence is not None:
         convention["dependence"] = str(setting.dependence)
     if setting.cause is not None:

@@ -17,7 +17,7 @@ from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
 from ...reference.reference import Reference
 from ...reference.surrogates import METHODS, Method, Setting, make_setting
-from ..checks import absent_replaced
+from ..checks import absent_replaced, given_entry_of
 from ..one_cause import one_cause, with_causes
 from ..support import Support
 from .joined import joined
@@ -217,11 +217,11 @@ def _question(
         y_true, train = Outcomes.of(y_true, "y_true", causes=True), options["y_train"]
         if not (train is None or isinstance(train, Reference)):
             options["y_train"] = with_causes(train, "y_train", y_true.causes or ())
-    setting = make_setting(y_true, **options)
+    setting = make_setting(y_true, **options, entry=True)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves_named(predicted, "predicted")
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
-        predicted = absent_replaced(predicted, setting.y)
+        predicted = given_entry_of(absent_replaced(predicted, setting.y), setting.y)
     return setting, predicted
 
 

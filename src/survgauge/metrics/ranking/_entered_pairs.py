@@ -1,0 +1,54 @@
+"""Pairs under delayed entry: an anchor is compared with who was at risk together with it.
+
+Clean arrays in, no checks. Somebody who enters at a is at risk at t if a < t <= time. These are all
+with t <= time, less all with t <= a; so a subject is a partner at its time, and one of negative
+weight, censored, at its entry. The pairs are then counted by sorting, as without entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._tools.array_types import Bools, Floats
+from ...data.outcomes import Outcomes
+from ._pairs import pair_counts
+from ._tally import Tally, tally_counts
+
+
+def entered_tally(
+    y: Outcomes,
+    anchor: Bools,
+    risk: Floats,
+    anchor_weight: Floats | None,
+    mass: Floats | None,
+    ties: str,
+    partners: bool,
+) -> Tally:
+    """Sum up the pairs of an anchor i and j with entry_j < t_i, who outlives it.
+
+    The third enters at 4, after the event of the first:
+
+    >>> y = Outcomes([3, 6, 8], [1, 0, 1], entry=[0, 0, 4])
+    >>> tally = entered_tally(y, y.event, np.array([2.0, 1.0, 9.0]), None, None, "risk", True)
+    >>> tally.ahead, tally.behind
+    (1.0, 0.0)
+    """
+    n, entry = len(y), np.asarray(y.entry)
+    late = np.flatnonzero(entry > 0)
+    weight = np.ones(n) if mass is None else mass
+    twice = np.concatenate((np.arange(n), late))
+    counts = pair_counts(
+        np.concatenate((y.time, entry[late])),
+        np.concatenate((anchor, np.zeros(late.size, dtype=np.bool_))),
+        risk[twice],
+        anchor_weight=None if anchor_weight is None else anchor_weight[twice],
+        weight=np.concatenate((weight, -weight[late])),
+        partners=partners,
+    )
+    tally = tally_counts(counts, ties)
+    if tally.credit is None or tally.total is None:
+        return tally
+    credit, total = tally.credit[:n].copy(), tally.total[:n].copy()
+    credit[late] += tally.credit[n:]
+    total[late] += tally.total[n:]
+    return Tally(tally.ahead, tally.behind, tally.level, credit, total)
