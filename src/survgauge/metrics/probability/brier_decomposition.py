@@ -90,8 +90,8 @@ def brier_decomposition(
         bins = whole_number(bins, "bins", 1, "None or a whole number")
     status, checked = make_status(
         Outcomes.of(y_true, "y_true"), curves, time, y_train=y_train, method=method,
-        convention=convention, censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
+        convention=convention, censoring=censoring, censoring_times=censoring_times,
+        on_unsupported=on_unsupported, sample_weight=sample_weight,
     )  # fmt: skip
     if status.times.size + status.left_out.size != 1:
         raise InputError(f"time must be one time; got {status.times.size + status.left_out.size}")
