@@ -18,6 +18,7 @@ from .data.adapters import curves_from_quantiles as curves_from_quantiles
 from .data.curves import SurvivalCurves as SurvivalCurves
 from .data.incidence import IncidenceCurves as IncidenceCurves
 from .data.incidence_readers import as_incidence as as_incidence
+from .data.intervals import IntervalOutcomes as IntervalOutcomes
 from .data.outcomes import Outcomes as Outcomes
 from .data.predictions import RiskScores as RiskScores
 from .errors import InputError as InputError
@@ -135,6 +136,7 @@ from .reference.subdistribution import subdistribution_weights as subdistributio
 from .reference.surrogates import Method as Method
 from .reference.surrogates import Surrogates as Surrogates
 from .reference.surrogates import surrogate_times as surrogate_times
+from .reference.turnbull import Turnbull as Turnbull
 from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
 from .sources import CurveColumns as CurveColumns
