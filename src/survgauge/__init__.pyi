@@ -45,6 +45,15 @@ from .metrics.calibration.calibration_measures import km_calibration as km_calib
 from .metrics.calibration.calibration_measures import (
     km_calibration_details as km_calibration_details,
 )
+from .metrics.calibration.interval_calibration import IntervalCalibration as IntervalCalibration
+from .metrics.calibration.interval_calibration import interval_calibration as interval_calibration
+from .metrics.calibration.interval_calibration import (
+    interval_observed_expected as interval_observed_expected,
+)
+from .metrics.calibration.interval_calibration import turnbull_calibration as turnbull_calibration
+from .metrics.calibration.interval_calibration import (
+    turnbull_calibration_details as turnbull_calibration_details,
+)
 from .metrics.calibration.observed_expected import ObservedExpected as ObservedExpected
 from .metrics.calibration.observed_expected import observed_expected as observed_expected
 from .metrics.calibration.one_calibration import one_calibration as one_calibration
@@ -83,6 +92,17 @@ from .metrics.probability.densities import crps as crps
 from .metrics.probability.densities import crps_details as crps_details
 from .metrics.probability.densities import log_likelihood as log_likelihood
 from .metrics.probability.densities import log_likelihood_details as log_likelihood_details
+from .metrics.probability.interval_scores import interval_brier_score as interval_brier_score
+from .metrics.probability.interval_scores import (
+    interval_integrated_brier_score as interval_integrated_brier_score,
+)
+from .metrics.probability.interval_scores import (
+    interval_integrated_brier_score_details as interval_integrated_brier_score_details,
+)
+from .metrics.probability.interval_scores import interval_log_likelihood as interval_log_likelihood
+from .metrics.probability.interval_scores import (
+    interval_log_likelihood_details as interval_log_likelihood_details,
+)
 from .metrics.probability.probability import binomial_log_likelihood as binomial_log_likelihood
 from .metrics.probability.probability import brier_score as brier_score
 from .metrics.probability.probability import (
@@ -107,6 +127,10 @@ from .metrics.ranking.dynamic_auc import cumulative_dynamic_auc as cumulative_dy
 from .metrics.ranking.dynamic_auc import (
     cumulative_dynamic_auc_details as cumulative_dynamic_auc_details,
 )
+from .metrics.ranking.interval_concordance import interval_concordance as interval_concordance
+from .metrics.ranking.interval_concordance import (
+    interval_concordance_details as interval_concordance_details,
+)
 from .metrics.ranking.royston import RoystonD as RoystonD
 from .metrics.ranking.royston import royston_d as royston_d
 from .metrics.registry import Metric as Metric
@@ -116,6 +140,8 @@ from .metrics.registry import register_metric as register_metric
 from .metrics.skill import skill as skill
 from .metrics.skill import skill_details as skill_details
 from .metrics.terms import Terms as Terms
+from .metrics.time.interval_errors import interval_error as interval_error
+from .metrics.time.interval_errors import interval_error_details as interval_error_details
 from .metrics.time.mean_errors import mae as mae
 from .metrics.time.mean_errors import mse as mse
 from .metrics.time.mean_errors import rmse as rmse

@@ -9,11 +9,12 @@ import numpy as np
 from .._tools.arrays import Floats, numbers, to_numpy
 from ..data.adapters import are_curves, as_curves
 from ..data.curves import SurvivalCurves
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 
 
-def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
+def check_curves(curves: Any, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
     """Read one curve per subject from whatever `as_curves` takes."""
     checked = as_curves(curves)
     if len(checked) != len(y):
@@ -23,7 +24,7 @@ def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
     return absent_replaced(checked, y)
 
 
-def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
+def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
     """Give subjects of weight zero, who are absent, a curve that is known everywhere.
 
     Their own might have another grid, or end before something is read off it; theirs becomes the

@@ -15,6 +15,7 @@ is that of a network: cells' bounds are nodes, subjects are edges.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,9 +141,9 @@ def _slope(rows: Likelihood, p: Floats) -> tuple[Floats, Floats]:
     ratio = rows.w / rows.probabilities(p)
     curve = ratio * ratio / rows.w
     size = rows.cells + 1
-    first: Floats = np.bincount(rows.b, ratio, size) - np.bincount(rows.a, ratio, size)
-    second: Floats = np.bincount(rows.b, curve, size) + np.bincount(rows.a, curve, size)
-    return first[1:-1], second[1:-1]
+    ends = [np.bincount(end, values, size)[1:-1].astype(np.float64)
+            for values in (ratio, curve) for end in (rows.b, rows.a)]  # fmt: skip
+    return ends[0] - ends[1], ends[2] + ends[3]
 
 
 def _convex_minorant(rows: Likelihood, p: Floats) -> Floats:
@@ -175,22 +176,49 @@ def _newton(rows: Likelihood, p: Floats) -> Floats:
 
 
 def _newton_direction(rows: Likelihood, p: Floats) -> Floats:
-    """Solve the network's equations by conjugate gradients, neighbours' edges as preconditioner."""
-    first, second = _slope(rows, p)
-    n = first.size
+    """Return the Newton step of the cumulative masses at the inner bounds of cells."""
+    return network_solver(rows, p)(_slope(rows, p)[0])
+
+
+def network_solver(rows: Likelihood, p: Floats) -> Callable[[Floats], Floats]:
+    """Return what solves H x = g for minus the Hessian H by F, by conjugate gradients.
+
+    Edges between neighbours are the preconditioner.
+    """
+    second = _slope(rows, p)[1] * (1 + 1e-10)  # some nodes may hang together with neither end
+    n = second.size
     if n == 1:
-        return first / second
+        return lambda g: g / second
     curve = rows.w / rows.probabilities(p) ** 2
     inner = (rows.a > 0) & (rows.b < rows.cells)
     a, b, c = rows.a[inner] - 1, rows.b[inner] - 1, curve[inner]
-    second = second * (1 + 1e-10)  # parts of the network may hang together with neither end
-    off = coo_array((np.concatenate((c, c)), (np.concatenate((a, b)), np.concatenate((b, a)))),
-                    shape=(n, n)).tocsr()  # fmt: skip
+    ends = np.concatenate((a, b)), np.concatenate((b, a))
+    off = coo_array((np.concatenate((c, c)), ends), shape=(n, n)).tocsr()
     near = b - a == 1
     band = np.zeros((2, n))
     band[1] = second
     band[0, 1:] = -np.bincount(a[near], c[near], n)[: n - 1]
     system = LinearOperator((n, n), matvec=lambda x: second * x - off @ x)
     close = LinearOperator((n, n), matvec=lambda x: solveh_banded(band, x))
-    found, _ = cg(system, first, rtol=1e-10, maxiter=_MOST_CG, M=close)
-    return np.asarray(found, dtype=np.float64)
+
+    def solve(g: Floats) -> Floats:
+        found, _ = cg(system, g, rtol=1e-10, maxiter=_MOST_CG, M=close)
+        return np.asarray(found, dtype=np.float64)
+
+    return solve
+
+
+def influences(rows: Likelihood, p: Floats, shares: Floats) -> Floats:
+    """Return what each row adds to sums of masses by its share in the sampling error.
+
+    A sum is `shares` @ p, (k, cells) @ (cells,); the result is (k, rows). All cells have mass, and
+    which cells do is taken as given.
+    """
+    found = np.zeros((shares.shape[0], rows.a.size))
+    if rows.cells < 2:
+        return found
+    solve, scale = network_solver(rows, p), rows.w / rows.probabilities(p)
+    for k, share in enumerate(shares):
+        z = np.concatenate(([0.0], solve(share[:-1] - share[1:]), [0.0]))
+        found[k] = scale * (z[rows.b] - z[rows.a])
+    return found

@@ -11,8 +11,8 @@ from .._tools.arrays import Floats, numbers, positive, probability, to_numpy
 from ..data.curves import SurvivalCurves
 from ..data.intervals import IntervalOutcomes
 from ..data.tails import check_tail, tail_area, tail_time
-from ..errors import InputError, one_of
-from .npmle import Likelihood, most_likely
+from ..errors import InputError, UndefinedMetricError, one_of
+from .npmle import Likelihood, influences, most_likely
 
 #: Where in its interval a mass may lie: spread evenly, or at one of its ends.
 WITHIN = ("uniform", "left", "right")
@@ -58,10 +58,18 @@ class Turnbull:
     """
 
     def __init__(
-        self, intervals: Floats, mass: Floats, excess: float, log_likelihood: float, rounds: int
+        self,
+        intervals: Floats,
+        mass: Floats,
+        excess: float = 0.0,
+        log_likelihood: float = float("nan"),
+        rounds: int = 0,
+        subjects: Likelihood | None = None,
     ) -> None:
         self.intervals, self.mass = intervals, mass
         self.excess, self.log_likelihood, self.rounds = excess, log_likelihood, rounds
+        #: Which of the intervals with mass each subject's event may be in.
+        self._subjects = subjects
 
     @classmethod
     def fit(cls, y: Any) -> Turnbull:
@@ -69,14 +77,21 @@ class Turnbull:
 
         Without intervals it is Kaplan-Meier.
         """
-        known = IntervalOutcomes.of(y).present()
-        left, right, a, b = _cells(known)
-        rows = Likelihood.of(a, b, known.weight, left.size)
+        known = IntervalOutcomes.of(y)
+        present = known.present()
+        left, right, a, b = _cells(present)
+        rows = Likelihood.of(a, b, present.weight, left.size)
         mass, excess, rounds = most_likely(rows)
         kept = mass > 0
-        value = rows.value(mass) * float(known.weight.sum())
-        intervals = np.stack([left[kept], right[kept]], axis=1)
-        return cls(intervals, mass[kept], excess, value, rounds)
+        total = float(present.weight.sum())
+        value = rows.value(mass) * total
+        everybody = np.zeros((2, len(known)), dtype=np.intp)
+        everybody[:, known.weight > 0] = a, b
+        subjects = Likelihood(everybody[0], everybody[1], known.weight / total, left.size)
+        return cls(
+            np.stack([left[kept], right[kept]], axis=1), mass[kept], excess, value, rounds,
+            subjects.within(np.flatnonzero(kept)),
+        )  # fmt: skip
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -194,6 +209,54 @@ class Turnbull:
             return float(times[k])
         share = min((at[k - 1] - p) / drop, 1.0)
         return float(times[k - 1] + share * (times[k] - times[k - 1]))
+
+    # -- sampling error ----------------------------------------------------------------------------
+
+    def contributions(self, t: Any) -> Floats:
+        """What each subject adds to the sampling error of the estimate at times `t`: (k, n).
+
+        Which intervals have mass is taken as given. That is exact for many subjects on common
+        visits; where every subject has visits of its own, the estimate at a single time varies more
+        than any such formula says (it converges with the cube root of n), and averages over times
+        vary as they should.
+        """
+        points = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        left, right = self.intervals.T
+        point = left == right
+        width = np.where(point | np.isinf(right), 1.0, right - left)
+        done = np.clip((points[:, None] - left) / width, 0.0, 1.0)  # (k, m), of lines
+        done = np.where(point, points[:, None] >= right, np.where(np.isinf(right), 0.0, done))
+        return self.contributions_of(1.0 - done)
+
+    def contributions_of(self, shares: Floats) -> Floats:
+        """What each subject adds to the sampling error of sums `shares` @ `mass`: (k, n)."""
+        rows = self._subjects
+        if rows is None:
+            raise InputError("this law was not estimated from subjects: use Turnbull.fit")
+        present = rows.w > 0
+        found = np.zeros((shares.shape[0], rows.w.size))
+        members = Likelihood(rows.a[present], rows.b[present], rows.w[present], rows.cells)
+        found[:, present] = influences(members, self.mass, shares)
+        return found
+
+    def closed(self, tail: str = "linear") -> Turnbull:
+        """Return the same with the mass past the last time placed there: everything ends.
+
+        With tail "linear" it lies evenly up to where the line from (0, 1) through the last point
+        reaches zero, with "hold" at the last time.
+        """
+        one_of("tail", tail, ("linear", "hold"))
+        left, right = self.intervals.T
+        if np.isfinite(right[-1]):
+            return self
+        last, survival = float(left[-1]), float(self.mass[-1])
+        if survival >= 1:
+            raise UndefinedMetricError(
+                "no event was seen, so nothing is known of the time of events: give a law, or tau"
+            )
+        ends = self.intervals.copy()
+        ends[-1] = (last, last) if tail == "hold" else (last, last / (1 - survival))
+        return Turnbull(ends, self.mass)
 
     def curves(self, n: int, tail: str = "linear") -> SurvivalCurves:
         """Return the estimate as the prediction for n subjects, stored once.
