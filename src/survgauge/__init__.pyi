@@ -11,7 +11,9 @@ from .auditing.tipping import TippingPoint as TippingPoint
 from .auditing.tipping import tipping_point as tipping_point
 from .blending import conditional as conditional
 from .censoring import SemiSynthetic as SemiSynthetic
+from .censoring import Visits as Visits
 from .censoring import semisynthetic as semisynthetic
+from .censoring import visits as visits
 from .data.adapters import as_curves as as_curves
 from .data.adapters import curves_from_aft as curves_from_aft
 from .data.adapters import curves_from_quantiles as curves_from_quantiles
