@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,10 @@ class IntervalOutcomes:
     """
 
     __slots__ = ("_order", "_weight", "lower", "time", "upper")
+
+    #: There is one kind of event; `Outcomes` may have several.
+    cause: ClassVar[None] = None
+    causes: ClassVar[None] = None
 
     lower: Floats
     upper: Floats

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..metrics.registry import REGISTRY, Metric
 
-BASELINE = "Kaplan-Meier for everybody"
+BASELINE, TURNBULL = "Kaplan-Meier for everybody", "Turnbull's estimate for everybody"
 #: How many metrics of a family are shown beside each other first.
 _AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2, "decision": 1}
 #: Lines of metrics on a first screen.
@@ -283,7 +283,8 @@ def _against_baseline(data: dict[str, Any], row: dict[str, Any]) -> Against | No
             if not isinstance(pair["difference"], float):
                 return None
             # Only losses have a baseline, so less is better.
-            found = _against(pair, BASELINE, -1.0, _level(data))
+            name = data["support"].get("baseline", BASELINE)
+            found = _against(pair, name, -1.0, _level(data))
             return replace(found, share=row.get("skill"))
     return None
 
@@ -311,5 +312,6 @@ def adjusted_for(other: Against) -> str:
     """
     if other.family < 2:
         return ""
-    what = "the choice among {} models" if other.model == BASELINE else "{} pairs of models"
+    baseline = other.model in (BASELINE, TURNBULL)
+    what = "the choice among {} models" if baseline else "{} pairs of models"
     return f"adjusted for {what.format(other.family)}"

@@ -72,24 +72,25 @@ def undefined(error: UndefinedMetricError, model: str, metric: str) -> Evaluatio
 
 def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
     """Remarks on the data, before any model."""
-    found = []
-    if problem.reference is None:
-        found.append(
-            EvaluationWarning(
-                "in-sample-reference",
-                "no training outcomes were given, so the test outcomes are their own reference set",
-            )
-        )
-    found += _check_horizon(problem, census) + _check_times(problem)
-    if census.subjects < 30 or census.events < 10:
-        found.append(
-            EvaluationWarning(
-                "few-events",
-                f"there are {census.subjects} subjects with {census.events} events only, so "
-                "intervals are rough",
-            )
-        )
-    return found
+    found = in_sample_remark() if problem.reference is None else []
+    return found + _check_horizon(problem, census) + check_times(problem) + check_size(census)
+
+
+def in_sample_remark() -> list[EvaluationWarning]:
+    """Remark that there is no training set."""
+    message = "no training outcomes were given, so the test outcomes are their own reference set"
+    return [EvaluationWarning("in-sample-reference", message)]
+
+
+def check_size(census: Census) -> list[EvaluationWarning]:
+    """Remark on few subjects or events."""
+    if census.subjects >= 30 and census.events >= 10:
+        return []
+    message = (
+        f"there are {census.subjects} subjects with {census.events} events only, so intervals are "
+        "rough"
+    )
+    return [EvaluationWarning("few-events", message)]
 
 
 def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
@@ -121,7 +122,7 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     return found
 
 
-def _check_times(problem: Problem) -> list[EvaluationWarning]:
+def check_times(problem: Problem) -> list[EvaluationWarning]:
     """Remark on times of interest past the support; of tau itself `_check_horizon` says so."""
     late = [time for time in problem.times if time > problem.horizon and time != problem.tau]
     if not late:

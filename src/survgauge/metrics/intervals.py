@@ -55,6 +55,11 @@ class Subjects:
         return Details(value, convention, result, psi, frequency, counted=support)
 
 
+def law_name(in_sample: bool) -> str:
+    """Say whose law Turnbull's is."""
+    return f"Turnbull's, {'test outcomes in sample' if in_sample else 'training outcomes'}"
+
+
 @dataclass(frozen=True)
 class LawInside:
     """What is assumed of the event time inside each subject's interval.
@@ -84,10 +89,8 @@ class LawInside:
                 raise InputError("give law or y_train, not both: y_train serves Turnbull's law")
             return cls(check_curves(law, y), "one per subject, as given")
         if y_train is not None:
-            return cls(
-                Turnbull.fit(IntervalOutcomes.of(y_train, "y_train")), "Turnbull's, training"
-            )
-        return cls(Turnbull.fit(y), "Turnbull's, test outcomes in sample")
+            y = IntervalOutcomes.of(y_train, "y_train")
+        return cls(Turnbull.fit(y), law_name(y_train is None))
 
     def at(self, t: Floats) -> Floats:
         """Survival of each subject at its own time; 0 at infinity."""
