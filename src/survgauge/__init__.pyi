@@ -11,13 +11,16 @@ from .auditing.tipping import TippingPoint as TippingPoint
 from .auditing.tipping import tipping_point as tipping_point
 from .blending import conditional as conditional
 from .censoring import SemiSynthetic as SemiSynthetic
+from .censoring import Visits as Visits
 from .censoring import semisynthetic as semisynthetic
+from .censoring import visits as visits
 from .data.adapters import as_curves as as_curves
 from .data.adapters import curves_from_aft as curves_from_aft
 from .data.adapters import curves_from_quantiles as curves_from_quantiles
 from .data.curves import SurvivalCurves as SurvivalCurves
 from .data.incidence import IncidenceCurves as IncidenceCurves
 from .data.incidence_readers import as_incidence as as_incidence
+from .data.intervals import IntervalOutcomes as IntervalOutcomes
 from .data.outcomes import Outcomes as Outcomes
 from .data.predictions import RiskScores as RiskScores
 from .errors import InputError as InputError
@@ -44,6 +47,15 @@ from .metrics.calibration.calibration_measures import (
 )
 from .metrics.calibration.coverage import coverage as coverage
 from .metrics.calibration.coverage import coverage_details as coverage_details
+from .metrics.calibration.interval_calibration import IntervalCalibration as IntervalCalibration
+from .metrics.calibration.interval_calibration import interval_calibration as interval_calibration
+from .metrics.calibration.interval_calibration import (
+    interval_observed_expected as interval_observed_expected,
+)
+from .metrics.calibration.interval_calibration import turnbull_calibration as turnbull_calibration
+from .metrics.calibration.interval_calibration import (
+    turnbull_calibration_details as turnbull_calibration_details,
+)
 from .metrics.calibration.observed_expected import ObservedExpected as ObservedExpected
 from .metrics.calibration.observed_expected import observed_expected as observed_expected
 from .metrics.calibration.one_calibration import one_calibration as one_calibration
@@ -83,6 +95,17 @@ from .metrics.probability.densities import crps as crps
 from .metrics.probability.densities import crps_details as crps_details
 from .metrics.probability.densities import log_likelihood as log_likelihood
 from .metrics.probability.densities import log_likelihood_details as log_likelihood_details
+from .metrics.probability.interval_scores import interval_brier_score as interval_brier_score
+from .metrics.probability.interval_scores import (
+    interval_integrated_brier_score as interval_integrated_brier_score,
+)
+from .metrics.probability.interval_scores import (
+    interval_integrated_brier_score_details as interval_integrated_brier_score_details,
+)
+from .metrics.probability.interval_scores import interval_log_likelihood as interval_log_likelihood
+from .metrics.probability.interval_scores import (
+    interval_log_likelihood_details as interval_log_likelihood_details,
+)
 from .metrics.probability.multi_cause import (
     integrated_multi_cause_score as integrated_multi_cause_score,
 )
@@ -114,6 +137,10 @@ from .metrics.ranking.dynamic_auc import cumulative_dynamic_auc as cumulative_dy
 from .metrics.ranking.dynamic_auc import (
     cumulative_dynamic_auc_details as cumulative_dynamic_auc_details,
 )
+from .metrics.ranking.interval_concordance import interval_concordance as interval_concordance
+from .metrics.ranking.interval_concordance import (
+    interval_concordance_details as interval_concordance_details,
+)
 from .metrics.ranking.royston import RoystonD as RoystonD
 from .metrics.ranking.royston import royston_d as royston_d
 from .metrics.registry import Metric as Metric
@@ -123,6 +150,8 @@ from .metrics.registry import register_metric as register_metric
 from .metrics.skill import skill as skill
 from .metrics.skill import skill_details as skill_details
 from .metrics.terms import Terms as Terms
+from .metrics.time.interval_errors import interval_error as interval_error
+from .metrics.time.interval_errors import interval_error_details as interval_error_details
 from .metrics.time.mean_errors import mae as mae
 from .metrics.time.mean_errors import mse as mse
 from .metrics.time.mean_errors import rmse as rmse
@@ -143,6 +172,7 @@ from .reference.subdistribution import subdistribution_weights as subdistributio
 from .reference.surrogates import Method as Method
 from .reference.surrogates import Surrogates as Surrogates
 from .reference.surrogates import surrogate_times as surrogate_times
+from .reference.turnbull import Turnbull as Turnbull
 from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
 from .sources import CurveColumns as CurveColumns

@@ -6,6 +6,7 @@ from .comparison import CensoringComparison
 from .copulas import COPULAS
 from .generate import SemiSynthetic, semisynthetic
 from .laws import KINDS, PARAMETRIC
+from .schedules import Visits, visits
 
 __all__ = [
     "COPULAS",
@@ -13,5 +14,7 @@ __all__ = [
     "PARAMETRIC",
     "CensoringComparison",
     "SemiSynthetic",
+    "Visits",
     "semisynthetic",
+    "visits",
 ]

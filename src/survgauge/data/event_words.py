@@ -17,6 +17,8 @@ class EventWords:
         Name of the cause; None: there is one kind of event.
     causes : tuple of str
         Names of all causes.
+    named_estimate : str
+        Name of the estimate, where it is neither Kaplan-Meier nor Aalen-Johansen.
 
     Examples
     --------
@@ -31,16 +33,19 @@ class EventWords:
 
     cause: str | None = None
     causes: tuple[str, ...] = ()
+    named_estimate: str = ""
 
     @classmethod
     def of(cls, support: Mapping[str, Any]) -> EventWords:
         """Read the support of an evaluation, as it is or as plain data."""
-        return cls(support.get("cause"), tuple(support.get("events_by_cause") or ()))
+        causes = tuple(support.get("events_by_cause") or ())
+        return cls(support.get("cause"), causes, support.get("estimate", ""))
 
     @property
     def estimate(self) -> str:
         """Name of the estimate of how often the event happens."""
-        return "Kaplan-Meier" if self.cause is None else "Aalen-Johansen"
+        usual = "Kaplan-Meier" if self.cause is None else "Aalen-Johansen"
+        return self.named_estimate or usual
 
     @property
     def baseline(self) -> str:

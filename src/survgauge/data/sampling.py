@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._tools.arrays import LARGEST, Floats, vector
 from ..errors import InputError
+from .intervals import IntervalOutcomes
 from .outcomes import Outcomes
+
+Observed = TypeVar("Observed", Outcomes, IntervalOutcomes)
 
 
 def sampled(
-    y: Outcomes, sample_weight: Any, like: str = "y_true"
-) -> tuple[Outcomes, Floats | None]:
+    y: Observed, sample_weight: Any, like: str = "y_true"
+) -> tuple[Observed, Floats | None]:
     """Outcomes without those of sampling weight 0, and what everybody counts in averages and in G.
 
     Who has a sampling weight of 0 gets a frequency of 0, which is what absent means everywhere.
@@ -21,7 +24,7 @@ def sampled(
 
     Parameters
     ----------
-    y : Outcomes
+    y : Outcomes or IntervalOutcomes
         The subjects, with their frequencies.
     sample_weight : array-like of shape (n,), optional
         Sampling weights as the caller gave them.

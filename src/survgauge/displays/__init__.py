@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..errors import one_of
+from ..errors import InputError, one_of
 from ._base import Display, about
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
@@ -82,6 +82,10 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
 }
 
 
+#: Kinds that need the table of an evaluation only, whatever its outcomes.
+FROM_TABLE = ("metrics", "differences", "groups")
+
+
 def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
     """Build the display of that kind from an evaluation; `options` are those of its builder.
 
@@ -91,4 +95,9 @@ def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
     3
     """
     one_of("kind", kind, DISPLAYS)
+    if ev.problem.outcomes == "interval" and kind not in FROM_TABLE:
+        raise InputError(
+            f"kind {kind!r} draws right-censored outcomes; of interval-censored ones there are "
+            f"{', '.join(map(repr, FROM_TABLE))}"
+        )
     return replace(DISPLAYS[kind](ev, **options), about=about(ev))

@@ -12,12 +12,14 @@ from .._tools.arrays import Floats, probability, vector, whole_number
 from .._tools.provenance import call_text, provenance
 from .._tools.random import check_seed
 from ..data.causes import cause_code
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..data.sampling import sampled
 from ..errors import InputError, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
+from ..metrics.interval_problem import IntervalProblem
 from ..metrics.one_cause import with_causes
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
@@ -33,6 +35,13 @@ from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .groups import columns_of, groups_of, labels_of, sizes_of
+from .interval_call import (
+    check_intervals,
+    interval_problem,
+    interval_support,
+    outcomes_of,
+    refuse_settings,
+)
 from .result import Evaluation
 from .score import NAN, Score
 from .time_units import check_units
@@ -81,7 +90,9 @@ def evaluate(
         Curves (anything that `as_curves` reads), one time per subject, or `RiskScores`. A single
         prediction is called "model".
     y_test : outcomes
-        Test outcomes.
+        Test outcomes. With `IntervalOutcomes` (the event lies between two visits) the metrics are
+        those of interval-censored outcomes, the baseline is Turnbull's estimate of `y_train`, and
+        settings that only right-censored outcomes have are refused.
     y_train : outcomes, optional
         Reference set of the surrogates and the baseline; without it the test outcomes are their
         own reference. G comes from the test subjects (``censoring="train"``: from `y_train`).
@@ -186,6 +197,8 @@ def evaluate(
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
     made = provenance(call_text(evaluate, locals()))
+    if isinstance(y_test, IntervalOutcomes):
+        refuse_settings(evaluate, locals())
     one_of("reference", reference, ("fixed", "redrawn"))
     if X_test is not None and sample_weight is not None:
         raise InputError(
@@ -207,18 +220,25 @@ def evaluate(
     weight = _sample_weight(sample_weight, y)
     y, _ = sampled(y, weight, "y_test")
     seed = check_seed(random_state)
-    problem = Problem.of(
-        y, y_train, weight, time=time, tau=tau, threshold=threshold, convention=convention,
-        censoring=censoring,
-        conditional=laws_given(X_train, y_train, X_test, y, conditional, seed),
-        dependence=dependence, cause=cause,
-        on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
-        weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
-    )  # fmt: skip
+    problem: Problem
+    if isinstance(y, IntervalOutcomes):
+        problem = interval_problem(
+            y, y_train, weight, time=time, tau=tau, conditional=conditional, tail=tail,
+            min_at_risk=min_at_risk,
+        )  # fmt: skip
+    else:
+        problem = Problem.of(
+            y, y_train, weight, time=time, tau=tau, threshold=threshold, convention=convention,
+            censoring=censoring,
+            conditional=laws_given(X_train, y_train, X_test, y, conditional, seed),
+            dependence=dependence, cause=cause,
+            on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
+            weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
+        )  # fmt: skip
     problem = replace(problem, clusters=_clusters(cluster, y))
     if cause is not None:
         parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
-    chosen, warnings = chosen_metrics(metrics, y.count, threshold, cause)
+    chosen, warnings = chosen_metrics(metrics, y.count, threshold, cause, problem.outcomes)
     if problem.dependence is not None:
         chosen, left_out = under_dependence(chosen, named=metrics is not None)
         warnings = [*warnings, *left_out]
@@ -227,9 +247,12 @@ def evaluate(
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
     problem = replace(problem, asked=names, contributions=contributions)
     census = Census.of(problem)
-    warnings += check_problem(problem, census) + check_sampling(y.fractional, problem.clusters)
+    intervals = isinstance(problem, IntervalProblem)
+    warnings += (check_intervals if intervals else check_problem)(problem, census)
+    warnings += check_sampling(y.fractional, problem.clusters)
     warnings += check_grids(problem, parsed) + check_units(problem, parsed)
-    if sample_weight is None:  # the test behind it is one of subjects who count alike
+    # The test behind it is one of subjects who count alike, weighted by 1/G.
+    if sample_weight is None and not intervals:
         warnings += _follow_ups(problem.anew(), chosen)
     warnings += check_features(X_train, X_test, problem.first)
     warnings += check_members(problem.conditional, parsed)
@@ -242,6 +265,7 @@ def evaluate(
     if metrics is None or (isinstance(metrics, str) and metrics == "study"):
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem)
+    support |= interval_support(problem, y_train)
     if sizes:
         support |= {"groups": sizes, "by": columns_of(by)}
     models = tuple(parsed)
@@ -251,12 +275,14 @@ def evaluate(
     )
 
 
-def _outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Outcomes, Any]:
+def _outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Any, Any]:
     """Read both outcomes, where they are: a copy would be held through every metric.
 
     With a cause both have the same causes. Codes need not hold all of them, if the other outcomes
     do or have their names.
     """
+    if isinstance(y_test, IntervalOutcomes):
+        return outcomes_of(y_test, y_train)
     read = y_train is not None and not isinstance(y_train, Reference)
     if cause is None:
         y = Outcomes.of(y_test, "y_test", copy=False)

@@ -14,19 +14,24 @@ def chosen_metrics(
     n: int,
     threshold: float | None = None,
     cause: int | str | None = None,
+    outcomes: str = "right",
 ) -> tuple[list[Metric], list[EvaluationWarning]]:
     """Return metrics by name; by default all that suit the number of subjects.
 
     "study" stands for what a validation study reports.
     """
     if metrics is None:
-        usual, chosen = (default_metrics(size, threshold=threshold, cause=cause) for size in (0, n))
+        usual, chosen = (
+            default_metrics(size, threshold=threshold, cause=cause, outcomes=outcomes)
+            for size in (0, n)
+        )
         skipped = [metric for metric in usual if metric not in chosen]
         return chosen, [_skipped(metric, n) for metric in skipped]
     if not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
     if isinstance(metrics, str) and metrics == "study":  # an array compares each entry
         known = (m for m in REGISTRY.values() if m.reported and m.knows(cause))
+        known = (m for m in known if m.outcomes == outcomes)
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
@@ -37,6 +42,7 @@ def chosen_metrics(
     for metric in chosen:
         metric.check_threshold(threshold)
         metric.check_cause(cause)
+        metric.check_outcomes(outcomes)
     return chosen, []
 
 

@@ -73,26 +73,28 @@ def undefined(error: UndefinedMetricError, model: str, metric: str) -> Evaluatio
 
 def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
     """Remarks on the data, before any model."""
-    found = []
-    if problem.reference is None:
-        found.append(
-            EvaluationWarning(
-                "in-sample-reference",
-                "no training outcomes were given, so the test outcomes are their own reference set",
-            )
-        )
-    found += _check_horizon(problem, census) + _check_times(problem)
+    found = in_sample_remark() if problem.reference is None else []
+    found += _check_horizon(problem, census) + check_times(problem)
+    return found + check_size(census, problem.cause_name)
+
+
+def in_sample_remark() -> list[EvaluationWarning]:
+    """Remark that there is no training set."""
+    message = "no training outcomes were given, so the test outcomes are their own reference set"
+    return [EvaluationWarning("in-sample-reference", message)]
+
+
+def check_size(census: Census, cause: str | None = None) -> list[EvaluationWarning]:
+    """Remark on few subjects or events, of the cause that is asked about."""
     events = census.events_asked_about
-    if census.subjects < 30 or events < 10:
-        what = "" if problem.cause_name is None else f" of {cause_label(problem.cause_name)}"
-        found.append(
-            EvaluationWarning(
-                "few-events",
-                f"there are {census.subjects} subjects with {events} events{what} only, so "
-                "intervals are rough",
-            )
-        )
-    return found
+    if census.subjects >= 30 and events >= 10:
+        return []
+    what = "" if cause is None else f" of {cause_label(cause)}"
+    message = (
+        f"there are {census.subjects} subjects with {events} events{what} only, so intervals are "
+        "rough"
+    )
+    return [EvaluationWarning("few-events", message)]
 
 
 def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
@@ -124,7 +126,7 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     return found
 
 
-def _check_times(problem: Problem) -> list[EvaluationWarning]:
+def check_times(problem: Problem) -> list[EvaluationWarning]:
     """Remark on times of interest past the support; of tau itself `_check_horizon` says so."""
     late = [time for time in problem.times if time > problem.horizon and time != problem.tau]
     if not late:

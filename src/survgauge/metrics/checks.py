@@ -10,11 +10,12 @@ from .._tools.arrays import Floats, numbers, to_numpy
 from ..data.adapters import are_curves, as_curves
 from ..data.conditional_curves import ConditionalCurves, given_entry
 from ..data.curves import SurvivalCurves
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 
 
-def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
+def check_curves(curves: Any, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
     """Read one curve per subject from whatever `as_curves` takes."""
     checked = as_curves(curves)
     if len(checked) != len(y):
@@ -24,14 +25,14 @@ def check_curves(curves: Any, y: Outcomes) -> SurvivalCurves:
     return given_entry_of(absent_replaced(checked, y), y)
 
 
-def given_entry_of(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
+def given_entry_of(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
     """Return curves given that each subject was event-free at its entry, where that is late."""
     if y.entry is None or isinstance(curves, ConditionalCurves):
         return curves
     return given_entry(curves, y.entry)
 
 
-def absent_replaced(curves: SurvivalCurves, y: Outcomes) -> SurvivalCurves:
+def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
     """Give subjects of weight zero, who are absent, a curve that is known everywhere.
 
     Their own might have another grid, or end before something is read off it; theirs becomes the

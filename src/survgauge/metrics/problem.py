@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -42,6 +42,9 @@ class Problem:
     `horizon` is the last time that the data support, `until` where metrics that have a horizon
     stop: at tau, or at the horizon before it. `time` is the time of interest, one of `times`.
     """
+
+    #: What kind of outcomes `y` are; metrics say which kind they know.
+    outcomes: ClassVar[str] = "right"
 
     y: Outcomes
     reference: Reference | None

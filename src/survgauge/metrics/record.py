@@ -118,6 +118,8 @@ class Metric:
         undefined where there is one.
     causes : {"", "takes", "needs"}
         Whether it knows several causes: not, also (of one cause, ``problem.cause``), or only.
+    outcomes : {"right", "interval"}
+        Which outcomes it knows: right-censored, or interval-censored.
     reads : {"time", "horizon", "follow_up", "own", "event", ""}
         Up to where curves are read: see `past_curve`. A metric that reads the "time" of interest
         has one score for each of them.
@@ -168,6 +170,7 @@ class Metric:
     reads_g: bool = False
     takes_dependence: bool = False
     causes: str = ""
+    outcomes: str = "right"
     reads: str = ""
     stops: str = ""
     reads_threshold: bool = False
@@ -195,6 +198,7 @@ class Metric:
         one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
         one_of("interval", self.interval, ("", "normal", "log", "logit", "own", "none"))
         one_of("causes", self.causes, ("", "takes", "needs"))
+        one_of("outcomes", self.outcomes, ("right", "interval"))
         one_of("reads", self.reads, ("", *READS))
         one_of("stops", self.stops, ("", *STOPS))
         if self.method is not None and not isinstance(self.method, Method):
@@ -359,7 +363,22 @@ class Metric:
             f"{self.name} knows one kind of event only; leave it out where a cause is asked about"
         )
 
+    def check_outcomes(self, kind: str) -> None:
+        """Refuse a metric of other outcomes."""
+        if self.outcomes == kind:
+            return
+        if kind == "right":
+            raise InputError(
+                f"{self.name} is for interval-censored outcomes: pass IntervalOutcomes (those of "
+                "right-censored ones are IntervalOutcomes.of(y)), or leave the metric out"
+            )
+        raise InputError(
+            f"{self.name} knows right-censored outcomes only; leave it out where outcomes are "
+            "interval-censored (sg.available_metrics() says which outcomes a metric knows)"
+        )
+
     def _check_question(self, problem: Problem) -> None:
+        self.check_outcomes(problem.outcomes)
         self.check_threshold(problem.threshold)
         self.check_cause(problem.cause)
         if problem.dependence is not None and not self.takes_dependence:

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..reference.surrogates import METHODS, Method
 from .record import Measured, Metric
-from .records import calibration, decision, probability, ranking
+from .records import calibration, decision, interval, probability, ranking
 from .records.time import WITHIN, errors_of
 
 __all__ = [
@@ -105,6 +105,7 @@ for _metric in (
     *probability.RECORDS,
     *calibration.RECORDS,
     *decision.RECORDS,
+    *interval.RECORDS,
 ):
     register_metric(_metric)
 
@@ -114,6 +115,7 @@ def default_metrics(
     streamed: bool = False,
     threshold: float | None = None,
     cause: int | str | None = None,
+    outcomes: str = "right",
 ) -> list[Metric]:
     """Return what is computed unless metrics are named, for so many subjects."""
     return [
@@ -122,6 +124,7 @@ def default_metrics(
         if (metric.default or (metric.reads_threshold and threshold is not None))
         and subjects <= metric.default_until
         and metric.knows(cause)
+        and metric.outcomes == outcomes
         and not (streamed and metric.adds_up == "whole")
     ]
 

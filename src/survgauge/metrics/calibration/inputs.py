@@ -10,6 +10,7 @@ from ..._tools.arrays import Floats, one_number, shown, vector, whole_number
 from ...data.adapters import is_flat
 from ...data.curve_checks import ROUNDING
 from ...data.curves import SurvivalCurves
+from ...data.intervals import IntervalOutcomes
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ..checks import check_curves
@@ -92,7 +93,7 @@ def present_rows(y: Outcomes, s: Floats) -> tuple[Outcomes, Floats]:
     return (y, s) if rows is y else (rows, s[y.weight > 0])
 
 
-def refuse_past_follow_up(y: Outcomes, time: float) -> None:
+def refuse_past_follow_up(y: Outcomes | IntervalOutcomes, time: float) -> None:
     """Refuse a time that nobody was observed up to."""
     last = float(y.time.max())
     if time > last:

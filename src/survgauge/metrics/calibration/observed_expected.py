@@ -146,13 +146,7 @@ def _with_interval(
 ) -> ObservedExpected:
     """Return the ratio with its interval, symmetric in the logarithm."""
     ratio, support = plain.value, plain.support
-    low = high = float("nan")
-    if ratio > 0 and plain.stderr > 0:
-        factor = float(np.exp(ndtri(0.5 + level / 2) * plain.stderr / ratio))
-        low, high = ratio / factor, ratio * factor
-    else:
-        why = "no event was observed" if ratio == 0 else "too few subjects were observed"
-        support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
+    low, high = ratio_limits(plain, level, time)
     return ObservedExpected(
         ratio, plain.convention, support, plain.psi, plain.frequency, low=low, high=high,
         observed=observed, expected=expected, time=time,
@@ -196,6 +190,17 @@ def _entered(y: Outcomes, predicted: Any, time: float, level: float) -> Observed
     psi = (seen - ratio * mass * hazard) / expected
     plain = Details(ratio, described, support, psi, y.weight if y.weighted else None)
     return _with_interval(plain, float(seen.sum()) / total, expected / total, time, level)
+
+
+def ratio_limits(found: Details, level: float, time: float) -> tuple[float, float]:
+    """Interval of a ratio, symmetric in its logarithm; the support says why there is none."""
+    ratio, stderr = found.value, found.stderr
+    if ratio > 0 and stderr > 0:
+        factor = float(np.exp(ndtri(0.5 + level / 2) * stderr / ratio))
+        return ratio / factor, ratio * factor
+    why = "no event was observed" if ratio == 0 else "too few subjects were observed"
+    found.support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
+    return float("nan"), float("nan")
 
 
 def _incidence(y: Outcomes, competes: Bools, time: float) -> tuple[float, Floats]:

@@ -87,7 +87,7 @@ def crps_details(
         mass = np.where(y.entry < stop, mass, 0.0)
     if checked.tail == "nan":
         read_until = np.where(event, stop, time)
-        _refuse_nan_tail(checked, (mass > 0) & (read_until > checked.last_time))
+        refuse_nan_tail(checked, (mass > 0) & (read_until > checked.last_time))
 
     def score(pieces: Pieces, rows: Any) -> Floats:
         own, seen, last = time[rows], event[rows], checked.last_time[rows]
@@ -167,8 +167,8 @@ def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = Non
         y_true, curves = asked.y, asked.curves.survival("nan")
     y, checked, mass = _inputs(y_true, curves, sample_weight)
     past = y.time > checked.last_time
-    _refuse_nan_tail(checked, (mass > 0) & past)
-    score = _log_scores(y, checked, past) if asked is None else _log_scores_of(asked, checked)
+    refuse_nan_tail(checked, (mass > 0) & past)
+    score = log_scores(y, checked, past) if asked is None else _log_scores_of(asked, checked)
     if checked.interpolation == "step":
         score[y.event] = np.nan
     convention = {"score": "log_likelihood", "direction": "higher"}
@@ -176,7 +176,7 @@ def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = Non
     return _mean(y, mass, score, checked, convention, note)
 
 
-def _log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
+def log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
     """Log density of events and log survival of censored subjects, (n,)."""
     density = np.zeros(len(y))
     if curves.interpolation != "step":
@@ -211,7 +211,7 @@ def _inputs(
     return y, check_curves(curves, y), y.weight if mass is None else mass
 
 
-def _refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
+def refuse_nan_tail(curves: SurvivalCurves, needed: Bools) -> None:
     """Curves that refuse to go on past their grid cannot be scored where that matters."""
     if curves.tail != "nan":
         return

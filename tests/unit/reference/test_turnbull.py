@@ -1,0 +1,93 @@
+"""Turnbull's estimate: a maximum (Kuhn-Tucker), equal to plain EM and to Kaplan-Meier."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from naive_intervals import contains, turnbull
+
+import survgauge as sg
+
+
+def drawn(seed, n=25, top=12):
+    """Whole-number intervals with exact times, right censoring and ties."""
+    rng = np.random.default_rng(seed)
+    lower = rng.integers(0, top, n).astype(float)
+    upper = lower + rng.integers(0, 6, n)
+    upper = np.where(rng.random(n) < 0.3, np.inf, upper)
+    return lower, upper
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_equals_plain_em(seed):
+    lower, upper = drawn(seed)
+    weight = np.random.default_rng(seed).integers(1, 4, lower.size) if seed % 2 else None
+    law = sg.Turnbull.fit(sg.IntervalOutcomes(lower, upper, weight))
+    cells, mass, gradient = turnbull(lower, upper, weight)
+    assert gradient.max() < 1 + 1e-3  # plain EM is slow, and close
+    for (left, right), p in zip(cells, mass, strict=True):
+        mine = law.mass[(law.intervals == [left, right]).all(axis=1)].sum()
+        assert mine == pytest.approx(p, abs=2e-3)  # plain EM is slow to empty a cell
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_gradient_is_at_most_one_and_one_where_there_is_mass(seed):
+    lower, upper = drawn(seed, n=int(3 + seed), top=3 + seed)
+    law = sg.Turnbull.fit((lower, upper))
+    inside = np.array([[contains(a, b, *cell) for cell in law.intervals]
+                       for a, b in zip(lower, upper, strict=True)], float)  # fmt: skip
+    own = inside @ law.mass
+    assert law.mass.sum() == pytest.approx(1)
+    assert law.log_likelihood == pytest.approx(np.log(own).sum(), abs=1e-9)
+    np.testing.assert_allclose((1 / lower.size / own) @ inside, 1.0, atol=1e-6)
+    assert law.excess <= 1e-8
+
+
+def test_equals_kaplan_meier_without_intervals():
+    rng = np.random.default_rng(3)
+    time, event = np.ceil(rng.exponential(20, 400)), rng.random(400) < 0.6
+    y = sg.Outcomes(time, event)
+    km, law = sg.KaplanMeier.fit(y), sg.Turnbull.fit(sg.IntervalOutcomes.of(y))
+    at = np.arange(0, time.max() + 5, 0.5)
+    np.testing.assert_allclose(law.at(at), km.at(at), atol=1e-8)
+    assert law.mean() == pytest.approx(km.mean(), rel=1e-8)
+    assert law.median() == km.median()
+
+
+def test_frequencies_equal_repeated_rows():
+    lower, upper = drawn(5)
+    times = np.random.default_rng(0).integers(0, 4, lower.size)
+    one = sg.Turnbull.fit(sg.IntervalOutcomes(lower, upper, times))
+    two = sg.Turnbull.fit((np.repeat(lower, times), np.repeat(upper, times)))
+    np.testing.assert_allclose(one.at(np.arange(20)), two.at(np.arange(20)), atol=1e-8)
+
+
+def test_masses_lie_evenly_in_their_intervals():
+    law = sg.Turnbull.fit(([0, 4, 4, 9], [2, 8, 8, 9]))
+    np.testing.assert_allclose(law.at([0, 1, 2, 3, 4, 6, 8, 8.5, 9, 99]),
+                               [1, 0.875, 0.75, 0.75, 0.75, 0.5, 0.25, 0.25, 0, 0])  # fmt: skip
+    assert law.quantile(0.5) == pytest.approx(6)
+    assert law.quantile(0.9) == 9
+    # Mean of the law: 1, 6, 6 and 9.
+    assert law.mean() == pytest.approx((1 + 6 + 6 + 9) / 4)
+    grid = np.linspace(0, 10, 200_001)
+    for t in (1.5, 5.0, 8.5, 9.5):
+        middle = (grid[:-1] + grid[1:]) / 2
+        area = law.at(middle[middle < t]).sum() * (grid[1] - grid[0])
+        assert law.area(np.array([t]))[0] == pytest.approx(area, abs=1e-4)
+
+
+def test_curves_are_the_estimate_for_everybody():
+    lower, upper = drawn(7)
+    law = sg.Turnbull.fit((lower, upper))
+    curves = law.curves(3)
+    at = np.linspace(0, law.last_time, 77)
+    np.testing.assert_allclose(curves.at(at)[2], law.at(at), atol=1e-9)
+
+
+def test_mass_at_infinity_stays():
+    law = sg.Turnbull.fit(([0, 3, 3], [3, np.inf, np.inf]))
+    assert law.intervals.tolist() == [[0, 3], [3, np.inf]]
+    assert law.at(100.0) == pytest.approx(2 / 3)
+    assert law.mean(tau=3) == pytest.approx(3 * (1 + 2 / 3) / 2)
+    assert law.mean("hold") == pytest.approx(law.mean(tau=3))
