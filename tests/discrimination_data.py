@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from survgauge.metrics.ranking._tally import tally_counts
+
 
 def uniform(n, root, start=1):
     """Evenly spread numbers in (0, 1): fractional parts of multiples of an irrational."""
@@ -47,8 +49,6 @@ def concordance_by_rule(totals, same_time, rule):
                "adj_antolini")
     ========== ==================================================================================
     """
-    if rule == "risk":
-        return totals.value()
     comparable, concordant, discordant, tied = totals
     events, alike = same_time.events, same_time.events_tied
     if rule == "strict":
@@ -59,8 +59,26 @@ def concordance_by_rule(totals, same_time, rule):
         total = comparable + beside + 2 * events
     else:
         good, total = concordant, concordant + discordant
-        if rule == "all":
+        if rule in ("risk", "all"):
             good, total = good + tied / 2, total + tied
         if rule in ("time", "all"):
             good, total = good + events / 2, total + events
     return good / total if total > 0 else float("nan")
+
+
+def concordance_of(counts):
+    """C of counted pairs, equal risks counting one half; NaN without a pair."""
+    tally = tally_counts(counts, "risk")
+    return tally.value if tally.pairs > 0 else float("nan")
+
+
+def influence_of(counts):
+    """What one copy of each subject adds to C: the contribution of a row over its frequency."""
+    psi, weight = tally_counts(counts, "risk").psi, counts.by_subject().weight
+    return psi if weight is None else psi / np.where(weight > 0, weight, 1)
+
+
+def stderr_of(counts):
+    """Infinitesimal jackknife without a correction for the sample's size, as in R's survival."""
+    square, weight = influence_of(counts) ** 2, counts.by_subject().weight
+    return np.sqrt(square.sum() if weight is None else np.dot(weight, square))

@@ -61,10 +61,6 @@ def tabular(header: list[str], rows: list[list[str]], left: int, comment: str = 
     return "\n".join(made) + "\n"
 
 
-def _across(text: str, size: int) -> str:
-    return rf"\multicolumn{{{size}}}{{l}}{{\textit{{{escaped(text)}}}}} \\"
-
-
 def _line(cells: list[str]) -> str:
     told = (rf"\textbf{{{escaped(c)}}}" if isinstance(c, Best) else escaped(c) for c in cells)
     return " & ".join(told) + r" \\"

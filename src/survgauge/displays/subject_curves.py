@@ -53,10 +53,10 @@ def telling_subjects(y: Outcomes, k: int = 4) -> Ints:
     return rows[np.argsort(y.time[rows], kind="stable")]
 
 
-def checked_subjects(subjects: Any, y: Outcomes, default: int = 4) -> Ints:
+def checked_subjects(subjects: Any, y: Outcomes) -> Ints:
     """Row numbers of subjects; by default telling ones."""
     if subjects is None:
-        return telling_subjects(y, default)
+        return telling_subjects(y)
     rows = numbers(np.atleast_1d(subjects), "subjects")
     if rows.dtype.kind not in "iu" or rows.size == 0:
         raise InputError(f"subjects must be indices of subjects of y_test; got {subjects!r}")

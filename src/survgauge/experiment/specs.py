@@ -18,17 +18,17 @@ from ..models import FACTS
 from .imports import imported
 
 
-def entry_table(entry: Any, what: str, key: str = "name") -> dict[str, Any]:
+def entry_table(entry: Any, what: str) -> dict[str, Any]:
     """Read an entry of a list: a name, or a table."""
     if isinstance(entry, str):
-        return {key: entry}
+        return {"name": entry}
     if not isinstance(entry, Mapping) or not all(isinstance(k, str) for k in entry):
         raise InputError(
-            f"{what} must be names or tables with a {key!r}; got {type(entry).__name__}"
+            f"{what} must be names or tables with a 'name'; got {type(entry).__name__}"
         )
     table = dict(entry)
-    if not isinstance(table.get(key), str) or not table[key]:
-        raise InputError(f"{what}: a table needs {key!r}, a text; got {table.get(key)!r}")
+    if not isinstance(table.get("name"), str) or not table["name"]:
+        raise InputError(f"{what}: a table needs 'name', a text; got {table.get('name')!r}")
     return table
 
 

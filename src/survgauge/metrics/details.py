@@ -97,9 +97,7 @@ _CONSTANT = 2e-15
 _ROUNDING = 1e-13
 
 
-def paired_error(
-    a: Any, b: Any, clusters: Clusters | None = None, spread: tuple[float, float] | None = None
-) -> float:
+def paired_error(a: Any, b: Any, clusters: Clusters | None = None) -> float:
     """Standard error of the difference of two models' values on the same subjects.
 
     Exactly 0 where they differ by the same amount for everybody but for rounding errors; NaN where
@@ -111,8 +109,6 @@ def paired_error(
         Of two models, or what else has a value, contributions and frequencies.
     clusters : Clusters, optional
         Who belongs together.
-    spread : pair of float, optional
-        Standard errors of the two, where they are known.
 
     Examples
     --------
@@ -124,13 +120,11 @@ def paired_error(
     own, theirs = a.psi, b.psi
     if own is None or theirs is None:
         return float("nan")
-    if spread is None:
-        spread = (
-            standard_error(own, a.frequency, clusters),
-            standard_error(theirs, b.frequency, clusters),
-        )
-    own = own - theirs
-    found = standard_error(own, a.frequency, clusters)
+    spread = (
+        standard_error(own, a.frequency, clusters),
+        standard_error(theirs, b.frequency, clusters),
+    )
+    found = standard_error(own - theirs, a.frequency, clusters)
     return unless_rounding(found, spread, (a.value, b.value))
 
 

@@ -18,8 +18,6 @@ _MOST_CATEGORIES = 10
 _MOST_GROUPS = 20
 _NONE = "-"
 
-Columns = Mapping[str, Any]
-
 
 def table_one(
     sets: Mapping[str, Outcomes],

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from discrimination_data import concordance_of
 
 import survgauge as sg
 from survgauge.metrics.ranking._pairs import pair_counts
@@ -148,7 +149,7 @@ def test_the_right_pair_weight_is_that_of_complete_data():
     )
     assert abs(found - truth) < 0.01
     squared = np.exp(2 * rate * y[0]) * (y[0] < 1.0)
-    wrong = pair_counts(y[0], y[1] & (y[0] < 1.0), x, anchor_weight=squared).value()
+    wrong = concordance_of(pair_counts(y[0], y[1] & (y[0] < 1.0), x, anchor_weight=squared))
     assert abs(wrong - truth) > 0.03
 
 

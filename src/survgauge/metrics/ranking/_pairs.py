@@ -42,11 +42,6 @@ class Role(NamedTuple):
         """Return the same in the caller's order; `order` says which subject each row is."""
         return Role(*(_back(part, order) for part in self))
 
-    def excess(self, c: float, tie: float) -> Floats:
-        """Concordance of each subject's pairs beyond `c` times their number."""
-        result: Floats = self.concordant + tie * self.tied - c * self.comparable
-        return result
-
 
 @dataclass(frozen=True)
 class PairCounts:
@@ -88,40 +83,6 @@ class PairCounts:
                 sums[k] += (kind if scale is None else scale * kind).sum().item()
         return PairTotals(*sums)
 
-    def value(self, tie: float = 0.5) -> float:
-        """Concordance C = (concordant + tie * tied) / comparable; NaN without a pair."""
-        return self.totals().value(tie)
-
-    def influence(self, tie: float = 0.5) -> Floats:
-        r"""Infinitesimal jackknife: what one copy of each subject adds to C, of shape (n,).
-
-        With N and D the numerator and denominator of C = N / D, and N_i, D_i the parts of pairs
-        in which subject i takes part (in either role), the value is
-
-        .. math:: \psi_i = (N_i - C D_i) / D.
-
-        C without subject i is about C - psi_i, the variance of C is sum(w_i psi_i^2), and that of
-        the difference of two models sum(w_i (psi_i - psi'_i)^2). The anchors' weights a are taken
-        as fixed numbers. NaN without a comparable pair.
-        """
-        if self.partner is None:
-            raise ValueError("the counts were made with partners=False; influence needs both roles")
-        totals = self.totals()
-        if not totals.comparable > 0:
-            return np.full(self.anchor.comparable.shape, np.nan)
-        c = totals.value(tie)
-        anchor = self.anchor.excess(c, tie)
-        if self.anchor_weight is not None:
-            anchor *= self.anchor_weight
-        psi: Floats = (anchor + self.partner.excess(c, tie)) / totals.comparable
-        return psi if self.order is None else back(psi, self.order)
-
-    def standard_error(self, tie: float = 0.5) -> float:
-        """Square root of sum(w_i psi_i^2); see `influence`."""
-        square = self.influence(tie) ** 2
-        weight = self.by_subject().weight
-        return float(np.sqrt(square.sum() if weight is None else np.dot(weight, square)))
-
 
 class PairTotals(NamedTuple):
     """Weights of all pairs of a kind; integers if nothing was weighted."""
@@ -130,17 +91,6 @@ class PairTotals(NamedTuple):
     concordant: float
     discordant: float
     tied: float
-
-    def value(self, tie: float = 0.5) -> float:
-        """(concordant + tie * tied) / comparable; NaN without a comparable pair."""
-        if not self.comparable > 0:
-            return float("nan")
-        if tie == 0.5:
-            if isinstance(self.comparable, int):
-                return (2 * self.concordant + self.tied) / (2 * self.comparable)
-            # Antisymmetric in the sign of the risk, so that its reversal gives 1 - C.
-            return 0.5 + 0.5 * ((self.concordant - self.discordant) / self.comparable)
-        return (self.concordant + tie * self.tied) / self.comparable
 
 
 def pair_counts(
@@ -179,8 +129,6 @@ def pair_counts(
     >>> counts = pair_counts(time, event, np.array([2.0, 3.0, 1.0]))
     >>> counts.totals()
     PairTotals(comparable=3, concordant=2, discordant=1, tied=0)
-    >>> round(counts.value(), 6)
-    0.666667
     """
     lay = _Layout(time, event, risk, order)
     e, w = event[lay.order], None if weight is None else weight[lay.order]
