@@ -54,6 +54,10 @@ def a_calibration(
         predictions that are early or late for everybody; 3 have at least the power of
         D-calibration by Kolmogorov-Smirnov in the simulations of the documentation. Bins with
         fewer than 5 expected events join the next one.
+    cause : int or str, optional
+        With several causes, code or name of the one whose events are counted: curves are then
+        `IncidenceCurves` of all causes, and :math:`\Lambda_i = \int dF_{ik}/S_i` is the hazard of
+        the cause among those who had no event yet, see `d_calibration`.
 
     Returns
     -------
