@@ -122,6 +122,10 @@ ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "
           "conditional": None, "floor": 0.1, "dependence": None, "sample_weight": ONES,
           "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
+ALL_CAUSES = {"y_true": (TIME, np.arange(N) % 3), "incidence": sg.IncidenceCurves(GRID, INCIDENCE),
+              "times": [4.0, 6.0], "y_train": (TIME, np.arange(N) % 3), "censoring": "train",
+              "on_unsupported": "truncate", "sample_weight": ONES}
+MULTI_CAUSE = {**ALL_CAUSES, "loss": "log", "convention": None, "clip": 0.01}
 SETTINGS = {"time": 5.0, "tau": 9.0, "threshold": 0.3, "convention": None, "censoring": None,
             "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
             "area": "step", "tail": "linear", "normalize": "n", "floor": 0.1}
@@ -166,6 +170,7 @@ CALLS = {
               "draws": 2, "random_state": 0, "metrics": ["mae_po"], "tau": 9.0, "time": 4.0,
               "dependence": (0.2,), "copula": "clayton", "max_bias": 0.15, "sample_weight": ONES,
               "unit": "", "tail": "linear", "censoring": "test", "floor": 0.1},
+    "accuracy_in_time": {**ALL_CAUSES, "method": "ipcw"},
     "binomial_log_likelihood": {**BRIER, "clip": None},
     "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **SCORES},
     "brier_score": BRIER,
@@ -178,7 +183,8 @@ CALLS = {
     "concordance_by_package": {"y_true": Y, "prediction": CURVES, "y_train": TRAIN, "tau": 9.0},
     "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE,
                           "dependence": 0.3, "cause": None},
-    "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None},
+    "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None,
+                       "cause": None},
     "coverage": {**ON_CURVES, "level": 0.9},
     "conditional": {"X_train": FRAME, "y_train": Y, "X_test": FRAME, "y_test": Y, "fit_on": None,
                     "members": ["km"], "censoring": "km", "tail": "linear", "random_state": 0},
@@ -208,6 +214,7 @@ CALLS = {
     "integrated_brier_score": BRIER,
     "integrated_calibration_index": {**ON_CURVES, "time": 9.0, "knots": 3, "ties": "efron",
                                      "probability": "survival"},
+    "integrated_multi_cause_score": MULTI_CAUSE,
     "km_calibration": {**ON_CURVES, "tau": 5.0, "convention": "survgauge"},
     "log_likelihood": {**ON_CURVES, "sample_weight": ONES},
     "log_rank": {"y_true": Y, "predicted": TIMES},
@@ -215,6 +222,7 @@ CALLS = {
     "mae": {**ERRORS, "method": "po"},
     "meta_analysis": {"estimates": [0.7, 0.6, 0.8], "stderr": [0.1, 0.05, 0.1], "scale": "logit",
                       "confidence": 0.9},
+    "multi_cause_score": MULTI_CAUSE,
     "net_benefit": {"y_true": Y, "risk_or_curves": CURVES, "time": 9.0, "thresholds": [0.2, 0.4],
                     "y_train": TRAIN, "method": "ipcw", "censoring": "train"},
     "weak_calibration": {**ON_CURVES, "time": 9.0, "probability": "survival"},
@@ -260,6 +268,7 @@ _SAME = {
     "cumulative_dynamic_auc": ["cumulative_dynamic_auc_details"],
     "integrated_binomial_log_likelihood": ["integrated_binomial_log_likelihood_details"],
     "integrated_brier_score": ["integrated_brier_score_details"],
+    "integrated_multi_cause_score": ["integrated_multi_cause_score_details"],
     "km_calibration": ["km_calibration_details"],
     "log_likelihood": ["log_likelihood_details"],
     "mae": ["mse", "rmse"],
@@ -323,7 +332,11 @@ def test_a_bad_argument_gives_a_value_or_an_error_that_names_it(name, argument):
 OUTCOMES = {"y_true", "y_test", "y_train", "y", "y_a", "y_b", "external"}
 SEVERAL = np.arange(N) % 3
 #: What knows several causes, or reads them later.
-KNOWING = {"gray_test", "incidence_by_group", "semisynthetic", "subdistribution_weights", "scorer"}
+KNOWING = {
+    "gray_test", "incidence_by_group", "semisynthetic", "subdistribution_weights", "scorer",
+    "accuracy_in_time",
+    "multi_cause_score", "integrated_multi_cause_score", "integrated_multi_cause_score_details",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

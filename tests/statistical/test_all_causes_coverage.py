@@ -9,7 +9,7 @@ import survgauge as sg
 
 pytestmark = pytest.mark.slow
 
-AT, RUNS = 3.0, 1000
+AT, RUNS = 3.0, 2000
 GRID = np.linspace(0.5, 6.0, 12)
 SCORES = (
     "log", "squared", "integrated log", "integrated squared", "accuracy", "td", "td ipcw",
@@ -64,5 +64,5 @@ def test_unbiased_and_covered(n, percent):
     assert (abs(values.mean(axis=0) - truth) < 4 * np.hypot(spread / np.sqrt(RUNS), off)).all()
     np.testing.assert_allclose(errors.mean(axis=0), spread, rtol=0.08)
     covered = (abs(values - truth) < 1.959964 * errors).mean(axis=0)
-    assert (covered > 0.93).all(), dict(zip(SCORES, covered, strict=True))
-    assert (covered < 0.97).all(), dict(zip(SCORES, covered, strict=True))
+    assert (covered >= 0.93).all(), dict(zip(SCORES, covered, strict=True))
+    assert (covered <= 0.97).all(), dict(zip(SCORES, covered, strict=True))

@@ -5,6 +5,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.evaluation import arrays
+from survgauge.metrics.probability.multi_cause import integrated_states
 
 NAMES = ("multi_log_loss", "multi_brier", "accuracy_in_time", "antolini", "log_likelihood")
 
@@ -55,18 +56,21 @@ def test_numbers_are_those_of_the_functions(data):
         assert found["true", name].baseline == pytest.approx(base, rel=1e-12)
 
 
-def test_the_baseline_keeps_its_value_past_its_end(data):
-    train, y, models = data
-    short = train[train.time < 8.0]
-    given = {"cause": 1, "tau": 12.0, "metrics": ["multi_brier"]}
-    found = scores(sg.evaluate(models, y, y_train=short, **given))["true", "multi_brier"]
-    known = sg.AalenJohansen.fit(short).curves(len(y))
-    grid = np.append(known.times, 60.0)
-    held = np.concatenate((known.values, known.values[..., -1:]), axis=2)
-    steps = sg.IncidenceCurves(grid, held, ["a", "b"], "step")
+def test_the_last_values_of_a_baseline_hold(data):
+    _, y, models = data
+    early = models["true"].times <= 8.0
+    short = sg.IncidenceCurves(
+        models["true"].times[early], models["true"].values[..., early], ["a", "b"]
+    )
+    grid = np.append(short.times, 60.0)
+    held = np.concatenate((short.values, short.values[..., -1:]), axis=2)
     times = np.linspace(0, 12.0, 101)
-    wanted = sg.integrated_multi_cause_score(y, steps, times, loss="squared")
-    assert found.baseline == pytest.approx(wanted, rel=1e-12)
+    for loss in ("log", "squared"):
+        wanted = sg.integrated_multi_cause_score(
+            y, sg.IncidenceCurves(grid, held, ["a", "b"]), times, loss=loss
+        )
+        found = integrated_states(y, short, times, loss, tail="hold").value
+        assert found == pytest.approx(wanted, rel=1e-12)
 
 
 def test_chunks_give_the_same_numbers(data, monkeypatch):
