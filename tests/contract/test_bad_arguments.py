@@ -119,7 +119,7 @@ CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "
                "sample_weight": ONES}
 ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
           "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
-          "conditional": None, "floor": 0.1, "dependence": None, "sample_weight": ONES,
+          "conditional": None, "floor": 0.1, "dependence": None, "cause": None, "sample_weight": ONES,
           "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
 ALL_CAUSES = {"y_true": (TIME, np.arange(N) % 3), "incidence": sg.IncidenceCurves(GRID, INCIDENCE),
@@ -157,7 +157,8 @@ CALLS = {
                         "interpolation": "step", "repair": None},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
-    "Conditional": {"law": CURVES, "censoring": CURVES, "how": {}, "members": {}},
+    "Conditional": {"law": CURVES, "censoring": CURVES, "how": {}, "members": {},
+                    "incidence": None},
     "SurvivalCurves": {"times": GRID, "survival": CURVES.survival, "interpolation": "linear",
                        "tail": "linear", "repair": None},
     "SurvivalKFold": {"n_splits": 3, "random_state": 0},

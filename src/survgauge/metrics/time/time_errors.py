@@ -62,7 +62,8 @@ def check_knows_causes(method: Method) -> None:
 
 def _usual(method: str | None, cause: int | str | None) -> str:
     """Return the method: unless named, pseudo-observations, and doubly robust with a cause."""
-    return method or ("po" if cause is None else "dr")
+    usual = "po" if cause is None else "dr"
+    return usual if method is None else method
 
 
 def _check_takes_law(methods: tuple[str, ...], conditional: Any) -> None:
