@@ -275,6 +275,7 @@ def _registry_works() -> tuple[Work, ...]:
             targets=() if name in FREE_GROWTH else promise,
         )
         for name, metric in REGISTRY.items()
+        if metric.ordinary
     )
 
 

@@ -18,7 +18,7 @@ GRID = np.linspace(0, 25, 12)
 NAMES = tuple(
     name
     for name, metric in REGISTRY.items()
-    if metric.adds_up != "whole" and not metric.reads_threshold
+    if metric.ordinary and metric.adds_up != "whole" and not metric.reads_threshold
 )
 COLUMNS = {
     "a": sg.CurveColumns("a", GRID),

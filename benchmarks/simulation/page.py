@@ -244,7 +244,7 @@ def _power(row: Row | None) -> str:
 
 def _singles(results: Results) -> str:
     lines = []
-    targets = [name for name, metric in REGISTRY.items() if metric.target is not None]
+    targets = [n for n, m in REGISTRY.items() if m.ordinary and m.target is not None]
     for metric in (*targets, "coverage"):
         key = {"study": "tests", "metric": metric, "model": "true"}
         cells = [_by_size(results, "covers_limit", censoring=c, **key) for c in KINDS]

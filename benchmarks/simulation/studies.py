@@ -35,7 +35,8 @@ def remaining_metrics() -> list[str]:
 
 def judged_metrics() -> list[str]:
     """Return tests, and metrics whose best value the true model has."""
-    return [n for n, m in REGISTRY.items() if m.inference == "test" or m.target is not None]
+    kinds = (m for m in REGISTRY.values() if m.ordinary)
+    return [m.name for m in kinds if m.inference == "test" or m.target is not None]
 
 
 def chosen(names: list[str], part: dict[str, Any]) -> list[str]:

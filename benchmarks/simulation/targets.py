@@ -162,8 +162,8 @@ def with_censoring(
 
 
 def metrics_with_intervals() -> list[str]:
-    """All metrics of the registry but the tests."""
-    return [name for name, metric in REGISTRY.items() if metric.inference != "test"]
+    """All metrics of one kind of event and right-censored outcomes, but the tests."""
+    return [n for n, m in REGISTRY.items() if m.ordinary and m.inference != "test"]
 
 
 def limited(everything: bool) -> list[str]:

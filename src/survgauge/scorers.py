@@ -10,17 +10,20 @@ from uuid import uuid4
 
 import numpy as np
 
-from ._tools.arrays import Ints, positive, whole_number
+from ._tools.arrays import Ints, positive, vector, whole_number
 from ._tools.random import check_seed, stream
-from .data.estimators import KINDS, outcomes_for, predict, unwrapped
+from .data.causes import cause_code
+from .data.estimators import KINDS, outcomes_for, predict, predict_cause, unwrapped
 from .data.outcomes import Outcomes
 from .data.predictions import Prediction
 from .errors import InputError, UndefinedMetricError, as_names, one_of
 from .evaluation.warnings import EvaluationWarning, undefined
 from .metrics.conventions import Convention
+from .metrics.one_cause import with_causes
 from .metrics.past_curve import past_remark
 from .metrics.problem import Problem
 from .metrics.registry import REGISTRY, Metric
+from .reference.reference import Reference
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")
@@ -87,17 +90,21 @@ class _Scoring:
 
     def _scores(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, float]:
         """Score a fitted estimator on a test fold, with one prediction for all metrics."""
-        outcomes = outcomes_for(estimator, y)
+        reference, cause = self._reference(estimator), self.settings.get("cause")
+        outcomes = outcomes_for(estimator, y) if cause is None else _with_causes(y, reference)
         if sample_weight is not None:
-            outcomes = Outcomes(outcomes.time, outcomes.event, sample_weight)
+            outcomes = outcomes.reweighted(vector(sample_weight, "sample_weight", minimum=0.0))
         model = type(unwrapped(estimator)[-1]).__name__
-        prediction = predict(estimator, X, self.predicts)
+        if cause is None or outcomes.causes is None:
+            prediction = predict(estimator, X, self.predicts)
+        else:
+            about = outcomes.causes, cause_code(cause, outcomes.causes)
+            prediction = predict_cause(estimator, X, *about, self.predicts)
         for metric in self.metrics:
             if not prediction.has(metric.needs):
                 raise InputError(
                     f"{metric.name} needs {metric.needs}, but {model} gives {prediction.kind} only"
                 )
-        reference = self._reference(estimator)
         looking = [metric.name for metric in self.metrics if _uses_reference(metric)]
         if reference is None and looking:
             message = (
@@ -108,12 +115,20 @@ class _Scoring:
             self.remarks.add(EvaluationWarning("in-sample-reference", message, model))
         problem = Problem.of(outcomes, reference, **self.settings)
         problem = replace(problem, asked=tuple(metric.name for metric in self.metrics))
+        if cause is not None:
+            prediction = prediction.ranked_by(problem.until)
         scores = {}
         for metric in self.metrics:
             scores[metric.name], remark = _score(metric, problem, prediction, model)
             if remark is not None:
                 self.remarks.add(remark)
         return scores
+
+
+def _with_causes(y: Any, reference: Any) -> Outcomes:
+    """Read outcomes of several causes, some of which may not happen in a fold."""
+    known = None if reference is None else Reference.of(reference, causes=True).given.causes
+    return Outcomes.of(y, causes=True) if known is None else with_causes(y, "y", known)
 
 
 def _score(
@@ -213,6 +228,7 @@ def scorer(
     tail: str = "linear",
     normalize: str = "n",
     floor: float = 0.1,
+    cause: int | str | None = None,
 ) -> Scorer | MultiScorer:
     """Make a scikit-learn scorer of a metric, or of several that share one prediction.
 
@@ -237,6 +253,9 @@ def scorer(
         What the metric is asked, as in `evaluate`.
     weighted, area, tail, normalize, floor
         Settings of the time errors, as in `evaluate`.
+    cause : int or str, optional
+        With several causes in `y`, the one that the score is about, as in `evaluate`. The estimator
+        has ``predict_incidence``, which gives `IncidenceCurves`, or ``predict_risk``.
 
     Returns
     -------
@@ -265,6 +284,8 @@ def scorer(
     for one in names:
         one_of("name", one, REGISTRY, "sg.available_metrics()")
         REGISTRY[one].check_threshold(threshold)
+        REGISTRY[one].check_cause(cause)
+        REGISTRY[one].check_outcomes("right")
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
     if time is not None:
@@ -274,6 +295,7 @@ def scorer(
         "censoring": censoring,
         "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
+        "cause": cause,
     }  # fmt: skip
     kind = Scorer if isinstance(name, str) else MultiScorer
     return kind(tuple(REGISTRY[one] for one in names), y_train, predicts, settings)

@@ -13,7 +13,7 @@ from survgauge.data.predictions import Prediction
 from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
 
-NAMES = sorted(REGISTRY)
+NAMES = sorted(name for name, metric in REGISTRY.items() if metric.ordinary)
 ROOT = Path(__file__).parents[2]
 
 

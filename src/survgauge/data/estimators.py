@@ -14,6 +14,7 @@ from .._tools.arrays import vector
 from ..errors import InputError
 from .adapters import are_curves, as_curves_named
 from .curves import SurvivalCurves
+from .incidence_readers import as_incidence
 from .outcomes import Outcomes
 from .predictions import Prediction, RiskScores
 
@@ -65,6 +66,33 @@ def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
             'predicts="time" or predicts="risk" to the scorer'
         )
     return Prediction.of(_said(given, meaning, name), n, name)
+
+
+def predict_cause(
+    estimator: Any, X: Any, causes: tuple[str, ...], cause: int, predicts: str | None = None
+) -> Prediction:
+    """Ask an estimator for its incidence curves, of which metrics see one cause, or for a risk.
+
+    ``predict_incidence`` gives `IncidenceCurves`; ``predict_cumulative_incidence`` with the times
+    in ``time_grid_`` is read as hazardous has it.
+    """
+    *before, final = unwrapped(estimator)
+    for step in before:
+        X = step.transform(X)
+    n, name = int(np.shape(X)[0]), type(final).__name__
+    if predicts in (None, "curves"):
+        if hasattr(final, "predict_incidence"):
+            return Prediction.of_cause(final.predict_incidence(X), n, name, causes, cause)
+        if hasattr(final, "predict_cumulative_incidence") and hasattr(final, "time_grid_"):
+            given = final.predict_cumulative_incidence(X)
+            curves = as_incidence(given, final.time_grid_, layout="hazardous", causes=causes)
+            return Prediction.of_cause(curves, n, name, causes, cause)
+    if predicts in (None, "risk") and hasattr(final, "predict_risk"):
+        return Prediction.of(_said(final.predict_risk(X), "risk", name), n, name)
+    raise InputError(
+        f"{name} must have predict_incidence, which gives IncidenceCurves of all causes, or "
+        "predict_risk, a risk of the cause that is asked about"
+    )
 
 
 def outcomes_for(estimator: Any, y: Any) -> Outcomes:

@@ -346,6 +346,11 @@ class Metric:
                 "treated: give one, such as threshold=0.2, or leave the metric out"
             )
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether it is about right-censored outcomes with one kind of event, also if not only."""
+        return self.outcomes == "right" and self.knows(None)
+
     def knows(self, cause: int | str | None) -> bool:
         """Whether it can be asked about a cause; None: about one kind of event."""
         return self.causes != ("needs" if cause is None else "")

@@ -12,7 +12,11 @@ from survgauge.metrics.registry import REGISTRY
 
 GRID = np.linspace(0, 2000, 60)
 #: What has an interval and a least value.
-NAMES = [m.name for m in REGISTRY.values() if m.inference != "test" and np.isfinite(m.range[0])]
+NAMES = [
+    m.name
+    for m in REGISTRY.values()
+    if m.ordinary and m.inference != "test" and np.isfinite(m.range[0])
+]
 
 
 def data(n, seed):

@@ -13,7 +13,9 @@ from survgauge.metrics.time.quick import QuickErrors
 from survgauge.reference.losses import LOSSES
 
 TIME_ERRORS = [
-    m for m in REGISTRY.values() if m.method is not None and not m.root and not m.within_horizon
+    m
+    for m in REGISTRY.values()
+    if m.ordinary and m.method is not None and not m.root and not m.within_horizon
 ]
 
 
