@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -214,6 +215,16 @@ def test_metrics_are_listed_in_the_registry_only():
         if many.search(re.sub(r'""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.DOTALL))
     ]
     assert set(found) <= allowed
+
+
+def test_no_two_classes_have_the_same_name():
+    # The page knows the marks of a chart by their names, which are the shortest ones.
+    found = Counter(
+        name
+        for path in SOURCE.rglob("*.py")
+        for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text(encoding="utf-8"), re.M)
+    )
+    assert [name for name, times in found.items() if times > 1 and name != "Rule"] == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib comes with Python 3.11")

@@ -21,10 +21,10 @@ from ..metrics.registry import REGISTRY
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
 from .pairs import best_pair
-from .recommendation import Recommendation, Results, recommend
+from .recommendation import Recommendation, WorldResults, recommend
 from .result import Audit
-from .scoring import Question, Scorer
-from .tally import Tally
+from .scoring import AuditQuestion, AuditScorer
+from .tally import WorldTally
 from .worlds import Subjects, World, worlds
 
 #: Worlds of a kind share its draws, and each gets at least so many.
@@ -152,7 +152,7 @@ def audit(
             f"metrics: {chosen[0].name} is an error within a horizon, and the test subjects "
             "support none; give tau, or name other metrics"
         )
-    scorer = Scorer(problem, parsed, asked)
+    scorer = AuditScorer(problem, parsed, asked)
     weighed = y if mass is None else y.reweighted(mass)
     reference = problem.reference or Reference(weighed)
     made = worlds(
@@ -169,10 +169,10 @@ def audit(
     numbers = _shares(made, number)
     lower = np.array([question.lower for question in scorer.questions])
     tallies = [
-        Tally.of(*scorer.scores(world, subjects, numbers[k], seed), lower)
+        WorldTally.of(*scorer.scores(world, subjects, numbers[k], seed), lower)
         for k, world in enumerate(made)
     ]
-    results = Results(made, tallies)
+    results = WorldResults(made, tallies)
     recommendations = _recommendations(results, scorer, limit)
     horizon = recommendations[0].horizon or _horizon(problem)
     pair = best_pair(problem, parsed, _asked(recommendations[0], scorer.questions), horizon)
@@ -261,7 +261,7 @@ def _horizon(problem: Problem) -> float | None:
     return float(problem.horizon) if 0 < problem.horizon < np.inf else None
 
 
-def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
+def _questions(metrics: list[Metric], problem: Problem) -> list[AuditQuestion]:
     """Ask every time error with its horizons, and every other metric once at each of its times."""
     horizons = [None, _horizon(problem)] if problem.tau is None else [problem.tau]
     found = []
@@ -269,12 +269,12 @@ def _questions(metrics: list[Metric], problem: Problem) -> list[Question]:
         for metric in metrics:
             if metric.method is not None:
                 if not (metric.within_horizon and horizon is None):
-                    found.append(Question(metric, horizon))
+                    found.append(AuditQuestion(metric, horizon))
             elif place == 0:
                 tau = problem.tau if metric.stops else None
                 times = [metric.time_of(at) for at in metric.at_times(problem)]
                 several = len(times) > 1
-                found += [Question(metric, tau, time, several) for time in times]
+                found += [AuditQuestion(metric, tau, time, several) for time in times]
     return found
 
 
@@ -289,13 +289,15 @@ def _shares(made: list[World], draws: int) -> list[int]:
     return found
 
 
-def _asked(found: Recommendation, questions: list[Question]) -> Question | None:
+def _asked(found: Recommendation, questions: list[AuditQuestion]) -> AuditQuestion | None:
     """Return the question that was answered first."""
     name = found.metric or found.otherwise
     return next((one for one in questions if one.metric.name == name), None)
 
 
-def _recommendations(results: Results, scorer: Scorer, max_bias: float) -> list[Recommendation]:
+def _recommendations(
+    results: WorldResults, scorer: AuditScorer, max_bias: float
+) -> list[Recommendation]:
     """Recommend a metric for everything that is asked, in the order of the questions."""
     groups: dict[tuple[str, float | None], list[int]] = {}
     for place, question in enumerate(scorer.questions):

@@ -17,7 +17,7 @@ from ..data.tails import tail_time
 from ..reference.kaplan_meier import KaplanMeier
 
 
-class Law(Protocol):
+class TimeLaw(Protocol):
     """What the times of a world are drawn from."""
 
     def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
@@ -79,7 +79,7 @@ class NeverLaw:
 class MixtureLaw:
     """For every subject one of several laws, each as likely as the others."""
 
-    laws: tuple[Law, ...]
+    laws: tuple[TimeLaw, ...]
 
     def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
         """Return the time under the law that was drawn for each subject."""

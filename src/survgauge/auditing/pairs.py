@@ -15,7 +15,7 @@ from ..metrics.time.quick import mean_errors
 from ..metrics.time.terms import predicted_times
 from ..reference.losses import LOSSES
 from ..reference.surrogates import METHODS, Method
-from .scoring import Question
+from .scoring import AuditQuestion
 from .tipping import TippingPoint, tipping_point
 
 
@@ -59,7 +59,7 @@ class Pair:
 def best_pair(
     problem: Problem,
     predictions: Mapping[str, Prediction],
-    question: Question | None,
+    question: AuditQuestion | None,
     horizon: float | None,
 ) -> Pair | None:
     """Compare the two best models under dependent censoring; None where there is nothing to turn.
@@ -101,7 +101,7 @@ def best_pair(
     return Pair(names[first], names[second], method.name, horizon, point)
 
 
-def _method(question: Question) -> Method:
+def _method(question: AuditQuestion) -> Method:
     """Return the method of a question, or the usual one that takes dependent censoring."""
     if question.method.takes_dependence:
         return question.method

@@ -15,8 +15,8 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from ..metrics.record import Metric
-from .scoring import Question
-from .tally import Tally, standard_error
+from .scoring import AuditQuestion
+from .tally import WorldTally, standard_error
 from .worlds import World
 
 #: A difference in expected loss of fewer Monte Carlo standard errors is no difference.
@@ -90,10 +90,10 @@ class Recommendation:
         }
 
 
-class Results:
+class WorldResults:
     """Tallies of all worlds, averaged with equal weight by kind; dependent worlds stay apart."""
 
-    def __init__(self, worlds: Sequence[World], tallies: Sequence[Tally]) -> None:
+    def __init__(self, worlds: Sequence[World], tallies: Sequence[WorldTally]) -> None:
         self.worlds, self.tallies = list(worlds), list(tallies)
         independent = [world.kind for world in worlds if world.independent]
         self.kinds = list(dict.fromkeys(independent))
@@ -168,9 +168,9 @@ def weighted_mean(rows: Floats, weight: Floats) -> Floats:
 
 
 def recommend(
-    results: Results,
+    results: WorldResults,
     candidates: Sequence[int],
-    questions: Sequence[Question],
+    questions: Sequence[AuditQuestion],
     max_bias: float,
 ) -> Recommendation:
     """Recommend one of the questions `candidates`, whose metrics estimate the same number.
@@ -238,7 +238,7 @@ def _is_usual(metric: Metric) -> bool:
     return metric.method is not None and metric.method.reads_g
 
 
-def _is_clearly_less(results: Results, other: int, usual: int) -> bool:
+def _is_clearly_less(results: WorldResults, other: int, usual: int) -> bool:
     """Whether another metric loses less on average, beyond chance, and in most of the worlds."""
     clear = not _is_tied(results.difference(usual, other))
     return clear and results.share_of_worlds(usual, other) > 0.5
@@ -250,7 +250,7 @@ def _is_tied(difference: tuple[float, float]) -> bool:
 
 
 def _changes(
-    results: Results, usable: Sequence[int], chosen: int, names: Sequence[str]
+    results: WorldResults, usable: Sequence[int], chosen: int, names: Sequence[str]
 ) -> dict[str, str]:
     """Worlds in which another metric loses less than the chosen one, with the least of them."""
     found = {}

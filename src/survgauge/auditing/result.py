@@ -8,8 +8,8 @@ from typing import Any
 
 from .._tools.plain import as_frame, plain
 from .pairs import Pair
-from .recommendation import Recommendation, Results
-from .scoring import Question
+from .recommendation import Recommendation, WorldResults
+from .scoring import AuditQuestion
 from .text import audit_text, reason, sentence, tipping_text
 
 
@@ -35,8 +35,8 @@ class Audit:
     """
 
     models: tuple[str, ...]
-    questions: list[Question]
-    results: Results
+    questions: list[AuditQuestion]
+    results: WorldResults
     recommendations: list[Recommendation]
     draws: list[int]
     seed: int

@@ -21,7 +21,7 @@ from .worlds import Draw, Subjects, World
 
 
 @dataclass(frozen=True)
-class Question:
+class AuditQuestion:
     """A metric, asked with or without a horizon."""
 
     metric: Metric
@@ -63,7 +63,7 @@ class Question:
         return LOSSES[self.metric.loss]
 
 
-class Scorer:
+class AuditScorer:
     """All questions about all models, with what does not change from draw to draw looked up once.
 
     Parameters
@@ -72,7 +72,7 @@ class Scorer:
         The question about the real data, whose settings every draw shares.
     predictions : mapping of name to Prediction
         The models.
-    questions : iterable of Question
+    questions : iterable of AuditQuestion
         What is asked; a question that some model cannot answer is left out, see `left_out`.
     """
 
@@ -80,7 +80,7 @@ class Scorer:
         self,
         problem: Problem,
         predictions: Mapping[str, Prediction],
-        questions: Iterable[Question],
+        questions: Iterable[AuditQuestion],
     ) -> None:
         self._problem = replace(problem, contributions=False)
         self._predictions = list(predictions.values())
@@ -90,7 +90,7 @@ class Scorer:
         self.left_out: dict[tuple[str, float | None], str] = {}
         self.questions = [question for question in questions if self._usable(question)]
 
-    def _usable(self, question: Question) -> bool:
+    def _usable(self, question: AuditQuestion) -> bool:
         """Read predicted times off once; without a finite one there is no time error."""
         if question.metric.method is None:
             return True
@@ -146,7 +146,7 @@ class _Asked:
         self._known: dict[Any, Any] = {}
         self._errors: QuickErrors | None = None
 
-    def time_errors(self, question: Question, times: Floats) -> tuple[Floats, Floats]:
+    def time_errors(self, question: AuditQuestion, times: Floats) -> tuple[Floats, Floats]:
         """Return the error of each model as estimated, and its true error."""
         method, rule = question.method, question.rule
         key = method.name, rule.name
@@ -176,7 +176,7 @@ class _Asked:
         mass = self.problem.mass
         return np.einsum("kn,n->k", loss, mass) / mass.sum()
 
-    def measured(self, question: Question, prediction: Prediction) -> tuple[float, float]:
+    def measured(self, question: AuditQuestion, prediction: Prediction) -> tuple[float, float]:
         """Return any other metric of one model, and its value had nobody been censored."""
         if "known" not in self._known:
             self._known["known"] = self.problem.with_truth(np.minimum(self.draw.time, LARGEST))
@@ -184,7 +184,7 @@ class _Asked:
         return _value(question, self.problem, prediction), _value(question, known, prediction)
 
 
-def _value(question: Question, problem: Problem, prediction: Prediction) -> float:
+def _value(question: AuditQuestion, problem: Problem, prediction: Prediction) -> float:
     metric, time = question.metric, question.time
     at = next(at for at in metric.at_times(problem) if metric.time_of(at) == time)
     try:

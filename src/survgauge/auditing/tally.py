@@ -15,7 +15,7 @@ from .agreement import kendall_tau
 
 
 @dataclass(frozen=True)
-class Tally:
+class WorldTally:
     """How well each question is answered in a world; every array has one number per question.
 
     Attributes
@@ -66,7 +66,7 @@ class Tally:
             return self.losses[:, first] - self.losses[:, second]
 
     @classmethod
-    def of(cls, values: Floats, truths: Floats, lower: Bools) -> Tally:
+    def of(cls, values: Floats, truths: Floats, lower: Bools) -> WorldTally:
         """Compare values with truths; `lower` says of which questions lower values are better.
 
         Where a metric has no value for one of the models, nothing can be picked by it: it counts as

@@ -15,7 +15,7 @@ from ..censoring.copulas import parameter, second_given_first
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..reference.reference import Reference
-from .laws import CurveLaw, Law, MixtureLaw, NeverLaw, StepLaw
+from .laws import CurveLaw, MixtureLaw, NeverLaw, StepLaw, TimeLaw
 
 #: Kinds of worlds, and what each takes the event times from.
 KINDS = {
@@ -34,8 +34,8 @@ class World:
 
     name: str
     kind: str
-    law: Law
-    censoring: Law
+    law: TimeLaw
+    censoring: TimeLaw
     copula: str = "clayton"
     kendall_tau: float = 0.0
 
@@ -134,7 +134,7 @@ def worlds(
             found.append(
                 World(f"curves of {name}", "models", CurveLaw.of(prediction.curves), censoring)
             )
-    base: Law | None = MixtureLaw(tuple(world.law for world in found)) if found else None
+    base: TimeLaw | None = MixtureLaw(tuple(world.law for world in found)) if found else None
     marginal = _kaplan_meier(reference, censoring)
     found += marginal
     if base is None and marginal:
@@ -151,7 +151,7 @@ def worlds(
     ]
 
 
-def _censoring(y: Outcomes, conditional: Any) -> Law:
+def _censoring(y: Outcomes, conditional: Any) -> TimeLaw:
     """Law of the censoring time: given, or reverse Kaplan-Meier of the test subjects.
 
     Where G does not reach zero, the rest is censored at the last time, so that nobody is followed
@@ -164,7 +164,7 @@ def _censoring(y: Outcomes, conditional: Any) -> Law:
     return StepLaw(Reference(y).censoring, "hold")
 
 
-def _kaplan_meier(reference: Reference, censoring: Law) -> list[World]:
+def _kaplan_meier(reference: Reference, censoring: TimeLaw) -> list[World]:
     """Kaplan-Meier of the reference set; where it ends above zero, with two tails."""
     left = reference.last_survival
     if left >= 1:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._tools.terminal import width
 from ..datasets.catalogue import HEADER, TEXT, available, fetch
-from .listing import Row, add_search, show
+from .listing import ListedRow, add_search, show
 
 
 def add_commands(subparsers: Any) -> None:
@@ -40,7 +40,8 @@ def run_list(args: argparse.Namespace) -> int:
     # Where a data set comes from takes a wide screen; `fetch` says it, too.
     shown = len(HEADER) - (len(str(listing).split("\n")[1]) > width())
     rows = [
-        Row(asdict(entry), entry.cells()[:shown], (entry.name, entry.source)) for entry in listing
+        ListedRow(asdict(entry), entry.cells()[:shown], (entry.name, entry.source))
+        for entry in listing
     ]
     here = sum(entry.available for entry in listing)
     after = f", {here} of them on this machine; 'survgauge datasets fetch NAME' gets another one"

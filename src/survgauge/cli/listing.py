@@ -15,7 +15,7 @@ from ..errors import InputError, bare, did_you_mean
 
 
 @dataclass(frozen=True)
-class Row:
+class ListedRow:
     """One entry: as plain data, as cells of the table, and the words by which it is found."""
 
     data: dict[str, Any]
@@ -38,7 +38,7 @@ def add_search(command: Any, what: str, flag: str = "search") -> None:
 
 def show(
     args: argparse.Namespace,
-    rows: list[Row],
+    rows: list[ListedRow],
     header: list[str],
     noun: str,
     left: tuple[int, ...],
@@ -63,7 +63,7 @@ def show(
     return 0
 
 
-def _nothing(wanted: str, rows: list[Row], noun: str) -> str:
+def _nothing(wanted: str, rows: list[ListedRow], noun: str) -> str:
     known = {row.cells[0]: row.words for row in rows}
     hint = did_you_mean(wanted, list(known), known)
     return f"none of the {len(rows)} {noun} is about {wanted!r}{hint}"

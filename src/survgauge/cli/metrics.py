@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..metrics.registry import REGISTRY, Metric
-from .listing import Row, add_search, show
+from .listing import ListedRow, add_search, show
 
 
 def add_commands(commands: Any) -> None:
@@ -30,7 +30,7 @@ examples:
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     rows = [
-        Row(
+        ListedRow(
             {**metric.row(), "family": metric.family, "default": metric.default},
             [
                 metric.name,

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..models.registry import available
-from .listing import Row, add_search, show
+from .listing import ListedRow, add_search, show
 
 _MARKS = {True: "yes", False: "no"}
 _SHOWN = ("curves", "time", "installed")
@@ -31,7 +31,7 @@ examples:
 def run(args: argparse.Namespace) -> int:
     """Print the list, with the install lines of what is missing."""
     rows = [
-        Row(
+        ListedRow(
             row,
             [row["name"], row["extra"], *(_MARKS[row[key]] for key in _SHOWN), row["title"]],
             (row["name"], row["title"], row["extra"]),

@@ -15,10 +15,10 @@ from .description import (
     MOST_BANDS,
     Bars,
     Chart,
-    Counts,
     Line,
     Mark,
     Note,
+    NumbersBelow,
     Panel,
     Points,
     Rule,
@@ -197,7 +197,7 @@ class _Drawing:
         if all(row.inside for row in rows):
             ax.set_xticks([])
 
-    def draw_counts(self, counts: Counts) -> None:
+    def draw_counts(self, counts: NumbersBelow) -> None:
         """Write numbers below the ticks, a row each, past the label of the axis."""
         ticks = [value for value, _ in self.panel.x.ticks or ()]
 

@@ -209,7 +209,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Counts:
+class NumbersBelow:
     """Numbers below the ticks of the horizontal axis, such as subjects at risk.
 
     A row has a role, a name and a number for each of the axis' `ticks`.
@@ -236,7 +236,7 @@ class Panel:
     rows: tuple[Row, ...] = ()
     height: float = 2.3
     note: str = ""
-    counts: Counts | None = None
+    counts: NumbersBelow | None = None
     equal: bool = False
 
 

@@ -19,10 +19,10 @@ from .calibration import time_of_interest
 from .description import (
     Axis,
     Chart,
-    Counts,
     Line,
     Mark,
     Model,
+    NumbersBelow,
     Panel,
     amount,
     p_relation,
@@ -186,7 +186,7 @@ class RiskGroupsDisplay(FromPredictions):
             Axis("Probability of no event", low=0, high=1.03),
             tuple(marks),
             (Model(model), f": log-rank p {p_relation(found.p_value)}"),
-            counts=Counts(
+            counts=NumbersBelow(
                 "Subjects at risk",
                 tuple((k, name, tuple(at_risk[k].tolist())) for k, name in enumerate(found.names)),
             ),

@@ -18,7 +18,7 @@ from .censoring_remarks import check_agreement, check_weights
 from .chunk import Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked, Group, tail_remarks
-from .fold import Fold, Plan
+from .fold import Fold, FoldPlan
 from .g_sums import GBins
 from .score import Score
 from .warnings import EvaluationWarning, closed
@@ -89,7 +89,7 @@ def folded(
     by_g = spread and not kept and problem.censoring == "test"
     by_g = by_g and problem.dependence is None
     by_g = by_g and any(m.weights_by_g and m.adds_up == "mean" for m in metrics)
-    plan = Plan(
+    plan = FoldPlan(
         tuple(metrics),
         resident=True,
         keep_terms=kept,

@@ -27,7 +27,7 @@ HELD: Key = "curves held", None
 
 
 @dataclass(frozen=True)
-class Plan:
+class FoldPlan:
     """What is asked of every chunk.
 
     Attributes
@@ -82,7 +82,7 @@ class Plan:
 class Fold:
     """States of all metrics over the chunks so far; parts of a test set merge."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: FoldPlan) -> None:
         self.plan = plan
         self.means: dict[Key, Means] = {}
         counted, ranked = ([] if plan.resident else plan.kind(how) for how in ("count", "ranked"))

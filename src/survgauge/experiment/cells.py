@@ -29,7 +29,7 @@ from .grid import Cell, LawCell, Place
 from .imports import look_in
 from .laws import pack_law
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
-from .scoring import Measured, Questions, brief, finite, score
+from .scoring import Attempt, Questions, brief, finite, score
 from .specs import DatasetSpec
 
 _MOST_WARNINGS = 10
@@ -78,7 +78,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Fold:
+class SplitData:
     """Training and test part, filled, encoded and standardised from training rows alone."""
 
     X_train: Floats
@@ -233,7 +233,7 @@ def loaded(spec: DatasetSpec) -> Loaded:
     return MEMORY.datasets.get((spec.label, spec.path, str(spec.settings)), build)
 
 
-def fold_of(cell: Place, checksums: Mapping[str, str] | None = None) -> Fold:
+def fold_of(cell: Place, checksums: Mapping[str, str] | None = None) -> SplitData:
     """Training and test part of a cell; the same for all models and laws."""
     known = checksums or {}
     # A worker may outlive a run, and a file change between two of them.
@@ -241,7 +241,7 @@ def fold_of(cell: Place, checksums: Mapping[str, str] | None = None) -> Fold:
     return MEMORY.folds.get((cell.fold_key, content), lambda: _fold(cell, known, content))
 
 
-def _fold(cell: Place, checksums: Mapping[str, str], content: tuple[str | None, ...]) -> Fold:
+def _fold(cell: Place, checksums: Mapping[str, str], content: tuple[str | None, ...]) -> SplitData:
     key = (cell.data_key, cell.common.folds, content)
     drawn: Drawn = MEMORY.drawn.get(key, lambda: _draw(cell, checksums))
     ss = drawn.data
@@ -261,7 +261,7 @@ def _fold(cell: Place, checksums: Mapping[str, str], content: tuple[str | None, 
         "features": int(X_train.shape[1]),
     }
     questions = Questions(y_test, Reference(y_train), ss.true_time[test])
-    return Fold(X_train, y_train, X_test, questions, facts)
+    return SplitData(X_train, y_train, X_test, questions, facts)
 
 
 def _draw(cell: Place, checksums: Mapping[str, str]) -> Drawn:
@@ -375,7 +375,7 @@ def failure(cell: Place, error: str, message: str, trace: str, seconds: float = 
     return Outcome("failed", record)
 
 
-def _failed_metrics(cell: Place, failed: Mapping[str, Measured]) -> dict[str, Any] | None:
+def _failed_metrics(cell: Place, failed: Mapping[str, Attempt]) -> dict[str, Any] | None:
     """Record of the metrics that failed in a cell that has a result; None if there are none."""
     if not failed:
         return None

@@ -87,7 +87,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Attempt:
     """What became of a metric: a value, or why there is none.
 
     `note` is the reason where it is undefined on the fold, `error` and `trace` where it failed.
@@ -102,7 +102,7 @@ class Measured:
     @classmethod
     def of(
         cls, spec: MetricSpec, question: Callable[[], Problem], prediction: Prediction
-    ) -> Measured:
+    ) -> Attempt:
         """Compute a metric; whatever it raises is its own affair and not that of the others."""
         try:
             return cls(*_number(spec, question(), prediction))
@@ -116,7 +116,7 @@ class Measured:
 
 def score(
     questions: Questions, prediction: Prediction, metrics: tuple[MetricSpec, ...]
-) -> tuple[list[dict[str, Any]], dict[str, Measured]]:
+) -> tuple[list[dict[str, Any]], dict[str, Attempt]]:
     """Compute all metrics that the prediction allows, each with its truth.
 
     Returns
@@ -129,15 +129,15 @@ def score(
         Metrics, or truths of metrics, that failed.
     """
     rows, failed = [], {}
-    truths: dict[str, Measured] = {}
+    truths: dict[str, Attempt] = {}
     for spec in metrics:
         if not spec.offered_by(prediction):
             continue
-        found = Measured.of(spec, partial(questions.problem, spec.settings), prediction)
+        found = Attempt.of(spec, partial(questions.problem, spec.settings), prediction)
         label = spec.truth_label
         if label and label not in truths:
             truths[label] = _true(spec, questions, prediction)
-        true = truths.get(label, Measured())
+        true = truths.get(label, Attempt())
         row = {"metric": spec.label, "value": found.value, "stderr": found.stderr, "truth": label}
         row |= {"true_value": true.value, "true_stderr": true.stderr}
         for what, part in ((spec.label, found), (f"truth of {spec.label}", true)):
@@ -167,12 +167,12 @@ def _number(
     return finite(float(result)), None if stderr is None else finite(stderr)
 
 
-def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> Measured:
+def _true(spec: MetricSpec, questions: Questions, prediction: Prediction) -> Attempt:
     """Compute the truth; without censoring every time error of a family is the plain error."""
     plain = spec.truth_spec
     if plain is None or not plain.offered_by(prediction):
-        return Measured()
-    return Measured.of(plain, partial(questions.true_problem, spec.truth_settings), prediction)
+        return Attempt()
+    return Attempt.of(plain, partial(questions.true_problem, spec.truth_settings), prediction)
 
 
 def brief(text: str) -> str:

@@ -22,7 +22,7 @@ _MOST_MODELS = 4
 
 
 @dataclass(frozen=True)
-class Section:
+class TableSection:
     """A table with its heading, a sentence on how to read it, and a name for files."""
 
     name: str
@@ -33,9 +33,9 @@ class Section:
     note: str = ""
 
 
-def sections(results: Results) -> list[Section]:
+def sections(results: Results) -> list[TableSection]:
     """Tables for the terminal and the summary."""
-    found: list[Section] = []
+    found: list[TableSection] = []
     for truth, panels in _families(results):
         found.append(_wins(results, truth))
         if len(panels[0].metrics) > 1:
@@ -46,7 +46,7 @@ def sections(results: Results) -> list[Section]:
     return found + _problems(results)
 
 
-def by_data_set(results: Results) -> Iterator[Section]:
+def by_data_set(results: Results) -> Iterator[TableSection]:
     """Tables with a row for each data set and a column for each metric; the best are marked."""
     for truth, panels in _families(results):
         metrics = metrics_of(panels)
@@ -62,7 +62,7 @@ def by_data_set(results: Results) -> Iterator[Section]:
             ]
             heading = f"{what}; truth: {truth}"
             header = ["data", "censoring", *metrics]
-            yield Section(f"{name}-{truth}", heading, header, rows, 2)
+            yield TableSection(f"{name}-{truth}", heading, header, rows, 2)
 
 
 def _marked(values: Any, best: float, measure: str) -> list[str]:
@@ -77,7 +77,7 @@ def _families(results: Results) -> Iterator[tuple[str, list[TruthPanel]]]:
             yield truth, panels
 
 
-def _wins(results: Results, truth: str) -> Section:
+def _wins(results: Results, truth: str) -> TableSection:
     table = results.summary(truth).sort_values(["total", "tau"], ascending=False, kind="stable")
     kinds = list(table.columns[: table.columns.get_loc("total")])
     means = ["wins", "mean tau", "95 % interval", "mean top 3", "mean distance"]
@@ -95,19 +95,19 @@ def _wins(results: Results, truth: str) -> Section:
         f"kind of censoring. {interval_words(bases)}"
     )
     heading = f"Wins over {count} data set{'s' * (count != 1)}; truth: {truth}"
-    return Section(f"wins-{truth}", heading, ["metric", *means, *kinds], rows, 1, note)
+    return TableSection(f"wins-{truth}", heading, ["metric", *means, *kinds], rows, 1, note)
 
 
-def _paper_section(results: Results, metrics: tuple[str, ...]) -> list[Section]:
+def _paper_section(results: Results, metrics: tuple[str, ...]) -> list[TableSection]:
     """Count wins among the paper's six too, where variants take part in the other table."""
     if not set(PAPER_METRICS) < set(metrics):
         return []
     found = _wins(results.select(truth="mae", metrics=PAPER_METRICS), "mae")
     heading = "Wins among the paper's six metrics alone"
-    return [Section("wins-paper", heading, found.header, found.rows)]
+    return [TableSection("wins-paper", heading, found.header, found.rows)]
 
 
-def _winners(results: Results, truth: str) -> Section:
+def _winners(results: Results, truth: str) -> TableSection:
     table = results.winners
     rows = [
         [r.dataset, r.censoring, r.metric, f"{r.overlap:g}", number(r.proximity), _tau(r.tau),
@@ -119,10 +119,10 @@ def _winners(results: Results, truth: str) -> Section:
         "Top 3 says how many of the truly best three models are among the metric's best three. "
         "Wins in replicates is the share of redraws of the runs in which the metric still wins."
     )
-    return Section(f"winners-{truth}", f"Winners; truth: {truth}", header, rows, 3, note)
+    return TableSection(f"winners-{truth}", f"Winners; truth: {truth}", header, rows, 3, note)
 
 
-def _models(results: Results, truth: str) -> Section:
+def _models(results: Results, truth: str) -> TableSection:
     table = results.models
     rows = []
     for _, part in table[table["truth"] == truth].groupby(["dataset", "censoring"], sort=False):
@@ -138,10 +138,10 @@ def _models(results: Results, truth: str) -> Section:
         "0, nearest first. Intervals are not adjusted for the number of models."
     )
     heading = f"Models by the true {truth}"
-    return Section(f"models-{truth}", heading, header, rows, 3, note)
+    return TableSection(f"models-{truth}", heading, header, rows, 3, note)
 
 
-def _advice(results: Results) -> list[Section]:
+def _advice(results: Results) -> list[TableSection]:
     names = set(results.metrics["metric"])
     # Wins are those among the paper's six, among which the advice chooses.
     six = results.select(metrics=PAPER_METRICS) if set(PAPER_METRICS) <= names else results
@@ -157,24 +157,24 @@ def _advice(results: Results) -> list[Section]:
     header = ["situation", "advice", "verdict", "data sets", "data bases", "wins", "mean tau",
               "mean distance", "closer", "p (distance)", "p (tau)"]  # fmt: skip
     heading = "The paper's advice"
-    return [Section("advice", heading, header, rows, 3, rule())] if rows else []
+    return [TableSection("advice", heading, header, rows, 3, rule())] if rows else []
 
 
-def _problems(results: Results) -> list[Section]:
+def _problems(results: Results) -> list[TableSection]:
     """What failed or was left out."""
     found = []
     if len(results.left_out):
         few = results.left_out.drop_duplicates(["dataset", "censoring", "model"])
         rows = [[r.dataset, r.censoring, r.model] for r in few.itertuples()]
         heading = "Models that were left out, because some of their cells are missing"
-        found.append(Section("left-out", heading, ["data", "censoring", "model"], rows, 3))
+        found.append(TableSection("left-out", heading, ["data", "censoring", "model"], rows, 3))
     bad = results.failed_metrics
     if len(bad):
         rows = [[r.metric, str(r.cells), r.error[:_LONGEST_ERROR], r.first]
                 for r in bad.itertuples()]  # fmt: skip
         header = ["metric", "cells", "first error", "first cell"]
         note = "The other metrics of these cells are not affected."
-        found.append(Section("failed-metrics", "Metrics that failed", header, rows, 1, note))
+        found.append(TableSection("failed-metrics", "Metrics that failed", header, rows, 1, note))
     if results.failures:
         axes = ("dataset", "censoring", "model", "repeat", "fold")
         rows = [
@@ -182,7 +182,7 @@ def _problems(results: Results) -> list[Section]:
             for f in results.failures
         ]
         header = ["data", "censoring", "model", "repeat", "fold", "error"]
-        found.append(Section("failures", f"Failed cells: {len(rows)}", header, rows, 3))
+        found.append(TableSection("failures", f"Failed cells: {len(rows)}", header, rows, 3))
     return found
 
 

@@ -19,7 +19,7 @@ from ..report.experiment_content import experiment_content
 from .figures import MOST_COLUMNS
 from .panels import TruthPanel
 from .results import Results
-from .sections import Section, by_data_set, sections
+from .sections import TableSection, by_data_set, sections
 
 #: With these a spreadsheet takes a text for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -50,7 +50,7 @@ def markdown(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _each_note_once(found: Iterable[Section]) -> Iterator[Section]:
+def _each_note_once(found: Iterable[TableSection]) -> Iterator[TableSection]:
     """Tables of the same kind are explained where the first of them stands."""
     told: set[str] = set()
     for section in found:

@@ -12,9 +12,9 @@ from ..displays.description import (
     Axis,
     Bars,
     Chart,
-    Counts,
     Line,
     Mark,
+    NumbersBelow,
     Panel,
     Points,
     models_in,
@@ -115,7 +115,7 @@ def _panel(panel: Panel) -> Spec:
     }
 
 
-def _counts(counts: Counts | None) -> Spec | None:
+def _counts(counts: NumbersBelow | None) -> Spec | None:
     if counts is None:
         return None
     rows = [

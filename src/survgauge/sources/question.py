@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..evaluation.chosen import chosen_metrics
 from ..evaluation.finish import Asked
-from ..evaluation.fold import Plan
+from ..evaluation.fold import FoldPlan
 from ..evaluation.g_sums import GBins
 from ..evaluation.warnings import closed
 from ..metrics.calibration.mean_curve_sums import FollowUp
@@ -183,7 +183,7 @@ class Scoring:
     ----------
     layout : Layout
         Which column is what.
-    plan : Plan
+    plan : FoldPlan
         What is computed.
     problem : Problem
         The question; each chunk puts its own outcomes in place of these.
@@ -200,18 +200,18 @@ class Scoring:
     """
 
     layout: Layout
-    plan: Plan
+    plan: FoldPlan
     problem: Problem
     min_at_risk: float
     threshold: float = float("inf")
     counted: bool = False
     digest: int | None = None
-    groups: dict[Any, tuple[Problem, Plan]] | None = None
+    groups: dict[Any, tuple[Problem, FoldPlan]] | None = None
     remarks: tuple[Any, ...] = ()
     batch_rows: int | None = None
     own_g: bool = False
 
-    def of_group(self, label: Any) -> tuple[Problem, Plan]:
+    def of_group(self, label: Any) -> tuple[Problem, FoldPlan]:
         """Return the question and the plan of a group; without a first pass those of all."""
         if self.groups is None or label is None:
             return self.problem, self.plan
@@ -232,7 +232,7 @@ def scoring_of(
     problem = Problem.open(reference.given, reference, **settings)
     curves = any(isinstance(spec, CURVES) for spec in layout.predictions.values())
     usual = next((metric for metric in request.metrics if metric.usual_error), None)
-    plan = Plan(
+    plan = FoldPlan(
         request.metrics,
         spread=request.asked.confidence is not None,
         baseline="beside" if request.baseline else "none",
@@ -284,8 +284,8 @@ def _after_first_pass(
 
 
 def _settled(
-    request: Request, plan: Plan, outline: Outline, problem: Problem
-) -> tuple[Problem, Plan]:
+    request: Request, plan: FoldPlan, outline: Outline, problem: Problem
+) -> tuple[Problem, FoldPlan]:
     """Return question and plan with what a first pass found about their subjects."""
     tested = None
     if outline.keep:

@@ -22,7 +22,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
-class FollowUp:
+class PotentialFollowUp:
     """Potential follow-up: Kaplan-Meier of the censoring time, of which events cut off the rest.
 
     Attributes
@@ -79,7 +79,7 @@ class Sample:
 
     subjects: float
     events: float
-    follow_up: FollowUp
+    follow_up: PotentialFollowUp
     at_times: tuple[AtTime, ...]
     features: dict[str, Numbers | Categories]
 
@@ -104,7 +104,7 @@ class Sample:
         )
 
 
-def follow_up(y: Outcomes, confidence: float) -> FollowUp:
+def follow_up(y: Outcomes, confidence: float) -> PotentialFollowUp:
     """Return quartiles of the potential follow-up by reverse Kaplan-Meier.
 
     The interval of the median holds the times at which that of the estimate, symmetric in
@@ -123,7 +123,7 @@ def follow_up(y: Outcomes, confidence: float) -> FollowUp:
         spread = np.sqrt(np.cumsum(np.where(left > gone, gone / (left * (left - gone)), 0.0)))
     low, high = log_log_band(g, spread, confidence)
     quartiles = [_first(times, g <= 1 - q + 1e-12) for q in QUARTERS]
-    return FollowUp(
+    return PotentialFollowUp(
         (quartiles[0], quartiles[1], quartiles[2]),
         _first(times, (low <= 0.5) | (g == 0)),
         _first(times, high <= 0.5),

@@ -8,9 +8,9 @@ import pytest
 import survgauge as sg
 from survgauge._tools.random import stream
 from survgauge.auditing.laws import CurveLaw, MixtureLaw, NeverLaw, StepLaw
-from survgauge.auditing.recommendation import Results, recommend
-from survgauge.auditing.scoring import Question
-from survgauge.auditing.tally import Tally
+from survgauge.auditing.recommendation import WorldResults, recommend
+from survgauge.auditing.scoring import AuditQuestion
+from survgauge.auditing.tally import WorldTally
 from survgauge.auditing.worlds import World
 from survgauge.metrics.registry import REGISTRY
 
@@ -187,7 +187,7 @@ def found_in(wrong, draws=60, off=0.0):
     `wrong`: by metric, the number of wrong picks in the first, second and third world; `off`: how
     far the doubly robust one is off, as a share.
     """
-    questions = [Question(REGISTRY[name], None) for name in wrong]
+    questions = [AuditQuestion(REGISTRY[name], None) for name in wrong]
     law = NeverLaw()
     worlds = [World(f"world {k}", "models", law, law) for k in range(3)]
     tallies = []
@@ -197,8 +197,8 @@ def found_in(wrong, draws=60, off=0.0):
         for place, name in enumerate(wrong):
             values[: wrong[name][k], :, place] = values[: wrong[name][k], ::-1, place]
             values[:, :, place] *= 1 + off * (name == "mae_dr")
-        tallies.append(Tally.of(values, truths, np.ones(len(wrong), dtype=bool)))
-    return recommend(Results(worlds, tallies), range(len(wrong)), questions, 0.15)
+        tallies.append(WorldTally.of(values, truths, np.ones(len(wrong), dtype=bool)))
+    return recommend(WorldResults(worlds, tallies), range(len(wrong)), questions, 0.15)
 
 
 @pytest.mark.parametrize(

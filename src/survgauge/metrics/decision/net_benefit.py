@@ -143,7 +143,7 @@ class NetBenefit(ShortRepr):
 
 
 @dataclass(frozen=True)
-class Question:
+class DecisionQuestion:
     """Outcomes and predicted risks by one time; `rule` values a decision."""
 
     y: Outcomes
@@ -152,7 +152,7 @@ class Question:
     method: str
     rule: Rule
 
-    def asks_as(self, other: Question) -> bool:
+    def asks_as(self, other: DecisionQuestion) -> bool:
         """Whether another question is about the same subjects, time and method."""
         mine, theirs = self.y, other.y
         same = np.array_equal(mine.time, theirs.time) and np.array_equal(mine.event, theirs.event)
@@ -179,14 +179,14 @@ class Question:
 
 def question(
     y: Outcomes, risk: Floats, time: float, method: str, y_train: Any = None, censoring: Any = None
-) -> Question:
+) -> DecisionQuestion:
     """Return a question about net benefits, given checked arguments."""
     rule = (
         _kaplan_meier_rule(y, time)
         if method == "kaplan_meier"
         else _ipcw_rule(y, time, y_train, censoring)
     )
-    return Question(y, risk, time, method, rule)
+    return DecisionQuestion(y, risk, time, method, rule)
 
 
 def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..._tools.array_types import Bools, Floats, Ints
 from ..._tools.sorting import sorting_order
-from ._antolini_curves import Anchors, CurveSource, Evaluate, Function, Grid, SlabCurves, Values
+from ._antolini_curves import Anchors, CurveSource, Evaluate, Function, OnGrid, SlabCurves, Values
 from ._inversions import Counts, back, cumulative, run_bounds
 from ._pairs import PairCounts, Role
 
@@ -97,7 +97,7 @@ def lay_out(
         parts = [(np.ones(laid.anchor.size, dtype=np.bool_), Function(at, order, times, None))]
     else:
         past = (laid.t > times[-1]) & (at is not None)
-        parts = [(~past, Grid(times, survival, order, interpolation, before))]
+        parts = [(~past, OnGrid(times, survival, order, interpolation, before))]
         if at is not None:
             parts.append((past, Function(at, order, None, survival[order, -1])))
     return laid, [(np.flatnonzero(some), source) for some, source in parts if some.any()]

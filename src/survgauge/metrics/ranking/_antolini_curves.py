@@ -159,7 +159,7 @@ def _open_pairs(low: Floats, high: Floats, value: Floats) -> int:
     return int(np.sum(np.searchsorted(value, high, "right") - np.searchsorted(value, low, "left")))
 
 
-class Grid:
+class OnGrid:
     """Curves on a shared grid; a few columns at a time are laid out by position."""
 
     def __init__(

@@ -46,7 +46,7 @@ from ._auc_design import (
     auc_design,
     sums_around,
 )
-from ._auc_walk import Walk
+from ._auc_walk import AucWalk
 
 __all__ = [
     "AucDesign",
@@ -120,7 +120,7 @@ def auc_parts(
     variance = np.full(len(design), np.nan)
     psi = np.zeros(design.order.size) if stderr else None
     mean_influence = np.zeros(design.order.size) if stderr and km_drop is not None else None
-    walk = Walk(design, risk)
+    walk = AucWalk(design, risk)
     for k in _defined(design):
         values[k] = walk.at(k, psi)
         if psi is not None:
@@ -162,7 +162,7 @@ def auc_influence(design: AucDesign, risk: Floats | Column) -> Iterator[AucPoint
     >>> next(auc_influence(design, np.array([9.0, 4.0, 5.0, 1.0]))).influence
     array([ 0.5, -0.5, -0.5,  0.5])
     """
-    walk, psi = Walk(design, risk), np.zeros(design.order.size)
+    walk, psi = AucWalk(design, risk), np.zeros(design.order.size)
     defined = set(_defined(design))
     for k in range(len(design)):
         if k in defined:

@@ -17,7 +17,7 @@ from ..._tools.array_types import Bools, Floats
 from ...reference.estimated_g import EstimatedG, Pulls
 
 
-class Point(NamedTuple):
+class CompetingAuc(NamedTuple):
     """AUC at one time, with the first-order contribution of each subject."""
 
     k: int
@@ -33,7 +33,7 @@ def auc_against_all_others(
     survivor_weight: Callable[[float], Floats],
     risk: Floats | Callable[[int], Floats],
     g: EstimatedG | None,
-) -> Iterator[Point]:
+) -> Iterator[CompetingAuc]:
     """Yield AUC and contributions at one time after the other.
 
     Parameters
@@ -59,7 +59,7 @@ def auc_against_all_others(
         if g is not None:
             free = np.array([psi[~seen].sum()])
             psi += g.influence(Pulls(np.where(seen, psi, 0.0), free, np.array([t])))
-        yield Point(k, value, psi)
+        yield CompetingAuc(k, value, psi)
 
 
 def _compared(risk: Floats, case: Floats, control: Floats) -> tuple[float, Floats]:

@@ -33,7 +33,7 @@ class _Passed(NamedTuple):
 _NOBODY = np.empty(0, dtype=np.intp)
 
 
-class Walk:
+class AucWalk:
     """One model on one design, with the buffers that all times share.
 
     Subjects are read in order of risk, a piece at a time, with the mass of the controls and that of
