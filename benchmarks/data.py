@@ -24,6 +24,10 @@ class Data:
         censoring = rng.exponential(1 / censoring_rate(event_time), 2 * n)
         time, event = np.minimum(event_time, censoring), event_time <= censoring
         self.train, self.test = (time[:n], event[:n]), (time[n:], event[n:])
+        #: Probability that an event is of the first of two causes, and codes of these.
+        share = 1 / (1 + np.exp(-risk))
+        codes = event * np.where(np.random.default_rng([seed, n, 2]).random(2 * n) < share, 1, 2)
+        self._share, self.codes = share[n:], (codes[:n], codes[n:])
         #: Linear predictor of the test subjects, and their medians under the true model.
         self.risk, self._scale = risk[n:], scale[n:]
         self.predicted = self._scale * np.log(2) ** (1 / SHAPE)
@@ -61,6 +65,13 @@ class Data:
     def survival_at_times(self) -> Any:
         """Curves of the true model at `times`, for packages that do not interpolate."""
         return self._curves(self.times)
+
+    @cached_property
+    def incidence(self) -> Any:
+        """Incidence of both causes under the true model at `times`: n x 2 x 100."""
+        any_cause = 1 - self.survival_at_times
+        share = np.stack((self._share, 1 - self._share), axis=1)
+        return share[:, :, None] * any_cause[:, None]
 
 
 def make(n: int, seed: int = 20_240_601) -> Data:

@@ -163,6 +163,64 @@ def net_benefit(data: Data) -> Callable[[], Any]:
     return lambda: sg.net_benefit(data.test, risk, data.middle).values[29]
 
 
+def outcomes_of_causes(data: Data) -> tuple[Any, Any]:
+    """Training and test outcomes of two causes."""
+    import survgauge as sg
+
+    both = zip((data.train, data.test), data.codes, strict=True)
+    train, test = (sg.Outcomes(y[0], codes, causes=["1", "2"]) for y, codes in both)
+    return train, test
+
+
+def incidence(data: Data) -> Any:
+    import survgauge as sg
+
+    return sg.IncidenceCurves(data.times, data.incidence)
+
+
+def of_causes(function: str, **options: Any) -> Setup:
+    """A score of incidence curves at the evaluation times."""
+
+    def setup(data: Data) -> Callable[[], Any]:
+        import survgauge as sg
+
+        metric, given = getattr(sg, function), incidence(data)
+        train, test = outcomes_of_causes(data)
+
+        def value() -> float:
+            found = metric(test, given, data.times, y_train=train, **options)
+            return float(getattr(found, "mean", found))
+
+        return value
+
+    return setup
+
+
+def concordance_of_cause(data: Data) -> Callable[[], Any]:
+    """C of the first cause, weighted by 1/G of the training set."""
+    import survgauge as sg
+
+    risk, (train, test) = data.incidence[:, 0, -1], outcomes_of_causes(data)
+    options = {"y_train": train, "tau": data.last, "censoring": "train", "cause": 1}
+    return lambda: sg.concordance_index(test, risk, method="uno", **options)
+
+
+def antolini_of_cause(data: Data) -> Callable[[], Any]:
+    import survgauge as sg
+
+    given, (_, test) = incidence(data), outcomes_of_causes(data)
+    return lambda: sg.concordance_td(test, given, tau=data.last, cause=1)
+
+
+def auc_of_cause(data: Data) -> Callable[[], Any]:
+    """AUC of the first cause at one time; who had the other event is a control."""
+    import survgauge as sg
+
+    risk, (train, test) = data.incidence[:, 0, 49], outcomes_of_causes(data)
+    options = {"y_train": train, "censoring": "train", "cause": 1, "controls": "without_event"}
+    return lambda: sg.cumulative_dynamic_auc(test, risk, [data.times[49]], **options).mean
+
+
 def _evaluate(data: Data, prediction: Any, **options: Any) -> Callable[[], Any]:
     import survgauge as sg
 
@@ -202,7 +260,7 @@ def single_input(data: Data) -> int:
     return sum(array.nbytes for array in arrays)
 
 
-def registered(name: str, needs: str) -> Setup:
+def registered(name: str, needs: str, causes: str = "") -> Setup:
     """One metric of the registry, as `evaluate` computes it, without intervals."""
 
     def setup(data: Data) -> Callable[[], Any]:
@@ -213,11 +271,14 @@ def registered(name: str, needs: str) -> Setup:
             given = sg.RiskScores(data.risk)
         elif needs == "curves":
             given = curves(data)
+        train, test, cause = data.train, data.test, None
+        if causes == "needs":
+            (train, test), given, cause = outcomes_of_causes(data), incidence(data), 1
 
         def value() -> float:
             models = {"model": given}
             options = {"metrics": [name], "confidence": None, "threshold": THRESHOLD}
-            found = sg.evaluate(models, data.test, y_train=data.train, **options)
+            found = sg.evaluate(models, test, y_train=train, cause=cause, **options)
             return float(found.rows()[0]["value"])
 
         return value

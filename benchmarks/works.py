@@ -227,6 +227,50 @@ _PROBABILITY = (
         (targets.faster_than("SurvivalEVAL", 10),),
     ),
 )
+_CAUSES = (
+    Work(
+        "IBS of a cause, 100 times",
+        "metrics",
+        ours.of_causes("integrated_brier_score", cause=1),
+        {"SurvivalEVAL": survival_eval.ibs_of_cause, "hazardous": frames.hazardous_ibs_of_cause},
+        (targets.faster_than("SurvivalEVAL", 1), targets.faster_than("hazardous", 1)),
+        yardstick=ours.curve_pass,
+    ),
+    Work(
+        "IPCW C of a cause",
+        "metrics",
+        ours.concordance_of_cause,
+        {"SurvivalEVAL": survival_eval.c_of_cause, "hazardous": frames.hazardous_c_of_cause},
+        (targets.faster_than("SurvivalEVAL", 1), targets.faster_than("hazardous", 1)),
+    ),
+    Work(
+        "AUC of a cause, one time",
+        "metrics",
+        ours.auc_of_cause,
+        {"SurvivalEVAL": survival_eval.auc_of_cause},
+        (targets.faster_than("SurvivalEVAL", 1),),
+    ),
+    Work(
+        "accuracy in time, 100 times",
+        "metrics",
+        ours.of_causes("accuracy_in_time", method="known"),
+        {"hazardous": frames.hazardous_accuracy},
+        (targets.faster_than("hazardous", 1),),
+        yardstick=ours.curve_pass,
+    ),
+    Work(
+        "log loss of all causes, 100 times",
+        "metrics",
+        ours.of_causes("integrated_multi_cause_score"),
+        yardstick=ours.curve_pass,
+    ),
+    Work(
+        "Antolini C of a cause",
+        "metrics",
+        ours.antolini_of_cause,
+        yardstick=ours.curve_pass,
+    ),
+)
 _EVALUATE = (
     Work(
         "evaluate, one model",
@@ -271,7 +315,7 @@ def _registry_works() -> tuple[Work, ...]:
         Work(
             f"metric {name}",
             "registry",
-            ours.registered(name, metric.needs),
+            ours.registered(name, metric.needs, metric.causes),
             targets=() if name in FREE_GROWTH else promise,
         )
         for name, metric in REGISTRY.items()
@@ -279,5 +323,5 @@ def _registry_works() -> tuple[Work, ...]:
     )
 
 
-WORKS = (*_CORE, *_DISCRIMINATION, *_PROBABILITY, *_registry_works(), *_EVALUATE)
+WORKS = (*_CORE, *_DISCRIMINATION, *_PROBABILITY, *_CAUSES, *_registry_works(), *_EVALUATE)
 BY_NAME = {work.name: work for work in WORKS}

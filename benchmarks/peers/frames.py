@@ -129,6 +129,43 @@ def hazardous_uno(data: Data) -> Call:
     return lambda: concordance_index_incidence(test, incidence, **options)
 
 
+def _frames_of_causes(data: Data) -> list[Any]:
+    import pandas as pd
+
+    both = zip((data.train, data.test), data.codes, strict=True)
+    return [pd.DataFrame({"event": codes, "duration": y[0]}) for y, codes in both]
+
+
+def hazardous_ibs_of_cause(data: Data) -> Call:
+    from hazardous.metrics import integrated_brier_score_incidence
+
+    frames, incidence = _frames_of_causes(data), data.incidence[:, 0]
+    return lambda: integrated_brier_score_incidence(*frames, incidence, data.times, 1)
+
+
+def hazardous_c_of_cause(data: Data) -> Call:
+    from hazardous.metrics import concordance_index_incidence
+
+    (train, test), incidence = _frames_of_causes(data), data.incidence[:, 0]
+    options = {"y_train": train, "time_grid": data.times, "taus": [data.last]}
+    return lambda: concordance_index_incidence(test, incidence, **options)
+
+
+def hazardous_accuracy(data: Data) -> Call:
+    """It takes the probability of being event-free as the first of the states."""
+    from hazardous.metrics import accuracy_in_time
+
+    free = data.survival_at_times[:, None]
+    states, test = np.concatenate((free, data.incidence), axis=1), _frames_of_causes(data)[1]
+
+    def mean() -> float:
+        values, times = accuracy_in_time(test, states, data.times)
+        steps = np.diff(times)
+        return float(steps @ (values[1:] + values[:-1]) / 2 / steps.sum())
+
+    return mean
+
+
 def hazardous_km_calibration(data: Data) -> Call:
     from hazardous.metrics import km_calibration
 

@@ -107,3 +107,32 @@ def report(data: Data) -> Call:
         evaluator.mae(method="Margin")
 
     return call
+
+
+def ibs_of_cause(data: Data) -> Call:
+    from SurvivalEVAL import CompetingRisksEvaluator
+
+    inside = data.test[0] <= data.last  # it refuses subjects observed past the grid
+    time = data.test[0].clip(max=data.last)
+    codes = data.codes[1] * inside
+    evaluator = CompetingRisksEvaluator(
+        data.incidence, data.times, time, codes, train_event_times=data.train[0],
+        train_event_indicators=data.codes[0],
+    )  # fmt: skip
+    options = {"target_times": data.times[:-1], "event_of_interest": 1}
+    return lambda: evaluator.integrated_brier_score_per_event(**options)
+
+
+def c_of_cause(data: Data) -> Call:
+    from SurvivalEVAL import concordance_cr_per_event
+
+    given = data.test[0], data.codes[1], data.train[0], data.codes[0]
+    options = {"method": "IPCW", "tau": data.last, "event_of_interest": 1}
+    return lambda: concordance_cr_per_event(data.incidence[:, 0, -1], *given, **options)[0]
+
+
+def auc_of_cause(data: Data) -> Call:
+    from SurvivalEVAL import auc_cr_per_event
+
+    given = data.test[0], data.codes[1], data.times[49], data.train[0], data.codes[0]
+    return lambda: auc_cr_per_event(data.incidence[:, 0, 49], *given, method="IPCW")
