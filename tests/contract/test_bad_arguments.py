@@ -119,8 +119,8 @@ CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "
                "sample_weight": ONES}
 ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
           "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
-          "conditional": None, "floor": 0.1, "dependence": None, "cause": None, "sample_weight": ONES,
-          "true_time": TIME}
+          "conditional": None, "floor": 0.1, "dependence": None, "cause": None,
+          "sample_weight": ONES, "true_time": TIME}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
 ALL_CAUSES = {"y_true": (TIME, np.arange(N) % 3), "incidence": sg.IncidenceCurves(GRID, INCIDENCE),
               "times": [4.0, 6.0], "y_train": (TIME, np.arange(N) % 3), "censoring": "train",
