@@ -118,7 +118,8 @@ def study(names, n, percent, dependent, replications, seed=0, train=300):
     for name, pairs in found.items():
         value, stderr = np.array(pairs).T
         wanted = truth("squared" if name.endswith("squared") else "absolute")
-        covered = np.abs(value - wanted) <= 1.959964 * stderr
+        # As `evaluate` has it: on the log scale.
+        covered = np.abs(np.log(value / wanted)) <= 1.959964 * stderr / value
         bias, spread = value.mean() / wanted - 1, value.std() / wanted / np.sqrt(replications)
         table[name] = 100 * bias, 100 * spread, 100 * covered.mean()
     return table

@@ -95,7 +95,7 @@ def folded(
         keep_terms=kept,
         spread=spread,
         tails=usual if tails and curves and not closed(problem) else None,
-        bins=GBins(RiskTable.of(problem.y), problem.tau) if by_g else None,
+        bins=GBins(RiskTable.of(problem.y), problem.errors_stop) if by_g else None,
     )
     # A convention may divide scores at each time by weights that only all subjects tell, and the
     # first curve that ends without a tail ends the scores of all subjects.

@@ -162,7 +162,7 @@ class SummedMeans:
             return
         # Under a horizon later outcomes are events at tau.
         tau = next((terms.convention.get("tau") for terms in listed if terms is not None), None)
-        seen = y.restricted(tau)
+        seen = y.any_cause().restricted(tau)
         time, event = seen.time, seen.event
         rows: Any = slice(None)
         alike = stored_once(shared)

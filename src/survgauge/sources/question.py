@@ -121,8 +121,12 @@ class Request:
         """Return the metrics that need a first pass over the outcomes, and what they look for."""
         found = []
         for metric in self.metrics:
-            # With a cause subjects are ranked by the incidence by the horizon.
-            by_horizon = "risk" in metric.keeps and self.settings.get("cause") is not None
+            # With a cause subjects are ranked by the incidence by the horizon, where errors in
+            # time stop too unless tau is given.
+            by_horizon = self.settings.get("cause") is not None and (
+                "risk" in metric.keeps
+                or (metric.method is not None and self.settings.get("tau") is None)
+            )
             if metric.within_horizon or by_horizon:
                 found.append((metric, "the horizon of the test subjects"))
             elif metric.reads in _NEEDS_FIRST_PASS:
@@ -292,7 +296,7 @@ def _settled(
         tested = FollowUp.of(outline.outcomes(), problem.errors_stop, problem.cause)
     problem = replace(problem, follow_up=outline.last_time, tested=tested).with_grid()
     if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
-        plan = replace(plan, bins=GBins(outline.counts().table(), problem.tau))
+        plan = replace(plan, bins=GBins(outline.counts().table(), problem.errors_stop))
     return problem, plan
 
 

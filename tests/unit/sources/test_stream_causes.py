@@ -95,6 +95,18 @@ def test_groups_and_files(data, tmp_path):
     same(found, expected)
 
 
+@pytest.mark.parametrize("tau", [None, 8.0])
+def test_errors_in_time_stop_at_tau_or_at_the_horizon_of_all(data, tau):
+    train, y, values = data
+    names = ["mae_dr", "mae_within", "mae_po", "mae_ipcw_d", "rmse_dr", "mae_margin"]
+    batches = [columns(y, values, slice(k, k + 60)) for k in range(0, len(y), 60)]
+    given = {"y_train": train, "predictions": SPEC, "tau": tau, "metrics": names}
+    found = sg.evaluate_stream(batches, cause="relapse", **given)
+    expected = whole(data, tau=tau, metrics=names)
+    same(found, expected)
+    assert [s.until for s in found.scores] == [s.until for s in expected.scores]
+
+
 def test_dask_gives_the_same(data):
     pytest.importorskip("dask")
     train, y, values = data
