@@ -80,6 +80,12 @@ class IntervalProblem(Problem):
         return cast(IntervalOutcomes, self.y)
 
     @property
+    def observed(self) -> Turnbull:
+        """Turnbull's estimate of the subjects at hand."""
+        found: Turnbull = self.cached("observed", lambda: Turnbull.fit(self.intervals))
+        return found
+
+    @property
     def inside(self) -> LawInside:
         """What is assumed of the event time inside an interval."""
         if self.conditional is not None and self.conditional.law is not None:

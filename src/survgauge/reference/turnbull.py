@@ -70,6 +70,7 @@ class Turnbull:
         self.excess, self.log_likelihood, self.rounds = excess, log_likelihood, rounds
         #: Which of the intervals with mass each subject's event may be in.
         self._subjects = subjects
+        self._last: tuple[Floats, Floats] | None = None
 
     @classmethod
     def fit(cls, y: Any) -> Turnbull:
@@ -221,12 +222,17 @@ class Turnbull:
         vary as they should.
         """
         points = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        if self._last is not None and np.array_equal(self._last[0], points):
+            return self._last[1]
         left, right = self.intervals.T
         point = left == right
         width = np.where(point | np.isinf(right), 1.0, right - left)
         done = np.clip((points[:, None] - left) / width, 0.0, 1.0)  # (k, m), of lines
         done = np.where(point, points[:, None] >= right, np.where(np.isinf(right), 0.0, done))
-        return self.contributions_of(1.0 - done)
+        found = self.contributions_of(1.0 - done)
+        found.setflags(write=False)
+        self._last = points, found  # several models are held against one estimate
+        return found
 
     def contributions_of(self, shares: Floats) -> Floats:
         """What each subject adds to the sampling error of sums `shares` @ `mass`: (k, n)."""

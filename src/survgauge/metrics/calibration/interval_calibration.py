@@ -44,7 +44,12 @@ def _told(y: IntervalOutcomes, curves: SurvivalCurves) -> tuple[dict[str, Any], 
 
 
 def interval_observed_expected(
-    y_true: Any, curves: Any, time: float, *, confidence: float = 0.95
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    confidence: float = 0.95,
+    observed: Turnbull | None = None,
 ) -> ObservedExpected:
     r"""Observed over expected events by a time, for interval-censored outcomes.
 
@@ -64,6 +69,8 @@ def interval_observed_expected(
         By when events count; not later than the last finite bound.
     confidence : float
         Level of the interval.
+    observed : Turnbull, optional
+        The estimate of `y_true`, where it has been fitted already.
 
     Returns
     -------
@@ -91,19 +98,19 @@ def interval_observed_expected(
             f"no event is expected by time {time:g}: every predicted risk is 0, so observed over "
             "expected has no value"
         )
-    law = Turnbull.fit(y)
-    observed = 1.0 - float(law.at(time))
-    ratio = observed / expected
+    law = Turnbull.fit(y) if observed is None else observed
+    happened = 1.0 - float(law.at(time))
+    ratio = happened / expected
     spread = -law.contributions(time)[0]
     psi = (spread - ratio * weight * (risk - expected) / total) / expected
     described, support = _told(y, predicted)
     described["time"] = time
     limits = [1.0 - float(law.at(time, within)) for within in ("right", "left")]
-    support |= {"observed_risk": observed, "expected_risk": expected, "observed_range": limits}
+    support |= {"observed_risk": happened, "expected_risk": expected, "observed_range": limits}
     plain = Details(ratio, described, support, psi, weight if y.weighted else None)
     low, high = ratio_limits(plain, level, time)
     return ObservedExpected(
-        ratio, described, support, psi, plain.frequency, low=low, high=high, observed=observed,
+        ratio, described, support, psi, plain.frequency, low=low, high=high, observed=happened,
         expected=expected, time=time,
     )  # fmt: skip
 
@@ -235,7 +242,12 @@ def turnbull_calibration(y_true: Any, curves: Any, *, tau: float | None = None) 
 
 
 def turnbull_calibration_details(
-    y_true: Any, curves: Any, *, tau: float | None = None, clusters: Clusters | None = None
+    y_true: Any,
+    curves: Any,
+    *,
+    tau: float | None = None,
+    clusters: Clusters | None = None,
+    observed: Turnbull | None = None,
 ) -> TurnbullCalibrationDetails:
     """`turnbull_calibration` with both curves, contributions and the law of its interval.
 
@@ -245,6 +257,8 @@ def turnbull_calibration_details(
         As for `turnbull_calibration`.
     clusters : Clusters, optional
         Who was sampled together.
+    observed : Turnbull, optional
+        The estimate of `y_true`, where it has been fitted already.
 
     Examples
     --------
@@ -263,7 +277,7 @@ def turnbull_calibration_details(
         )
     grid = stop * (np.arange(_STEPS) + 0.5) / _STEPS
     weight = y.weight / float(y.weight.sum())
-    law = Turnbull.fit(y)
+    law = Turnbull.fit(y) if observed is None else observed
     psi = -law.contributions(grid).T
     mean, curve = np.zeros(grid.size), law.at(grid)
     for rows in predicted.blocks(grid.size):

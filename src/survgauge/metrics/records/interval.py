@@ -71,15 +71,17 @@ def _log_likelihood(problem: Problem, prediction: Prediction) -> Details:
 
 
 def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
+    known = _asked(problem)
     return interval_observed_expected(
-        _asked(problem).intervals, prediction.curves, supported_time(problem)
+        known.intervals, prediction.curves, supported_time(problem), observed=known.observed
     )
 
 
 def _turnbull_calibration(problem: Problem, prediction: Prediction) -> Measured:
+    known = _asked(problem)
     return turnbull_calibration_details(
-        _asked(problem).intervals, prediction.curves, tau=supported_end(problem),
-        clusters=problem.clusters,
+        known.intervals, prediction.curves, tau=supported_end(problem), clusters=problem.clusters,
+        observed=known.observed,
     )  # fmt: skip
 
 
