@@ -87,7 +87,7 @@ def folded(
     # Tables as large as the outcomes end with the fold.
     whole = (problem.anew() if n > CONTRIBUTIONS_LIMIT else problem).with_g()
     by_g = spread and not kept and problem.censoring == "test"
-    by_g = by_g and problem.dependence is None
+    by_g = by_g and problem.dependence is None and problem.y.entry is None
     by_g = by_g and any(m.weights_by_g and m.adds_up == "mean" for m in metrics)
     plan = FoldPlan(
         tuple(metrics),

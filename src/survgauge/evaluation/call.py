@@ -29,9 +29,10 @@ from .applicable import leave_out
 from .arrays import fold_arrays
 from .censoring_remarks import check_follow_up
 from .census import Census
-from .chosen import chosen_metrics, under_dependence
+from .chosen import chosen_metrics, under_dependence, under_entry
 from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
+from .entry_remarks import check_entry, entry_support
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .groups import columns_of, groups_of, labels_of, sizes_of
@@ -242,6 +243,9 @@ def evaluate(
     if problem.dependence is not None:
         chosen, left_out = under_dependence(chosen, named=metrics is not None)
         warnings = [*warnings, *left_out]
+    if problem.by_entry:
+        chosen, left_out = under_entry(chosen, named=metrics is not None)
+        warnings = [*warnings, *left_out, *check_entry(problem, parsed, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
     # Remarks and support look at the spread of few subjects also where no interval is asked for.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
@@ -251,8 +255,8 @@ def evaluate(
     warnings += (check_intervals if intervals else check_problem)(problem, census)
     warnings += check_sampling(y.fractional, problem.clusters)
     warnings += check_grids(problem, parsed) + check_units(problem, parsed)
-    # The test behind it is one of subjects who count alike, weighted by 1/G.
-    if sample_weight is None and not intervals:
+    # The test behind it is one of subjects who count alike, observed from the beginning.
+    if sample_weight is None and not intervals and not problem.by_entry:
         warnings += _follow_ups(problem.anew(), chosen)
     warnings += check_features(X_train, X_test, problem.first)
     warnings += check_members(problem.conditional, parsed)
@@ -264,7 +268,7 @@ def evaluate(
     warnings += remarks
     if metrics is None or (isinstance(metrics, str) and metrics == "study"):
         scores, warnings = leave_out(scores, warnings)
-    support = support_of(problem, census, scores) | _sampling(problem)
+    support = support_of(problem, census, scores) | _sampling(problem) | entry_support(problem)
     support |= interval_support(problem, y_train)
     if sizes:
         support |= {"groups": sizes, "by": columns_of(by)}
@@ -285,8 +289,8 @@ def _outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Any, 
         return outcomes_of(y_test, y_train)
     read = y_train is not None and not isinstance(y_train, Reference)
     if cause is None:
-        y = Outcomes.of(y_test, "y_test", copy=False)
-        return y, Outcomes.of(y_train, "y_train", copy=False) if read else y_train
+        y = Outcomes.of(y_test, "y_test", copy=False, entry=True)
+        return y, Outcomes.of(y_train, "y_train", copy=False, entry=True) if read else y_train
     if read and not isinstance(y_test, Outcomes):
         train = Outcomes.of(y_train, "y_train", copy=False, causes=True)
         if train.causes is not None:

@@ -223,6 +223,24 @@ EXPLANATIONS: dict[str, Explanation] = {
         "are not among the default ones",
         "leave `dependence` out to have them",
     ),
+    "knows-no-entry": Explanation(
+        "note",
+        "where subjects enter late, metrics that know no delayed entry are not among the default "
+        "ones",
+        "give `landmark` to have all metrics for those at risk at one time",
+    ),
+    "thin-first-risk-sets": Explanation(
+        "caution",
+        "under delayed entry few subjects are at risk at first, so numbers about early times rest "
+        "on them alone",
+        "ask about later times, or give `landmark`; `min_at_risk` changes the limit",
+    ),
+    "denies-entry": Explanation(
+        "caution",
+        "a model said that subjects could not be event-free when they entered, and they were",
+        "look at how the model was fitted: one that ignores delayed entry, or counts time from "
+        "another origin, does this",
+    ),
     "fractional-frequencies": Explanation(
         "caution",
         "weights of the outcomes that are not whole numbers are taken as frequencies, so their "

@@ -11,6 +11,7 @@ from .._tools.arrays import LARGEST, Floats, numbers, one_number, positive, show
 from .._tools.sorting import sorting_order
 from ..data.outcomes import Outcomes
 from ..errors import InputError
+from ..reference.kaplan_meier import RiskTable
 from .ipcw import CensoringWeights, below_floor
 
 
@@ -69,7 +70,12 @@ def supported_until(
     min_g, min_at_risk = float(min_g), checked_at_risk(min_at_risk)
     y = weights.y.present()
     ends = {"past-follow-up": weights.identified_until}
-    if y.weighted:
+    if y.entry is not None:
+        table = RiskTable.of(y)
+        enough = np.flatnonzero(table.at_risk >= min_at_risk)
+        if enough.size:
+            ends["thin-risk-set"] = float(table.times[enough[-1]])
+    elif y.weighted:
         by_time = y.order()
         at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
         enough = np.flatnonzero(at_risk >= min_at_risk)
@@ -78,8 +84,15 @@ def supported_until(
     elif len(y) >= min_at_risk:
         place = len(y) - int(np.ceil(min_at_risk))
         ends["thin-risk-set"] = float(np.partition(y.time, place)[place])
-    floor = below_floor(weights.km, min_g)
+    floor = below_floor(weights.common, min_g, supported_since(y, min_at_risk))
     if np.isfinite(floor):
         ends["g-below-floor"] = floor
     reason = min(ends, key=lambda name: ends[name])
     return ends[reason], reason
+
+
+def supported_since(y: Outcomes, min_at_risk: float) -> float | None:
+    """First time with enough subjects at risk under delayed entry; None: from the beginning."""
+    if y.entry is None:
+        return None
+    return RiskTable.of(y).enough_from(min_at_risk)

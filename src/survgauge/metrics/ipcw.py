@@ -290,8 +290,13 @@ def identified_until(km: KaplanMeier | None, convention: Convention, follow_up: 
     return end if convention.survivor_limit == "left" else float(np.nextafter(end, -np.inf))
 
 
-def below_floor(km: KaplanMeier | None, min_g: float) -> float:
-    """Last time at which G(t-) is not below its floor; infinite where it never is."""
+def below_floor(km: KaplanMeier | None, min_g: float, since: float | None = None) -> float:
+    """Last time at which G(t-) is not below its floor; infinite where it never is.
+
+    Under delayed entry G counts from the time `since` which enough subjects are at risk.
+    """
+    if km is not None and since is not None:
+        min_g *= float(km.at(since, side="left"))
     low = np.empty(0) if km is None else np.flatnonzero(km.survival < min_g)
     # G(t-) falls below the floor just after the first time at which G does.
     return float(km.times[low[0]]) if km is not None and low.size else float("inf")

@@ -25,7 +25,7 @@ from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
 from ..reference.surrogates import Setting, make_setting
-from .clock import supported_until, times_of_interest
+from .clock import supported_since, supported_until, times_of_interest
 from .conventions import Convention, convention_of
 from .details import Clusters
 from .grids import equal_steps, snapped
@@ -56,6 +56,8 @@ class Problem:
     #: "test" (G of `y` itself, also where that is a group or a draw), "train", or the caller's G.
     censoring: Any = None
     options: dict[str, Any] = field(default_factory=dict)
+    #: From when on enough subjects are at risk, under delayed entry; None: from the beginning.
+    since: float | None = None
     #: What ends the supported range; see `supported_until`.
     horizon_reason: str = "past-follow-up"
     #: Metrics that will be asked for, so that one pass can serve several.
@@ -174,11 +176,13 @@ class Problem:
         given = self.first, self.reference, self.censoring, self.convention
         weights = CensoringWeights(*given, mass=mass)
         horizon, reason = supported_until(weights, min_g, min_at_risk)
-        return replace(self, horizon=horizon, horizon_reason=reason)
+        since = supported_since(weights.y, min_at_risk)
+        return replace(self, horizon=horizon, horizon_reason=reason, since=since)
 
     def with_truth(self, time: Floats) -> Problem:
         """Return the same question, same horizon and time of interest, with every event known."""
-        known = Outcomes(time, np.ones(len(self.y), dtype=bool), self._frequency)
+        event = np.ones(len(self.y), dtype=bool)
+        known = Outcomes(time, event, self._frequency, entry=self.y.entry)
         seen = replace(self, y=known, reference=None, censoring="test")
         return replace(seen, conditional=None, dependence=None)
 
@@ -321,7 +325,7 @@ class Problem:
 
     def with_grid(self) -> Problem:
         """Return the same question with the times of the integrated scores."""
-        km = self.weights.km
+        km = self.weights.common
         if km is None or not self.horizon > 0:
             return self
         return replace(self, grid=snapped(equal_steps(self.until), [km.times]))
@@ -340,6 +344,12 @@ class Problem:
     def first(self) -> Outcomes:
         """The outcomes with one kind of event: the first of whatever cause, which ends them."""
         return self.y.any_cause()
+
+    @property
+    def by_entry(self) -> bool:
+        """Whether entry is delayed, of the subjects or in the reference set."""
+        known = self.reference
+        return self.y.entry is not None or (known is not None and known.given.entry is not None)
 
     @property
     def cause_name(self) -> str | None:

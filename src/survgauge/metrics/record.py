@@ -116,6 +116,9 @@ class Metric:
     takes_dependence : bool
         Whether an assumed dependence of event and censoring time is heeded; otherwise the metric is
         undefined where there is one.
+    takes_entry : bool
+        Whether delayed entry (``problem.y.entry``) is heeded; otherwise the metric is undefined
+        where there is any.
     causes : {"", "takes", "needs"}
         Whether it knows several causes: not, also (of one cause, ``problem.cause``), or only.
     outcomes : {"right", "interval"}
@@ -169,6 +172,7 @@ class Metric:
     weights_by_g: bool = False
     reads_g: bool = False
     takes_dependence: bool = False
+    takes_entry: bool = False
     causes: str = ""
     outcomes: str = "right"
     reads: str = ""
@@ -386,6 +390,10 @@ class Metric:
         self.check_outcomes(problem.outcomes)
         self.check_threshold(problem.threshold)
         self.check_cause(problem.cause)
+        if problem.by_entry and not self.takes_entry:
+            raise UndefinedMetricError(
+                "knows no delayed entry, so it has no value where subjects enter late"
+            )
         if problem.dependence is not None and not self.takes_dependence:
             raise UndefinedMetricError(
                 "knows independent censoring only, so it has no value under an assumed dependence"

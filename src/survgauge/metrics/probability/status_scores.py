@@ -76,6 +76,9 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         if not p.any():  # nobody has entered yet
             continue
         values[column.k] = column.value
+        if not np.isfinite(column.value):  # an infinite loss, which the mean has too
+            a[0] = column.value
+            continue
         stderr[column.k] = standard_error(column.psi, frequency)
         a += share[column.k] * (column.psi * p.sum() + p * column.value)
         s += share[column.k] * p
@@ -85,7 +88,8 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         times = np.concatenate((times, status.left_out))
         values, stderr = _padded(values, times.size), _padded(stderr, times.size)
         mean = float("nan")
-    details = _details(status, curves, rule, loss, mean, (a - mean * s) / total)
+    with np.errstate(invalid="ignore"):
+        details = _details(status, curves, rule, loss, mean, (a - mean * s) / total)
     return CurveResult(times, values, mean, stderr, replace(details, counts_for=s))
 
 

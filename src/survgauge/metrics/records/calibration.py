@@ -104,6 +104,7 @@ RECORDS = (
     Metric(
         name="d_calibration",
         title="D-calibration",
+        takes_entry=True,
         other_names=(
             "d_cal",
             "dcal",
@@ -180,6 +181,7 @@ RECORDS = (
     Metric(
         name="observed_expected",
         title="Observed over expected events (O/E)",
+        takes_entry=True,
         reported=True,
         other_names=("oe", "o_e", "oe_ratio", "eo_ratio", "calibration_in_the_large"),
         about="Observed risk of the event by the time (Kaplan-Meier; of a cause, Aalen-Johansen) "
@@ -225,6 +227,7 @@ RECORDS = (
     Metric(
         name="a_calibration",
         title="A-calibration",
+        takes_entry=True,
         other_names=("a_cal", "acal"),
         about="Test of whether events come as often as each subject's own curve says, in bins of "
         "the predicted distribution.",

@@ -29,6 +29,7 @@ RECORDS = (
     Metric(
         name="net_benefit",
         title="Net benefit",
+        takes_entry=True,
         reported=True,
         other_names=("decision_curve", "dca", "clinical_utility", "nb"),
         about="What treating subjects with at least the threshold as predicted risk by the time "

@@ -138,6 +138,7 @@ RECORDS = (
     Metric(
         name="brier",
         title="Brier score",
+        takes_entry=True,
         reported=True,
         other_names=(
             "brier_score",
@@ -158,6 +159,7 @@ RECORDS = (
     Metric(
         name="ibs",
         title="Integrated Brier score",
+        takes_entry=True,
         reported=True,
         other_names=(
             "integrated_brier",
@@ -179,6 +181,7 @@ RECORDS = (
     Metric(
         name="ibll",
         title="Integrated log loss",
+        takes_entry=True,
         other_names=(
             "inbll",
             "integrated_nbll",
@@ -201,6 +204,7 @@ RECORDS = (
     Metric(
         name="ipa",
         title="Index of prediction accuracy (IPA)",
+        takes_entry=True,
         reported=True,
         other_names=(
             "scaled_brier",
@@ -226,6 +230,7 @@ RECORDS = (
     Metric(
         name="crps",
         title="Survival CRPS",
+        takes_entry=True,
         about="Squared distance of each curve from the observed course, added up over time.",
         terms=_crps,
         range=POSITIVE,
@@ -266,6 +271,7 @@ RECORDS = (
     Metric(
         name="log_likelihood",
         title="Log-likelihood",
+        takes_entry=True,
         other_names=(
             "loglik",
             "nll",

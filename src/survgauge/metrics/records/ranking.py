@@ -70,6 +70,7 @@ RECORDS = (
     Metric(
         name="harrell",
         title="Harrell's C",
+        takes_entry=True,
         reported=True,
         other_names=(*_C, "harrell_c", "concordance_index_censored"),
         about="Share of comparable pairs of subjects that are in the right order.",
@@ -83,6 +84,7 @@ RECORDS = (
     Metric(
         name="uno",
         title="Uno's C",
+        takes_entry=True,
         reported=True,
         other_names=(*_C, "uno_c", "concordance_index_ipcw"),
         about="Share of pairs in the right order, weighted by 1/G^2 so that censoring does not "
@@ -118,6 +120,7 @@ RECORDS = (
     Metric(
         name="auc",
         title="AUC",
+        takes_entry=True,
         reported=True,
         other_names=(
             "roc_auc",

@@ -42,6 +42,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
         "weights_by_g": method.weights_by_g,
         "reads_g": method.reads_g,
         "takes_dependence": method.takes_dependence,
+        "takes_entry": method.takes_entry,
         "causes": "takes" if method.takes_cause else "",
         "stops": "tau",
         "method": method,
@@ -85,6 +86,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
 WITHIN = Metric(
     name="mae_within",
     title="MAE within the horizon",
+    takes_entry=True,
     reported=True,
     other_names=("mae", "l1", "mean_absolute_error"),
     about="Doubly robust mean absolute error up to tau or the last time the data support.",
