@@ -83,6 +83,11 @@ class EventWords:
         return self.the_event if self.cause.isdigit() else f"an event of {self.cause}"
 
     @property
+    def plural(self) -> str:
+        """Several events."""
+        return "events" if self.cause is None else f"events of {cause_label(self.cause)}"
+
+    @property
     def without(self) -> str:
         """Who has not had the event, as an axis says it."""
         return "no event" if self.cause is None else f"no {self.event}"

@@ -25,6 +25,7 @@ from .mean_curves import MeanCurveDisplay
 from .mean_incidence import MeanIncidenceDisplay
 from .predicted_actual import PredictedActualDisplay
 from .risk_groups import RiskGroupsDisplay
+from .risk_incidence import RiskIncidenceDisplay
 from .scores import MetricsDisplay
 from .semisynthetic import SemiSyntheticDisplay
 from .six_metrics import SixMetricsDisplay
@@ -54,6 +55,7 @@ __all__ = [
     "OneCalibrationDisplay",
     "PredictedActualDisplay",
     "RiskGroupsDisplay",
+    "RiskIncidenceDisplay",
     "SemiSyntheticDisplay",
     "SixMetricsDisplay",
     "StackedIncidenceDisplay",
@@ -68,6 +70,12 @@ __all__ = [
 def _mean_curve(ev: Any, **options: Any) -> Display:
     """Mean predicted survival against Kaplan-Meier, of a cause incidence and Aalen-Johansen."""
     kind = MeanCurveDisplay if ev.problem.cause is None else MeanIncidenceDisplay
+    return kind.from_evaluation(ev, **options)
+
+
+def _risk_groups(ev: Any, **options: Any) -> Display:
+    """Kaplan-Meier by predicted risk, of a cause Aalen-Johansen."""
+    kind = RiskGroupsDisplay if ev.problem.cause is None else RiskIncidenceDisplay
     return kind.from_evaluation(ev, **options)
 
 
@@ -89,7 +97,7 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
     "incidence": IncidenceDisplay.from_evaluation,
     "stacked_incidence": StackedIncidenceDisplay.from_evaluation,
     "decision_curve": DecisionCurveDisplay.from_evaluation,
-    "risk_groups": RiskGroupsDisplay.from_evaluation,
+    "risk_groups": _risk_groups,
     "support": SupportDisplay.from_evaluation,
     "surrogates": SurrogatesDisplay.from_evaluation,
     "six_metrics": SixMetricsDisplay.from_evaluation,
