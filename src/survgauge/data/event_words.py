@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from .outcomes import Outcomes
+
 
 @dataclass(frozen=True)
 class EventWords:
@@ -72,6 +76,18 @@ class EventWords:
         return f"an {self.event}" if self.cause.isdigit() else self.event
 
     @property
+    def some_event(self) -> str:
+        """One event, whenever it happens."""
+        if self.cause is None:
+            return "an event"
+        return self.the_event if self.cause.isdigit() else f"an event of {self.cause}"
+
+    @property
+    def plural(self) -> str:
+        """Several events."""
+        return "events" if self.cause is None else f"events of {cause_label(self.cause)}"
+
+    @property
     def without(self) -> str:
         """Who has not had the event, as an axis says it."""
         return "no event" if self.cause is None else f"no {self.event}"
@@ -107,6 +123,18 @@ def cause_label(name: str) -> str:
     ('relapse', 'cause 2')
     """
     return f"cause {name}" if name.isdigit() else name
+
+
+def events_by_cause(y: Outcomes) -> dict[str, int]:
+    """Count the events of each cause; nothing where there is one kind of event.
+
+    >>> events_by_cause(Outcomes([5, 8, 3], [1, 0, 1], causes=["relapse", "death"]))
+    {'relapse': 2, 'death': 0}
+    """
+    if y.cause is None or y.causes is None:
+        return {}
+    counts = np.bincount(y.cause, y.weight, len(y.causes) + 1)[1:]
+    return {name: round(float(n)) for name, n in zip(y.causes, counts, strict=True)}
 
 
 def counted_events(support: Mapping[str, Any], separator: str = "") -> str:

@@ -19,13 +19,17 @@ from .calibration_panel import CalibrationPanelDisplay
 from .decision_curve import SCALES, DecisionCurveDisplay
 from .differences import DifferencesDisplay
 from .groups import GroupsDisplay
+from .incidence import IncidenceDisplay
 from .mae_variants import MAEVariantsDisplay
 from .mean_curves import MeanCurveDisplay
+from .mean_incidence import MeanIncidenceDisplay
 from .predicted_actual import PredictedActualDisplay
 from .risk_groups import RiskGroupsDisplay
+from .risk_incidence import RiskIncidenceDisplay
 from .scores import MetricsDisplay
 from .semisynthetic import SemiSyntheticDisplay
 from .six_metrics import SixMetricsDisplay
+from .stacked_incidence import StackedIncidenceDisplay
 from .subject_curves import SubjectCurvesDisplay
 from .support import SupportDisplay, SurrogatesDisplay
 from .time_curves import TimeCurveDisplay
@@ -43,20 +47,37 @@ __all__ = [
     "ErrorByStatusDisplay",
     "ErrorOverTimeDisplay",
     "GroupsDisplay",
+    "IncidenceDisplay",
     "MAEVariantsDisplay",
     "MeanCurveDisplay",
+    "MeanIncidenceDisplay",
     "MetricsDisplay",
     "OneCalibrationDisplay",
     "PredictedActualDisplay",
     "RiskGroupsDisplay",
+    "RiskIncidenceDisplay",
     "SemiSyntheticDisplay",
     "SixMetricsDisplay",
+    "StackedIncidenceDisplay",
     "SubjectCurvesDisplay",
     "SupportDisplay",
     "SurrogatesDisplay",
     "TimeCurveDisplay",
     "display",
 ]
+
+
+def _mean_curve(ev: Any, **options: Any) -> Display:
+    """Mean predicted survival against Kaplan-Meier, of a cause incidence and Aalen-Johansen."""
+    kind = MeanCurveDisplay if ev.problem.cause is None else MeanIncidenceDisplay
+    return kind.from_evaluation(ev, **options)
+
+
+def _risk_groups(ev: Any, **options: Any) -> Display:
+    """Kaplan-Meier by predicted risk, of a cause Aalen-Johansen."""
+    kind = RiskGroupsDisplay if ev.problem.cause is None else RiskIncidenceDisplay
+    return kind.from_evaluation(ev, **options)
+
 
 #: Kinds of figures of an evaluation, and what builds them.
 DISPLAYS: dict[str, Callable[..., Display]] = {
@@ -72,9 +93,11 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
     "d_calibration": DCalibrationDisplay.from_evaluation,
     "one_calibration": OneCalibrationDisplay.from_evaluation,
     "calibration_panel": CalibrationPanelDisplay.from_evaluation,
-    "mean_curve": MeanCurveDisplay.from_evaluation,
+    "mean_curve": _mean_curve,
+    "incidence": IncidenceDisplay.from_evaluation,
+    "stacked_incidence": StackedIncidenceDisplay.from_evaluation,
     "decision_curve": DecisionCurveDisplay.from_evaluation,
-    "risk_groups": RiskGroupsDisplay.from_evaluation,
+    "risk_groups": _risk_groups,
     "support": SupportDisplay.from_evaluation,
     "surrogates": SurrogatesDisplay.from_evaluation,
     "six_metrics": SixMetricsDisplay.from_evaluation,

@@ -11,6 +11,7 @@ from ..data.outcomes import Outcomes
 from ..inference import log_log_band
 from ..metrics.calibration.inputs import log_log
 from ..metrics.calibration.smooth_calibration import ICIResult
+from ..reference.aalen_johansen import AalenJohansen
 from ..reference.kaplan_meier import RiskTable
 
 
@@ -60,3 +61,19 @@ def smooth_band(result: ICIResult, confidence: float | None) -> tuple[Floats, Fl
     relative = np.sqrt(np.maximum(variance, 0.0)) * -np.log(s)
     low, high = log_log_band(np.where(inside, survival, 1.0), relative, confidence)
     return 1 - high, 1 - low
+
+
+def incidence_band(
+    aj: AalenJohansen, cause: int | str, times: Floats, confidence: float | None
+) -> tuple[Floats, Floats, Floats]:
+    """Aalen-Johansen of a cause at `times` with its pointwise band.
+
+    >>> aj = AalenJohansen.fit(Outcomes([1, 2, 3, 4], [1, 2, 0, 1]))
+    >>> [bound.round(3) for bound in incidence_band(aj, 1, np.array([1.0, 3.0]), 0.95)]
+    [array([0.25, 0.25]), array([0.039, 0.039]), array([0.872, 0.872])]
+    """
+    value, stderr = aj.at(times, cause), aj.stderr_at(times, cause)
+    free = 1.0 - value
+    relative = np.divide(stderr, free, out=np.zeros_like(free), where=free > 0)
+    low, high = log_log_band(free, relative, confidence)
+    return value, 1.0 - high, 1.0 - low

@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from .._tools.arrays import Floats, probability
-from ..data.event_words import counted_events
-from ..data.outcomes import Outcomes
+from ..data.event_words import counted_events, events_by_cause
 from ..data.predictions import Prediction
 from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
+from ..evaluation.reading import read_outcomes, read_predictions
 from ..inference import critical
 from ..metrics.problem import Problem
 from ..metrics.time.terms import TimeErrorDetails
@@ -72,20 +72,29 @@ class Given:
         settings: Mapping[str, Any] | None = None,
     ) -> Given:
         """Read what `evaluate` reads."""
-        y = Outcomes.of(y_test, "y_test")
+        chosen = dict(settings or {})
+        y, y_train = read_outcomes(y_test, y_train, chosen.get("cause"))
         named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-        parsed = {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
+        parsed = read_predictions(named, y, chosen.get("cause"))
         if len(parsed) < len(named):
             raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
         if confidence is not None:
             probability(confidence, "confidence")
-        return cls(Problem.of(y, y_train, **(settings or {})), parsed, unit, confidence)
+        problem = Problem.of(y, y_train, **chosen)
+        if problem.cause is not None:
+            parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
+        return cls(problem, parsed, unit, confidence)
 
 
 def about(ev: Any) -> str:
     """Say whom a figure is about: how many subjects and events."""
     y = ev.problem.y
-    known = getattr(ev, "support", None) or {"subjects": y.count, "events": y.event_count}
+    known = getattr(ev, "support", None) or {
+        "subjects": y.count,
+        "events": y.event_count,
+        "cause": ev.problem.cause_name,
+        "events_by_cause": events_by_cause(y),
+    }
     return f"{known['subjects']:,} subjects, {counted_events(known, ',')}"
 
 
@@ -161,7 +170,7 @@ class FromPredictions(Display):
         confidence : float or None
             Level of the intervals; None for none.
         settings : dict, optional
-            Settings of `evaluate`: time, tau, convention, min_g, ...
+            Settings of `evaluate`: cause, time, tau, convention, min_g, ...
         **options
             What `from_evaluation` takes.
         """
@@ -246,9 +255,21 @@ def check_outcomes(ev: Source, what: str) -> None:
         )
 
 
+def check_one_kind(ev: Source, what: str) -> None:
+    """Refuse an evaluation of one cause among several."""
+    if ev.problem.cause is not None:
+        raise InputError(
+            f"{what} knows one kind of event only, and this evaluation needs to tell "
+            f"{' and '.join(map(repr, ev.problem.words.causes))} apart; other figures do, such as "
+            "incidence, stacked_incidence, mean_curve, brier, auc and calibration_panel"
+        )
+
+
 def reference_of(problem: Problem) -> Reference:
     """Return the reference set; without one, the test outcomes."""
-    return Reference(problem.y) if problem.reference is None else problem.reference
+    if problem.reference is not None:
+        return problem.reference
+    return Reference(problem.y, causes=problem.cause is not None)
 
 
 def time_errors(problem: Problem, predicted: Any, method: str) -> TimeErrorDetails:

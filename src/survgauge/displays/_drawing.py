@@ -236,7 +236,7 @@ class _Drawing:
             self.ax.plot(mark.x, mark.y, **kind, **options)
         known = _known(mark.low) & _known(mark.high)
         if known.any() and (self.shaded or not models_in(mark.label)):
-            alpha = 0.13 if mark.width else 0.3
+            alpha = mark.shade or (0.13 if mark.width else 0.3)
             self.ax.fill_between(
                 mark.x, mark.low, mark.high, where=known, color=kind["color"], alpha=alpha,
                 linewidth=0, zorder=1, step="post" if mark.step else None,

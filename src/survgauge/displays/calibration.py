@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, positive
+from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..inference import log_log_band
@@ -16,6 +17,8 @@ from ..metrics.calibration.calibration import CalibrationResult, d_calibration, 
 from ..metrics.calibration.kernels import GroupRates, group_rates
 from ..metrics.problem import Problem
 from ..metrics.supported import supported_time
+from ..reference.aalen_johansen import AalenJohansen
+from ._bands import incidence_band
 from ._base import FromPredictions, Source, measure_each, members, records
 from .description import (
     Axis,
@@ -63,6 +66,8 @@ class DCalibrationDisplay(FromPredictions):
     events: dict[str, Floats]
     models: tuple[str, ...]
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Name of the cause; None: there is one kind of event.
+    cause: str | None = None
 
     @classmethod
     def from_evaluation(
@@ -70,17 +75,18 @@ class DCalibrationDisplay(FromPredictions):
     ) -> DCalibrationDisplay:
         """Build from an evaluation, with a number of bins."""
         usable, left_out = members(ev, "curves", "D-calibration", models)
-        y = ev.problem.y
-        seen = np.flatnonzero(y.event & (y.weight > 0))
+        y, cause = ev.problem.y, ev.problem.cause
+        had = y.event if cause is None else y.cause == cause
+        seen = np.flatnonzero(had & (y.weight > 0))
 
         def compute(prediction: Prediction) -> tuple[CalibrationResult, Floats, float]:
             # Bars have censored subjects in the bins below their S(c); the test needs no bins.
-            result = d_calibration(y, prediction.curves, bins=bins, method="chi2")
+            options: dict[str, Any] = {"bins": bins, "method": "chi2", "cause": cause}
+            result = d_calibration(y, _of_all(prediction), **options)
             events = np.zeros(result.observed.size)
             if seen.size:
-                own = prediction[seen].curves
-                events = d_calibration(y[seen], own, bins=bins, method="chi2").observed
-            return result, events, d_calibration(y, prediction.curves).p_value
+                events = d_calibration(y[seen], _of_all(prediction[seen]), **options).observed
+            return result, events, d_calibration(y, _of_all(prediction), cause=cause).p_value
 
         found = measure_each(usable, left_out, "D-calibration", compute)
         first = next(iter(found.values()))[0]
@@ -92,6 +98,7 @@ class DCalibrationDisplay(FromPredictions):
             {model: events for model, (_, events, _) in found.items()},
             tuple(ev.predictions),
             left_out,
+            ev.problem.cause_name,
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -109,18 +116,27 @@ class DCalibrationDisplay(FromPredictions):
     def describe(self) -> Chart:
         """One panel per model: events, censored subjects on top of them, and what is expected."""
         top = 1.08 * max(float(v.max()) for v in (*self.observed.values(), self.expected))
+        words = EventWords(self.cause)
+        axis, rest = "Predicted survival at\neach subject's own time", "censored, spread over bins"
+        told = ""
+        if self.cause is not None:
+            axis = f"Predicted probability of\n{words.without} yet, at own time"
+            rest = "censored or other cause, spread"
+            told = (
+                f" Probabilities are those that the predicted hazard of {words.event} alone would "
+                "give; who had an event of another cause is censored for it."
+            )
         even = Line(
             self.edges, np.append(self.expected, self.expected[-1]), "ink", "if calibrated",
             step=True, dash="dashed", width=1.1,
         )  # fmt: skip
         panels = [
             Panel(
-                Axis("Predicted survival at\neach subject's own time", low=0, high=1),
+                Axis(axis, low=0, high=1),
                 Axis("Subjects", low=0, high=top),
                 (
-                    Bars(self.edges, 0.0, self.events[model], "event", "events"),
-                    Bars(self.edges, self.events[model], observed, "censored",
-                         "censored, spread over bins", hollow=True),
+                    Bars(self.edges, 0.0, self.events[model], "event", words.plural),
+                    Bars(self.edges, self.events[model], observed, "censored", rest, hollow=True),
                     even,
                 ),
                 (Model(model), f": p {p_relation(self.p_value[model])}"),
@@ -132,7 +148,7 @@ class DCalibrationDisplay(FromPredictions):
             "D-calibration",
             "If the curves are calibrated, all bins of predicted survival hold about the same "
             "number of subjects. The p-value is that of a Kolmogorov-Smirnov test, which needs no "
-            "bins.",
+            f"bins.{told}",
             tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
         )  # fmt: skip
 
@@ -146,9 +162,9 @@ class OneCalibrationDisplay(FromPredictions):
     time : float
         The time.
     predicted, observed, low, high, n, events : dict of model to ndarray of shape (groups,)
-        Mean prediction, 1 - Kaplan-Meier with its interval (NaN where nothing or everything
-        happened), subjects, and events seen by the time; from low to high risk. With tied
-        predictions there may be fewer groups than asked for.
+        Mean prediction, 1 - Kaplan-Meier (of a cause, Aalen-Johansen) with its interval (NaN where
+        nothing or everything happened), subjects, and events seen by the time; from low to high
+        risk. With tied predictions there may be fewer groups than asked for.
     p_value : dict of model to float
         Of the test with the variance under the prediction.
 
@@ -174,6 +190,8 @@ class OneCalibrationDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Name of the cause; None: there is one kind of event.
+    cause: str | None = None
 
     @classmethod
     def from_evaluation(
@@ -199,10 +217,11 @@ class OneCalibrationDisplay(FromPredictions):
         """
         usable, left_out = members(ev, "curves", "1-calibration", models)
         y, when = ev.problem.y, time_of_interest(ev.problem, time)
+        cause = ev.problem.cause
 
         def compute(prediction: Prediction) -> tuple[CalibrationResult, tuple[Floats, ...]]:
-            result = one_calibration(y, prediction.curves, when, groups=groups)
-            return result, _group_spread(result, y, prediction, when, ev.confidence)
+            result = one_calibration(y, prediction.curves, when, groups=groups, cause=cause)
+            return result, _group_spread(result, y, prediction, when, ev.confidence, cause)
 
         found = measure_each(usable, left_out, "1-calibration", compute)
         return cls(
@@ -218,6 +237,7 @@ class OneCalibrationDisplay(FromPredictions):
             ev.unit,
             ev.confidence,
             left_out,
+            ev.problem.cause_name,
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -237,11 +257,12 @@ class OneCalibrationDisplay(FromPredictions):
         ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
         top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
         level = "" if self.confidence is None else f" with {self.confidence * 100:g} % interval"
+        words = EventWords(self.cause)
         panels = []
         for model, observed in self.observed.items():
             place = np.arange(1, observed.size + 1)
             counts = list(zip(self.events[model].tolist(), self.n[model].tolist(), strict=True))
-            names = tuple(f"{n:,.0f} subjects, {e:,.0f} events" for e, n in counts)
+            names = tuple(f"{n:,.0f} subjects, {e:,.0f} {words.plural}" for e, n in counts)
             ticks = tuple((k + 1.0, f"{e:.0f}\n{n:.0f}") for k, (e, n) in enumerate(counts))
             marks = (
                 Points(
@@ -256,10 +277,17 @@ class OneCalibrationDisplay(FromPredictions):
             panels.append(
                 Panel(
                     Axis(
-                        "Low to high risk\n(events over subjects)", "", 0.4, place[-1] + 0.6, ticks
+                        f"Low to high risk\n({words.plural} over subjects)",
+                        "",
+                        0.4,
+                        place[-1] + 0.6,
+                        ticks,
                     ),
                     Axis(
-                        f"Probability of the event\nby {amount(self.time, self.unit)}", "", 0, top
+                        f"Probability of {words.the_event}\nby {amount(self.time, self.unit)}",
+                        "",
+                        0,
+                        top,
                     ),
                     marks,
                     (Model(model), f": p {p_relation(self.p_value[model])}"),
@@ -269,7 +297,7 @@ class OneCalibrationDisplay(FromPredictions):
         return Chart(
             "1-calibration",
             "Subjects are grouped by predicted risk. If a model is calibrated, the observed share "
-            "of events (1 - Kaplan-Meier) is close to the predicted one in every group. The "
+            f"of {words.plural} ({words.risk}) is close to the predicted one in every group. The "
             "p-value tests all groups together.",
             tuple(panels), **panel_per_model(len(panels)), left_out=self.left_out,
         )  # fmt: skip
@@ -292,22 +320,54 @@ def _group_spread(
     prediction: Prediction,
     time: float,
     confidence: float | None,
+    cause: int | None,
 ) -> tuple[Floats, Floats, Floats]:
     """Bounds of the observed rates and the events behind them, in the groups of a result."""
     s = prediction.curves.at(time)  # type: ignore[union-attr]
     present = np.flatnonzero(y.weight > 0)
     p = 1 - s[present]
     rows = [present[(p >= low) & (p <= high)] for low, high in result.edges]
-    rates, lower, upper = rates_with_band(y, s, rows, time, confidence)
+    rates, lower, upper = rates_with_band(y, s, rows, time, confidence, cause)
     return lower, upper, rates.events
 
 
 def rates_with_band(
-    y: Outcomes, s: Floats, rows: list[Ints], time: float, confidence: float | None
+    y: Outcomes,
+    s: Floats,
+    rows: list[Ints],
+    time: float,
+    confidence: float | None,
+    cause: int | None = None,
 ) -> tuple[GroupRates, Floats, Floats]:
     """Return the rates of groups of subjects, and the bounds of the observed ones."""
+    if cause is not None:
+        return _cause_rates(y, s, rows, time, confidence, cause)
     rates = group_rates(y, s, rows, time)
     survival = 1 - rates.observed
     relative = np.sqrt(rates.greenwood) / np.where(survival > 0, survival, 1.0)
     low, high = log_log_band(survival, relative, confidence)
     return rates, 1 - high, 1 - low
+
+
+def _cause_rates(
+    y: Outcomes, s: Floats, rows: list[Ints], time: float, confidence: float | None, cause: int
+) -> tuple[GroupRates, Floats, Floats]:
+    """Rates of a cause in groups of subjects by Aalen-Johansen, and their bounds."""
+    columns, ends = [], []
+    for chosen in rows:  # a handful of groups
+        group = y[chosen]
+        aj, weight = AalenJohansen.fit(group), group.weight
+        value, low, high = incidence_band(aj, cause, np.array([time]), confidence)
+        ends.append((low[0], high[0]))
+        had = (group.cause == cause) & (group.time <= time)
+        expected = 1.0 - np.average(s[chosen], weights=weight)
+        variance = float(aj.stderr_at(time, cause)) ** 2
+        columns.append((weight.sum(), value[0], expected, variance, weight[had].sum()))
+    size, observed, predicted, variances, events = np.array(columns, dtype=np.float64).T
+    low, high = np.array(ends).T
+    return GroupRates(size, observed, predicted, variances, events, 0), low, high
+
+
+def _of_all(prediction: Prediction) -> Any:
+    """Curves of all causes, or of the one kind of event."""
+    return prediction.curves if prediction.incidence is None else prediction.incidence

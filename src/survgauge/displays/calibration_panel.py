@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import Floats, whole_number
 from .._tools.text_tables import number
+from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
@@ -18,7 +20,9 @@ from ..metrics.calibration.calibration_measures import calibration_slope_details
 from ..metrics.calibration.kernels import risk_groups
 from ..metrics.calibration.observed_expected import observed_expected
 from ..metrics.calibration.smooth_calibration import ICIResult, integrated_calibration_index
+from ..metrics.calibration.weak_calibration import weak_calibration
 from ..metrics.details import Clusters, Details, standard_error
+from ..metrics.problem import Problem
 from ._bands import smooth_band
 from ._base import FromPredictions, Source, measure_each, members, records
 from .calibration import rates_with_band, time_of_interest
@@ -59,8 +63,8 @@ class CalibrationPanelDisplay(FromPredictions):
         The smooth curve from the lowest to the highest prediction, with its pointwise band.
     groups : dict of model to dict of str to ndarray of shape (groups,)
         Groups of about equally many subjects by predicted risk: their mean prediction `predicted`,
-        1 - Kaplan-Meier `observed` with its interval `low` to `high` (NaN where nothing or
-        everything happened), and the numbers of subjects `n` and `events`.
+        1 - Kaplan-Meier (of a cause, Aalen-Johansen) `observed` with its interval `low` to `high`
+        (NaN where nothing or everything happened), and the numbers of subjects `n` and `events`.
     edges : ndarray of shape (bars + 1,)
         Bounds of the histogram of predictions.
     histogram : dict of model to dict of str to ndarray of shape (bars,)
@@ -97,6 +101,8 @@ class CalibrationPanelDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Name of the cause; None: there is one kind of event.
+    cause: str | None = None
 
     @classmethod
     def from_evaluation(
@@ -128,10 +134,11 @@ class CalibrationPanelDisplay(FromPredictions):
         if groups is None:
             groups = int(np.clip(float(y.weight.sum()) // _LEAST, 1, _GROUPS))
         whole_number(groups, "groups", 1)
-        clusters = ev.problem.clusters
+        clusters, cause = ev.problem.clusters, ev.problem.cause
 
         def compute(prediction: Prediction) -> tuple[ICIResult, Prediction]:
-            smooth = integrated_calibration_index(y, prediction.curves, when, knots=knots)
+            given = y, prediction.curves, when
+            smooth = integrated_calibration_index(*given, knots=knots, cause=cause)
             return smooth.clustered(clusters), prediction
 
         found = measure_each(usable, left_out, "the smooth calibration curve", compute)
@@ -140,7 +147,7 @@ class CalibrationPanelDisplay(FromPredictions):
         # Bars end where the predictions do.
         edges = np.linspace(0.0, max(float(r.predicted.max()) for r in smooth.values()), _BARS + 1)
         others = {
-            model: _measures(y, p, when, ev.confidence, clusters)
+            model: _measures(ev.problem, p, when, ev.confidence)
             for model, (_, p) in found.items()
         }  # fmt: skip
         return cls(
@@ -149,9 +156,12 @@ class CalibrationPanelDisplay(FromPredictions):
             {model: result.curve_observed for model, result in smooth.items()},
             {model: low for model, (low, _) in bands.items()},
             {model: high for model, (_, high) in bands.items()},
-            {m: _groups(y, r.predicted, when, groups, ev.confidence) for m, r in smooth.items()},
+            {
+                m: _groups(y, r.predicted, when, groups, ev.confidence, cause)
+                for m, r in smooth.items()
+            },
             edges,
-            {model: _histogram(y, r.predicted, when, edges) for model, r in smooth.items()},
+            {model: _histogram(y, r.predicted, when, edges, cause) for model, r in smooth.items()},
             {model: ratio for model, (ratio, _) in others.items()},
             {model: slope for model, (_, slope) in others.items()},
             {model: (r.ici, *_limits(r, ev.confidence)) for model, r in smooth.items()},
@@ -160,6 +170,7 @@ class CalibrationPanelDisplay(FromPredictions):
             ev.unit,
             ev.confidence,
             left_out,
+            ev.problem.cause_name,
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -179,6 +190,8 @@ class CalibrationPanelDisplay(FromPredictions):
         columns = min(len(self.predicted), 2)
         # Measures stand inside the panels where they cover nothing, otherwise all in the titles.
         inside = all(self._corner(model, end) for model in self.predicted)
+        words = EventWords(self.cause)
+        slope = "log hazard" if self.cause is None else "log(-log(1 - risk))"
         level = ""
         if self.confidence is not None:
             level = (
@@ -186,12 +199,13 @@ class CalibrationPanelDisplay(FromPredictions):
             )
         return Chart(
             "Calibration",
-            "Observed against predicted probability of the event; on the dashed line they are "
-            "equal. The curve is smooth, points are groups of equally many subjects by predicted "
-            f"risk (1 - Kaplan-Meier){level}. "
-            "The bars below count predictions: those of subjects with the event by then point "
-            "upwards, the others downwards. O/E is observed over expected events (best: 1), slope "
-            "that of the log hazard (best: 1). ICI is the mean distance from the line; by "
+            f"Observed against predicted probability of {words.the_event}; on the dashed line they "
+            "are equal. The curve is smooth, points are groups of equally many subjects by their "
+            "predicted "
+            f"risk ({words.risk}){level}. "
+            f"The bars below count predictions: those of subjects with {words.the_event} by then "
+            "point upwards, the others downwards. O/E is observed over expected events (best: 1), "
+            f"slope that of the {slope} (best: 1). ICI is the mean distance from the line; by "
             "chance, the one expected of a perfectly calibrated model.",
             tuple(self._panel(model, end, inside) for model in self.predicted),
             columns=columns, shared="y", width=3.5 * columns, left_out=self.left_out,
@@ -205,7 +219,9 @@ class CalibrationPanelDisplay(FromPredictions):
         return min(1.0, 1.04 * min(bounds, 1.5 * shown)) or 1.0
 
     def _panel(self, model: str, end: float, inside: bool) -> Panel:
-        when = f"event by {amount(self.time, self.unit)}"
+        words = EventWords(self.cause)
+        when = words.by(amount(self.time, self.unit))
+        of = "of the" if self.cause is None else "of"
         grid, found = self.predicted[model], self.groups[model]
         label = (Model(model),) if len(self.predicted) > 1 else "smooth curve"
         curve = Line(
@@ -213,16 +229,17 @@ class CalibrationPanelDisplay(FromPredictions):
             self.high[model], marked=bool(grid[0] == grid[-1]),
         )  # fmt: skip
         sizes = zip(found["n"].tolist(), found["events"].tolist(), strict=True)
+        names = tuple(f"{n:,.0f} subjects, {e:,.0f} {words.plural}" for n, e in sizes)
         points = Points(
             found["predicted"], found["observed"], "ink", "groups by risk", found["low"],
-            found["high"], names=tuple(f"{n:,.0f} subjects, {e:,.0f} events" for n, e in sizes),
+            found["high"], names=names,
             marker="square", size=3.5,
         )  # fmt: skip
         ticks, told, corner = round_ticks(end, 5), self._told(model), self._corner(model, end)
         note = [Note(told, *corner)] if inside and corner and told else []
         return Panel(
-            Axis(f"Predicted probability of the\n{when}", "", 0, end, ticks),
-            Axis(f"Observed probability of the\n{when}", "", -_STRIP * end, end, ticks),
+            Axis(f"Predicted probability {of}\n{when}", "", 0, end, ticks),
+            Axis(f"Observed probability {of}\n{when}", "", -_STRIP * end, end, ticks),
             (Rule("diagonal"), curve, points, *self._bars(model, end), *note),
             (Model(model),) if inside or not told else (Model(model), f"\n{told}"),
             height=3.6 + (0.0 if inside else 0.15 * (told.count("\n") + 1)),
@@ -234,8 +251,12 @@ class CalibrationPanelDisplay(FromPredictions):
         event, free, censored = (self.histogram[model][name] for name in OUTCOMES)
         middle = -0.5 * _STRIP * end
         scale = 0.44 * _STRIP * end / max(float(event.max()), float((free + censored).max()), 1.0)
+        outcomes = OUTCOMES
+        if self.cause is not None:
+            words = EventWords(self.cause)
+            outcomes |= {"event": words.by("then"), "free": f"{words.without} by then"}
         label = [
-            f"{told} ({self.histogram[model][name].sum():,.0f})" for name, told in OUTCOMES.items()
+            f"{told} ({self.histogram[model][name].sum():,.0f})" for name, told in outcomes.items()
         ]
         below = middle - scale * free
         return [
@@ -294,12 +315,17 @@ def _limits(found: ICIResult, confidence: float | None) -> tuple[float, float]:
 
 
 def _measures(
-    y: Outcomes, prediction: Prediction, time: float, level: float | None, clusters: Clusters | None
+    problem: Problem, prediction: Prediction, time: float, level: float | None
 ) -> tuple[Measure, Measure]:
     """Observed over expected events and calibration slope with their intervals."""
-    ratio = _measure(observed_expected, "log", y, prediction, time, level, clusters)
-    slope = _measure(calibration_slope_details, "normal", y, prediction, time, level, clusters)
-    return ratio, slope
+    cause, given = problem.cause, (problem.y, prediction, time, level, problem.clusters)
+    ratio = _measure(partial(observed_expected, cause=cause), "log", *given)
+    slope = calibration_slope_details if cause is None else partial(_slope_of_cause, cause=cause)
+    return ratio, _measure(slope, "normal", *given)
+
+
+def _slope_of_cause(y: Outcomes, curves: Any, time: float, *, cause: int) -> Details:
+    return weak_calibration(y, curves, time, cause=cause).slope
 
 
 def _measure(
@@ -322,22 +348,28 @@ def _measure(
 
 
 def _groups(
-    y: Outcomes, risk: Floats, time: float, groups: int, confidence: float | None
+    y: Outcomes, risk: Floats, time: float, groups: int, confidence: float | None, cause: int | None
 ) -> dict[str, Floats]:
-    """Groups by predicted risk: prediction, Kaplan-Meier with its interval, and counts."""
+    """Groups by predicted risk: prediction, what was observed with its interval, and counts."""
     present = np.flatnonzero(y.weight > 0)
     weight = y.weight[present] if y.weighted else None
     rows = [present[part] for part in risk_groups(1 - risk[present], weight, groups)]
-    rates, low, high = rates_with_band(y, 1 - risk, rows, time, confidence)
+    rates, low, high = rates_with_band(y, 1 - risk, rows, time, confidence, cause)
     return {
         "predicted": rates.expected, "observed": rates.observed, "low": low, "high": high,
         "n": rates.size, "events": rates.events,
     }  # fmt: skip
 
 
-def _histogram(y: Outcomes, risk: Floats, time: float, edges: Floats) -> dict[str, Floats]:
-    """Subjects in each bar of predicted risk, by what happened to them."""
-    happened, lost = y.event & (y.time <= time), ~y.event & (y.time < time)
+def _histogram(
+    y: Outcomes, risk: Floats, time: float, edges: Floats, cause: int | None
+) -> dict[str, Floats]:
+    """Subjects in each bar of predicted risk, by what happened to them.
+
+    Who had an event of another cause did not have the event.
+    """
+    had = y.event if cause is None else y.cause == cause
+    happened, lost = had & (y.time <= time), ~y.event & (y.time < time)
     parts = {"event": happened, "free": ~happened & ~lost, "censored": lost}
     return {
         name: np.histogram(risk, edges, weights=y.weight * part)[0].astype(np.float64)

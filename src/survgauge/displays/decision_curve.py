@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..data.event_words import EventWords
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics.decision.net_benefit import NetBenefit, net_benefit
 from ._base import FromPredictions, Source, band, measure_each, members, records
@@ -85,6 +86,8 @@ class DecisionCurveDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Name of the cause that is treated; None: there is one kind of event.
+    cause: str | None = None
 
     @classmethod
     def from_evaluation(
@@ -120,17 +123,18 @@ class DecisionCurveDisplay(FromPredictions):
         if reference is not None:
             one_of("reference", reference, usable)
         y, when = ev.problem.y, time_of_interest(ev.problem, time)
+        cause, words = ev.problem.cause, ev.problem.words
         if thresholds is None:
             present = y.weight > 0
             thresholds = _thresholds([1 - p.curves.at(when)[present] for p in usable.values()])  # type: ignore[union-attr]
         found = measure_each(
             usable, left_out, "net benefit",
-            lambda p: net_benefit(y, p.curves, when, thresholds=thresholds),
+            lambda p: net_benefit(y, p.curves, when, thresholds=thresholds, cause=cause),
         )  # fmt: skip
         first = next(iter(found.values()))
         if not first.incidence > 0:
             raise UndefinedMetricError(
-                f"a decision curve is undefined: there is no event by {amount(when, ev.unit)}"
+                f"a decision curve is undefined: there is no {words.by(amount(when, ev.unit))}"
             )
         curves = {m: _curve(result, scale, ev.confidence) for m, result in found.items()}
         gaps: dict[str, Bounded] = {}
@@ -149,7 +153,7 @@ class DecisionCurveDisplay(FromPredictions):
         return cls(
             when, first.thresholds, scale, value, low, high, treat_all, treat_none,
             tuple(ev.predictions), reference, gap, gap_low, gap_high, ev.unit, ev.confidence,
-            left_out,
+            left_out, words.cause,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
@@ -182,7 +186,8 @@ class DecisionCurveDisplay(FromPredictions):
         return Chart("Decision curve", caption, tuple(panels), shared="x", left_out=self.left_out)
 
     def _axis(self) -> Axis:
-        label = f"Threshold of the predicted risk\n(event by {amount(self.time, self.unit)})"
+        event = EventWords(self.cause).by(amount(self.time, self.unit))
+        label = f"Threshold of the predicted risk\n({event})"
         return Axis(label, low=0, high=float(self.thresholds[-1]))
 
     def _curves(self) -> Panel:

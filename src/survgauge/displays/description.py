@@ -83,9 +83,10 @@ class Axis:
 class Line:
     """A line, with the band from `low` to `high` where it has one.
 
-    `step`: constant up to the next point. `marked`: with a marker at every point, or at the values
-    of `x` given. `dash`: solid, dashed or dotted; by default that of the role. A line of `width` 0
-    is its band alone. `name`: what a line is called that has no place of its own in the legend.
+    `step`: constant up to the next point. `shade`: how dark the band is; 0: as an interval.
+    `marked`: with a marker at every point, or at the values of `x` given. `dash`: solid, dashed or
+    dotted; by default that of the role. A line of `width` 0 is its band alone. `name`: what a line
+    is called that has no place of its own in the legend.
     """
 
     x: Any
@@ -100,6 +101,7 @@ class Line:
     width: float = 1.4
     alpha: float = 1.0
     name: str = ""
+    shade: float = 0.0
 
     def dots(self) -> tuple[Any, Any]:
         """Where the markers are.

@@ -13,7 +13,7 @@ from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
 from ..reference.surrogates import METHODS
-from ._base import FromPredictions, Source, first_of, members, records, time_errors
+from ._base import FromPredictions, Source, check_one_kind, first_of, members, records, time_errors
 from .description import (
     Axis,
     Chart,
@@ -77,6 +77,7 @@ class MAEVariantsDisplay(FromPredictions):
         """Build from an evaluation, for `subjects` (row numbers; by default four telling ones)."""
         what = "the illustration of MAE variants"
         usable, _ = members(ev, "times", what, model)
+        check_one_kind(ev, what)
         problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
         if rows.size > _MOST:
             raise InputError(f"subjects must be at most {_MOST} indices; got {rows.size}")

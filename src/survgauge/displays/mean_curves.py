@@ -13,7 +13,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..metrics.checks import check_times
 from ._bands import kaplan_meier_band
-from ._base import FromPredictions, Source, measure_each, members, records
+from ._base import FromPredictions, Source, check_one_kind, measure_each, members, records
 from .description import (
     Axis,
     Chart,
@@ -66,6 +66,7 @@ class MeanCurveDisplay(FromPredictions):
         """Build from an evaluation; `times` are where the curves are read."""
         what = "the mean predicted curve"
         usable, left_out = members(ev, "curves", what, models)
+        check_one_kind(ev, what)
         y = ev.problem.y
         grid = time_grid(y) if times is None else check_times(times)
         found = measure_each(usable, left_out, what, lambda p: mean_survival(p, y, grid))

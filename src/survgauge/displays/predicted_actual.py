@@ -13,7 +13,7 @@ from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
 from ..metrics.time.time_errors import censored_methods
 from ..reference.surrogates import METHODS, Setting, Surrogates, make_setting
-from ._base import FromPredictions, Source, first_of, members, records
+from ._base import FromPredictions, Source, check_one_kind, first_of, members, records
 from .description import Axis, Chart, Panel, Points, Rule, amount, short_name
 
 #: Most arrows that can be told apart.
@@ -83,6 +83,7 @@ class PredictedActualDisplay(FromPredictions):
         """
         what = "predicted against actual time"
         usable, _ = members(ev, "times", what, model)
+        check_one_kind(ev, what)
         problem = ev.problem
         setting, found = surrogates_of(problem, method)
         name, (times, _) = first_of(

@@ -14,7 +14,15 @@ from ..data.predictions import Prediction
 from ..metrics.decision.risk_groups import RiskGroups, risk_groups
 from ..metrics.problem import Problem
 from ._bands import kaplan_meier_band
-from ._base import FromPredictions, Source, check_outcomes, measure_each, members, records
+from ._base import (
+    FromPredictions,
+    Source,
+    check_one_kind,
+    check_outcomes,
+    measure_each,
+    members,
+    records,
+)
 from .calibration import time_of_interest
 from .description import (
     Axis,
@@ -108,6 +116,7 @@ class RiskGroupsDisplay(FromPredictions):
         """
         usable, left_out = members(ev, "risk", "a figure of risk groups", models)
         check_outcomes(ev, "a figure of risk groups")
+        check_one_kind(ev, "Kaplan-Meier by predicted risk")
         y = ev.problem.y
         last = float(y.present().time.max()) or 1.0
         end = last if end is None else min(positive(end, "end"), last)

@@ -19,7 +19,7 @@ from ..metrics.probability.probability import integrated_brier_score
 from ..metrics.problem import Problem
 from ..metrics.ranking.discrimination import concordance_index
 from . import _six_panels as panels
-from ._base import FromPredictions, Source, members, records, reference_of
+from ._base import FromPredictions, Source, check_one_kind, members, records, reference_of
 from .description import Chart, short_name
 from .mae_variants import subject_errors
 from .subject_curves import checked_subjects
@@ -114,6 +114,7 @@ class SixMetricsDisplay(FromPredictions):
             What a censored subject counts as in the MAE.
         """
         usable, _ = members(ev, "curves", "the illustration of six metrics", model)
+        check_one_kind(ev, "the illustration of six metrics")
         name = next(iter(usable))
         problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
         if not 2 <= rows.size <= _MOST:

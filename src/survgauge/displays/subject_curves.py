@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, numbers
+from ..data.event_words import EventWords, cause_label
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
@@ -83,7 +84,8 @@ class SubjectCurvesDisplay(FromPredictions):
         Predicted time (of curves the median; NaN where there is none), models without times left
         out.
     subjects, time, event : ndarray of shape (k,)
-        Row numbers in the test set, and what was observed.
+        Row numbers in the test set, and what was observed; with several causes `happened` has
+        the names of theirs.
 
     Examples
     --------
@@ -104,6 +106,9 @@ class SubjectCurvesDisplay(FromPredictions):
     models: tuple[str, ...]
     unit: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
+    #: What happened to each subject, in a word; with a cause, `survival` is 1 - its incidence.
+    happened: tuple[str, ...] = ()
+    cause: str | None = None
 
     @classmethod
     def from_evaluation(
@@ -142,6 +147,8 @@ class SubjectCurvesDisplay(FromPredictions):
             tuple(ev.predictions),
             ev.unit,
             left_out,
+            _happened(y, rows),
+            ev.problem.cause_name,
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -155,6 +162,7 @@ class SubjectCurvesDisplay(FromPredictions):
                     "subject": subject,
                     "observed": float(self.time[k]),
                     "event": bool(self.event[k]),
+                    **({} if self.cause is None else {"happened": self.happened[k]}),
                     "predicted": float(predicted[k]),
                 }
                 if curves is None:
@@ -184,6 +192,8 @@ class SubjectCurvesDisplay(FromPredictions):
 
     def _panel(self, k: int) -> Panel:
         t, happened, end = float(self.time[k]), bool(self.event[k]), float(self.times[-1])
+        words = EventWords(self.cause)
+        curves = {m: s[k] if self.cause is None else 1 - s[k] for m, s in self.survival.items()}
         marks: list[Mark] = [
             Rule("y", 0.5, dash="dotted", width=0.6),
             Rule("x", t, role="ink", dash="solid" if happened else "dotted", width=0.9),
@@ -193,18 +203,28 @@ class SubjectCurvesDisplay(FromPredictions):
         else:
             marks.append(Span("x", t, max(end, t)))
         for model, role in positions(self.models).items():
-            if model in self.survival:
-                marks.append(Line(self.times, self.survival[model][k], role, (Model(model),)))
+            if model in curves:
+                marks.append(Line(self.times, curves[model], role, (Model(model),)))
             elif model in self.predicted:
                 marks += _predicted(float(self.predicted[model][k]), end, role, model)
-        what = "event at" if happened else "censored at"
+        axis = "Survival probability"
+        if self.cause is not None:
+            axis = f"Probability of {words.the_event}"
         return Panel(
             Axis.time(self.unit, low=0, high=end),
-            Axis("Survival probability", low=0, high=1.03),
+            Axis(axis, low=0, high=1.03),
             tuple(marks),
-            f"row {self.subjects[k] + 1}: {what} {amount(t, self.unit)}",
+            f"row {self.subjects[k] + 1}: {self.happened[k]} at {amount(t, self.unit)}",
             height=2.05,
         )
+
+
+def _happened(y: Outcomes, rows: Ints) -> tuple[str, ...]:
+    """What happened to some subjects, in a word; with several causes the name of theirs."""
+    if y.cause is None or y.causes is None:
+        return tuple("event" if event else "censored" for event in y.event[rows])
+    names = ("censored", *map(cause_label, y.causes))
+    return tuple(names[code] for code in y.cause[rows])
 
 
 def _predicted(t: float, end: float, role: int, model: str) -> list[Mark]:

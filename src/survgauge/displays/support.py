@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..data.event_words import cause_label
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
+from ..evaluation.reading import read_outcomes
 from ..metrics.checks import check_times
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import RiskTable
 from ..reference.surrogates import METHODS
-from ._base import Display, Given, Source, check_outcomes, records, reference_of
+from ._base import Display, Given, Source, check_one_kind, check_outcomes, records, reference_of
 from .description import Axis, Chart, Line, Mark, Panel, Rule, amount, horizon_marks, positions
 from .predicted_actual import surrogates_of
 
@@ -66,6 +68,8 @@ class SupportDisplay(Display):
     reason: str
     unit: str = ""
     in_sample: bool = False
+    #: Events of each cause up to `times`, where there are several.
+    by_cause: dict[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def from_evaluation(cls, ev: Source, *, times: Any = None) -> SupportDisplay:
@@ -87,20 +91,22 @@ class SupportDisplay(Display):
             problem.horizon_reason,
             ev.unit,
             problem.reference is None,
+            _by_cause(y, grid),
         )
 
     @classmethod
     def from_outcomes(
         cls, y_test: Any, *, y_train: Any = None, unit: str = "", times: Any = None, **settings: Any
     ) -> SupportDisplay:
-        """Build without predictions; `settings` are those of `evaluate` (min_g, ...)."""
+        """Build without predictions; `settings` are those of `evaluate` (cause, min_g, ...)."""
         return cls.from_evaluation(_outcomes(y_test, y_train, unit, settings), times=times)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per time."""
+        causes = {f"events of {cause_label(name)}": v for name, v in self.by_cause.items()}
         return records(
             time=self.times, at_risk=self.at_risk, events=self.events, censoring=self.censoring,
-            reference_at_risk=self.reference_at_risk,
+            reference_at_risk=self.reference_at_risk, **causes,
         )  # fmt: skip
 
     def describe(self) -> Chart:
@@ -109,7 +115,14 @@ class SupportDisplay(Display):
         lines = [Line(self.times, self.at_risk, "ink", "at risk, test")]
         if not self.in_sample:
             lines.append(Line(self.times, self.reference_at_risk, "soft", "at risk, reference"))
-        lines.append(Line(self.times, self.events, "event", "events so far, test", dash="dotted"))
+        if self.by_cause:
+            lines += [
+                Line(self.times, v, k, f"{cause_label(name)} so far, test", dash="dotted")
+                for k, (name, v) in enumerate(self.by_cause.items())
+            ]
+        else:
+            so_far = "events so far, test"
+            lines.append(Line(self.times, self.events, "event", so_far, dash="dotted"))
         marks = horizon_marks(self.horizon, end) or (Rule("x", self.horizon, dash="solid"),)
         why = _REASONS.get(self.reason, self.reason)
         counts = Panel(
@@ -181,6 +194,7 @@ class SurrogatesDisplay(Display):
         for name in (names := list(names)):
             one_of("methods", name, known)
         check_outcomes(ev, "surrogates")
+        check_one_kind(ev, "a figure of surrogate times")
         problem = ev.problem
         y = problem.y.restricted(problem.tau)
         rows = np.flatnonzero(~y.event & (y.weight > 0))
@@ -263,8 +277,22 @@ def surrogate_methods() -> list[str]:
     return [method.name for method in METHODS.values() if method.imputes]
 
 
+def _by_cause(y: Outcomes, times: Floats) -> dict[str, Floats]:
+    """Events of each cause up to `times`; nothing where there is one kind."""
+    if y.causes is None:
+        return {}
+    found = {}
+    for code, name in enumerate(y.causes, 1):
+        rows = np.flatnonzero(y.cause == code)
+        rows = rows[np.argsort(y.time[rows], kind="stable")]
+        so_far = np.concatenate(([0.0], np.cumsum(y.weight[rows])))
+        found[name] = so_far[y.time[rows].searchsorted(times, "right")]
+    return found
+
+
 def _outcomes(y_test: Any, y_train: Any, unit: str, settings: dict[str, Any]) -> Given:
-    problem = Problem.of(Outcomes.of(y_test, "y_test"), y_train, **settings)
+    y, y_train = read_outcomes(y_test, y_train, settings.get("cause"))
+    problem = Problem.of(y, y_train, **settings)
     return Given(problem, {}, unit)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..data.event_words import EventWords
 from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError, one_of
 from ..metrics.checks import check_times
@@ -16,7 +17,6 @@ from ..metrics.details import CurveResult
 from ..metrics.probability.status_scores import brier_curve
 from ..metrics.problem import Problem
 from ..metrics.ranking.dynamic_auc import auc_curve
-from ..reference.baseline import reference_curves
 from ._base import (
     FromPredictions,
     Source,
@@ -35,31 +35,35 @@ _POINTS = 60
 class _Words(NamedTuple):
     """What is said of a metric over time."""
 
-    name: str
     title: str
     axis: str
     baseline: str
     caption: str
 
 
-_WORDS = {
-    "brier": _Words(
-        "the Brier score over time",
-        "Brier score over time",
-        "Brier score (lower is better)",
-        "Kaplan-Meier (reference)",
-        "Squared error of the predicted probability of being event-free; lower is better. "
-        "Kaplan-Meier predicts the same curve for everybody.",
-    ),
-    "auc": _Words(
-        "AUC over time",
-        "AUC over time",
+_NAMES = {"brier": "the Brier score over time", "auc": "AUC over time"}
+
+
+def _words(kind: str, event: EventWords) -> _Words:
+    """Say what a metric over time is, of one kind of event or of a cause."""
+    of_cause = event.of_cause
+    if kind == "brier":
+        free = "being event-free" if event.cause is None else event.the_event
+        return _Words(
+            f"Brier score{of_cause} over time",
+            "Brier score (lower is better)",
+            f"{event.estimate} (reference)",
+            f"Squared error of the predicted probability of {free}; lower is better. "
+            f"{event.estimate} predicts the same curve for everybody.",
+        )
+    whom = "an event" if event.cause is None else event.the_event
+    return _Words(
+        f"AUC{of_cause} over time",
         "AUC (higher is better)",
         "chance",
-        "How well the predictions separate subjects with an event up to each time from those "
+        f"How well the predictions separate subjects with {whom} up to each time from those "
         "without (cumulative/dynamic AUC); 0.5 is chance.",
-    ),
-}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +79,8 @@ class TimeCurveDisplay(FromPredictions):
     values, low, high : dict of model to ndarray of shape (k,)
         The metric and its band; NaN where it is undefined.
     baseline : ndarray of shape (k,) or None
-        Kaplan-Meier of the reference set, predicted for everybody (its AUC is 1/2).
+        Kaplan-Meier (of a cause, Aalen-Johansen) of the reference set, predicted for everybody
+        (its AUC is 1/2).
     horizon : float
         Where support ends; see `SupportDisplay`.
 
@@ -100,6 +105,8 @@ class TimeCurveDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Name of the cause that the metric is about; None: there is one kind of event.
+    cause: str | None = None
 
     @classmethod
     def from_evaluation(
@@ -124,14 +131,14 @@ class TimeCurveDisplay(FromPredictions):
         models : names, optional
             By default all.
         """
-        one_of("kind", kind, _WORDS)
+        one_of("kind", kind, _NAMES)
         usable, left_out = members(
-            ev, "curves" if kind == "brier" else "risk", _WORDS[kind].name, models
+            ev, "curves" if kind == "brier" else "risk", _NAMES[kind], models
         )
         problem = ev.problem
         grid = _grid(problem, kind) if times is None else check_times(times)
         score = _brier if kind == "brier" else _auc
-        found = measure_each(usable, left_out, _WORDS[kind].name, lambda p: score(problem, p, grid))
+        found = measure_each(usable, left_out, _NAMES[kind], lambda p: score(problem, p, grid))
         values, low, high = {}, {}, {}
         for model, (value, stderr) in found.items():
             values[model] = value
@@ -140,7 +147,7 @@ class TimeCurveDisplay(FromPredictions):
         baseline = _baseline(problem, kind, grid)
         return cls(
             kind, grid, values, low, high, baseline, problem.horizon, order, ev.unit,
-            ev.confidence, left_out,
+            ev.confidence, left_out, problem.cause_name,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
@@ -159,8 +166,8 @@ class TimeCurveDisplay(FromPredictions):
         return table
 
     def describe(self) -> Chart:
-        """One line per model with its band, and that of Kaplan-Meier."""
-        place, words = positions(self.models), _WORDS[self.kind]
+        """One line per model with its band, and that of one prediction for everybody."""
+        place, words = positions(self.models), _words(self.kind, EventWords(self.cause))
         marks: list[Mark] = [
             Line(self.times, values, place[model], (Model(model),), self.low[model],
                  self.high[model])
@@ -183,13 +190,16 @@ class TimeCurveDisplay(FromPredictions):
 
 
 def _grid(problem: Problem, kind: str) -> Floats:
-    end = check_horizon(problem, _WORDS[kind].name)
+    end = check_horizon(problem, _NAMES[kind])
     start = 0.0
     if kind == "auc":
         y = problem.y.present()
-        before = y.time[y.event & (y.time <= end)]
+        had = y.event if problem.cause is None else y.cause == problem.cause
+        before = y.time[had & (y.time <= end)]
         if not before.size:
-            raise UndefinedMetricError("AUC over time needs an event up to the horizon; got none")
+            raise UndefinedMetricError(
+                f"AUC over time needs {problem.words.some_event} up to the horizon; got none"
+            )
         start = float(np.quantile(before, 0.05))
         if not start < end:
             return np.array([end])
@@ -207,20 +217,22 @@ def _on_grid(result: CurveResult, grid: Floats) -> tuple[Floats, Floats]:
 
 
 def _brier(problem: Problem, prediction: Prediction, grid: Floats) -> tuple[Floats, Floats]:
-    return _on_grid(brier_curve(problem.y, prediction.curves, grid, **problem.ipcw), grid)
+    given = problem.y, prediction.curves, grid
+    return _on_grid(brier_curve(*given, cause=problem.cause, **problem.ipcw), grid)
 
 
 def _auc(problem: Problem, prediction: Prediction, grid: Floats) -> tuple[Floats, Floats]:
     predicted = prediction.risk if prediction.curves is None else prediction.curves
-    return _on_grid(auc_curve(problem.y, predicted, grid, "fixed", **problem.ipcw), grid)
+    given = problem.y, predicted, grid, "fixed"
+    return _on_grid(auc_curve(*given, cause=problem.cause, **problem.ipcw), grid)
 
 
 def _baseline(problem: Problem, kind: str, grid: Floats) -> Floats | None:
-    """Score of Kaplan-Meier; equal risks leave every pair undecided, so its AUC is 1/2."""
+    """Score of one prediction for all; equal risks leave every pair undecided: its AUC is 1/2."""
     if kind == "auc":
         return np.full(grid.size, 0.5)
-    curves = reference_curves(reference_of(problem), len(problem.y))
+    asked = replace(problem, reference=reference_of(problem))
     try:
-        return _brier(problem, Prediction(curves, None, None), grid)[0]
+        return _brier(problem, asked.baseline(), grid)[0]
     except UndefinedMetricError:
         return None

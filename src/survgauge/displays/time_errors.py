@@ -14,7 +14,16 @@ from ..errors import InputError
 from ..metrics.details import standard_error
 from ..metrics.time.terms import TimeErrorDetails
 from ..reference.surrogates import METHODS
-from ._base import FromPredictions, Source, band, measure_each, members, records, time_errors
+from ._base import (
+    FromPredictions,
+    Source,
+    band,
+    check_one_kind,
+    measure_each,
+    members,
+    records,
+    time_errors,
+)
 from .description import Axis, Bars, Chart, Line, Model, Panel, Points, Row, positions
 
 
@@ -91,6 +100,7 @@ class ErrorByStatusDisplay(FromPredictions):
         """Build from an evaluation, for a method of counting the censored."""
         what = "the error by censoring status"
         usable, left_out = members(ev, "times", what, models)
+        check_one_kind(ev, what)
         problem = ev.problem
         status = (~problem.y.restricted(problem.tau).event).astype(np.intp)
         parts: tuple[dict[str, Estimate], dict[str, Estimate]] = ({}, {})
@@ -208,6 +218,7 @@ class ErrorOverTimeDisplay(FromPredictions):
             raise InputError(f"bins must be a whole number, at least 1; got {bins!r}")
         what = "the error over time"
         usable, left_out = members(ev, "times", what, models)
+        check_one_kind(ev, what)
         problem = ev.problem
         y = problem.y.restricted(problem.tau)
         edges, label = _time_bins(y, int(bins))

@@ -11,20 +11,17 @@ import numpy as np
 from .._tools.arrays import Floats, probability, vector, whole_number
 from .._tools.provenance import call_text, provenance
 from .._tools.random import check_seed
-from ..data.causes import cause_code
+from ..data.event_words import events_by_cause
 from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
-from ..data.predictions import Prediction
 from ..data.sampling import sampled
 from ..errors import InputError, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.interval_problem import IntervalProblem
-from ..metrics.one_cause import with_causes
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import KaplanMeier
-from ..reference.reference import Reference
 from .applicable import leave_out
 from .arrays import fold_arrays
 from .censoring_remarks import check_follow_up
@@ -43,6 +40,7 @@ from .interval_call import (
     outcomes_of,
     refuse_settings,
 )
+from .reading import read_outcomes, read_predictions
 from .result import Evaluation
 from .score import NAN, Score
 from .time_units import check_units
@@ -206,13 +204,16 @@ def evaluate(
             "X_test cannot be given together with sample_weight: the test of whether censoring "
             "depends on the features takes no sampling weights; leave X_test out"
         )
-    y, y_train = _outcomes(y_test, y_train, cause)
+    intervals = isinstance(y_test, IntervalOutcomes)
+    y, y_train = (
+        outcomes_of(y_test, y_train) if intervals else read_outcomes(y_test, y_train, cause)
+    )
     if not isinstance(unit, str):
         raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     if not named:
         raise InputError("predictions must hold at least one model; got an empty mapping")
-    parsed = _predictions(named, y, cause)
+    parsed = read_predictions(named, y, cause)
     if len(parsed) < len(named):
         raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
     if confidence is not None:
@@ -277,41 +278,6 @@ def evaluate(
     return Evaluation(
         scores, problem, confidence, support, warnings, seed, models, parsed, unit, provenance=made
     )
-
-
-def _outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Any, Any]:
-    """Read both outcomes, where they are: a copy would be held through every metric.
-
-    With a cause both have the same causes. Codes need not hold all of them, if the other outcomes
-    do or have their names.
-    """
-    if isinstance(y_test, IntervalOutcomes):
-        return outcomes_of(y_test, y_train)
-    read = y_train is not None and not isinstance(y_train, Reference)
-    if cause is None:
-        y = Outcomes.of(y_test, "y_test", copy=False, entry=True)
-        return y, Outcomes.of(y_train, "y_train", copy=False, entry=True) if read else y_train
-    if read and not isinstance(y_test, Outcomes):
-        train = Outcomes.of(y_train, "y_train", copy=False, causes=True)
-        if train.causes is not None:
-            return with_causes(y_test, "y_test", train.causes), train
-    y = Outcomes.of(y_test, "y_test", copy=False, causes=True)
-    if y.causes is None:
-        raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
-    return y, with_causes(y_train, "y_train", y.causes) if read else y_train
-
-
-def _predictions(
-    named: Mapping[str, Any], y: Outcomes, cause: int | str | None
-) -> dict[str, Prediction]:
-    """Read what the models predict: of one kind of event, or of a cause."""
-    if cause is None or y.causes is None:  # `_outcomes` sees to the causes
-        return {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
-    code = cause_code(cause, y.causes)
-    return {
-        str(name): Prediction.of_cause(obj, len(y), str(name), y.causes, code)
-        for name, obj in named.items()
-    }
 
 
 def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:
@@ -404,18 +370,11 @@ def _causes(problem: Problem) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {
         "cause": problem.cause_name,
-        "events_by_cause": _events_by_cause(problem.y),
+        "events_by_cause": events_by_cause(problem.y),
     }
     if problem.reference is not None:
-        found["training_events_by_cause"] = _events_by_cause(problem.reference.given)
+        found["training_events_by_cause"] = events_by_cause(problem.reference.given)
     return found
-
-
-def _events_by_cause(y: Outcomes) -> dict[str, int]:
-    if y.cause is None or y.causes is None:
-        return {}
-    counts = np.bincount(y.cause, y.weight, len(y.causes) + 1)[1:]
-    return {name: round(float(n)) for name, n in zip(y.causes, counts, strict=True)}
 
 
 def _training(problem: Problem) -> dict[str, int]:

@@ -16,6 +16,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..reference.aalen_johansen import AalenJohansen
 from ..reference.reference import Reference
+from ..reference.survival_at import SurvivalAt, survival_at
 
 
 @dataclass(frozen=True)
@@ -143,3 +144,21 @@ def coded(y: Outcomes, competes: Bools) -> Outcomes:
 def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:
     """Aalen-Johansen of the cause ("own") and of those that compete with it ("other")."""
     return AalenJohansen.fit(coded(y, competes))
+
+
+def free_at(y: Outcomes, competes: Bools | None, time: float) -> SurvivalAt:
+    """Probability of no event by a time with the contributions of the subjects.
+
+    It is Kaplan-Meier; where others compete, 1 - Aalen-Johansen of the cause.
+
+    >>> y = Outcomes([1, 2, 3, 4], [1, 1, 0, 1])
+    >>> free_at(y, np.array([False, True, False, False]), 3.0).value
+    0.75
+    """
+    if competes is None:
+        return survival_at(y, time)
+    found, psi = incidence_of(y, competes), np.zeros(len(y))
+    present = y.weight > 0
+    psi[present] = -y.weight[present] * found.contributions(time, "own")
+    open_ended = bool(found.times[-1] < time and found.survival[-1] > 0)
+    return SurvivalAt(1.0 - float(found.at(time, "own")), psi, open_ended)

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..._tools.arrays import Bools, Floats
 from ..._tools.arrays import probability as checked_probability
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError
-from ...reference.survival_at import survival_at as observed_survival
 from ..checks import check_curves, read_curves
 from ..details import Details
-from ..one_cause import incidence_of, one_cause
+from ..one_cause import free_at, one_cause
 from .inputs import (
     checked_time,
     description,
@@ -122,20 +120,16 @@ def observed_expected(
             f"no event is expected by time {time:g}: every predicted risk is 0, so observed over "
             "expected has no value"
         )
-    estimate = "Kaplan-Meier"
-    if asked_for.competes is None:
-        found = observed_survival(y, time)
-        observed, observed_psi, open_ended = 1.0 - found.value, -found.psi, found.open_ended
-    else:
-        estimate, open_ended = "Aalen-Johansen", False
-        observed, observed_psi = _incidence(y, asked_for.competes, time)
+    estimate = "Kaplan-Meier" if asked_for.competes is None else "Aalen-Johansen"
+    found = free_at(y, asked_for.competes, time)
+    observed, observed_psi = 1.0 - found.value, -found.psi
     ratio = observed / expected
     psi = (observed_psi - ratio * y.weight * (risk - expected) / total) / expected
     described, support = description(y, predicted, asked_for)
     described |= {"time": time, "observed": f"{estimate} of the test outcomes"}
     support |= past
     support |= {"observed_risk": observed, "expected_risk": expected}
-    support["open_ended"] = open_ended
+    support["open_ended"] = found.open_ended
     frequency = y.weight if y.weighted else None
     plain = Details(ratio, described, support, psi, frequency)
     return _with_interval(plain, observed, expected, time, level)
@@ -201,11 +195,3 @@ def ratio_limits(found: Details, level: float, time: float) -> tuple[float, floa
     why = "no event was observed" if ratio == 0 else "too few subjects were observed"
     found.support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
     return float("nan"), float("nan")
-
-
-def _incidence(y: Outcomes, competes: Bools, time: float) -> tuple[float, Floats]:
-    """Aalen-Johansen of one cause at a time, and the contributions of the subjects."""
-    found, psi = incidence_of(y, competes), np.zeros(len(y))
-    present = y.weight > 0
-    psi[present] = y.weight[present] * found.contributions(time, "own")
-    return float(found.at(time, "own")), psi

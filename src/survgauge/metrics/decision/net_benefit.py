@@ -15,7 +15,6 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
 from ...reference.estimated_g import Pulls
-from ...reference.survival_at import survival_at
 from ..calibration.inputs import (
     checked_time,
     description,
@@ -29,6 +28,7 @@ from ..checks import read_curves
 from ..conventions import convention_of
 from ..details import Details, paired_error, standard_error
 from ..ipcw import CensoringWeights
+from ..one_cause import OneCause, free_at, one_cause
 from ..probability.treatment import ROUNDING
 from ..terms import Terms
 
@@ -151,12 +151,15 @@ class DecisionQuestion:
     time: float
     method: str
     rule: Rule
+    #: Name of the cause that is treated, of several.
+    cause: str | None = None
 
     def asks_as(self, other: DecisionQuestion) -> bool:
-        """Whether another question is about the same subjects, time and method."""
+        """Whether another question is about the same subjects, time, method and cause."""
         mine, theirs = self.y, other.y
         same = np.array_equal(mine.time, theirs.time) and np.array_equal(mine.event, theirs.event)
-        return same and (self.time, self.method) == (other.time, other.method)
+        asked = (self.time, self.method, self.cause)
+        return same and asked == (other.time, other.method, other.cause)
 
     def treated(self, threshold: float) -> Bools:
         """Whose risk is at least the threshold."""
@@ -178,24 +181,25 @@ class DecisionQuestion:
 
 
 def question(
-    y: Outcomes, risk: Floats, time: float, method: str, y_train: Any = None, censoring: Any = None
+    asked: OneCause, risk: Floats, time: float, method: str, censoring: Any = None
 ) -> DecisionQuestion:
     """Return a question about net benefits, given checked arguments."""
     rule = (
-        _kaplan_meier_rule(y, time)
+        _kaplan_meier_rule(asked.y, asked.competes, time)
         if method == "kaplan_meier"
-        else _ipcw_rule(y, time, y_train, censoring)
+        else _ipcw_rule(asked, time, censoring)
     )
-    return DecisionQuestion(y, risk, time, method, rule)
+    return DecisionQuestion(asked.y, risk, time, method, rule, asked.name)
 
 
-def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:
-    """Kaplan-Meier of those who are treated tells how many of them have the event."""
+def _kaplan_meier_rule(y: Outcomes, competes: Bools | None, time: float) -> Rule:
+    """Kaplan-Meier (or Aalen-Johansen) of the treated tells how many of them have the event."""
     total = float(y.weight.sum())
     # In the order of time once: looking up 100 thresholds is then ten times as fast.
     order = y.order()
     by_time = y[order]
-    everybody = survival_at(by_time, time)
+    others = None if competes is None else competes[order]
+    everybody = free_at(by_time, others, time)
 
     def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
         psi = np.zeros(len(y))
@@ -204,7 +208,9 @@ def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:
         share = float(y.weight[rows].sum()) / total
         if share == 0:
             return 0.0, psi, False
-        found = everybody if chosen.all() else survival_at(by_time[chosen], time)
+        found = everybody
+        if not chosen.all():
+            found = free_at(by_time[chosen], None if others is None else others[chosen], time)
         each = 1 - found.value * (1 + odds)
         value = share * each
         psi[rows] = y.weight[rows] * each / total - share * (1 + odds) * found.psi
@@ -214,16 +220,21 @@ def _kaplan_meier_rule(y: Outcomes, time: float) -> Rule:
     return rule
 
 
-def _ipcw_rule(y: Outcomes, time: float, y_train: Any, censoring: Any) -> Rule:
+def _ipcw_rule(asked: OneCause, time: float, censoring: Any) -> Rule:
     """Subjects whose status is known stand for those who were censored before."""
-    weights = CensoringWeights(y, y_train, censoring, convention_of(None))
-    had = np.where(y.event & (y.time <= time), weights.event_weight, 0.0)
+    y, competes = asked.y, asked.competes
+    weights = CensoringWeights(y, asked.y_train, censoring, convention_of(None))
+    known = np.where(y.event & (y.time <= time), weights.event_weight, 0.0)
+    # Who had a competing event has none of the cause, and is treated in vain.
+    had = known if competes is None else np.where(competes, 0.0, known)
+    vain = known - had
     g = weights.survivors(time)
     free = np.divide((y.time > time) * 1.0, g, out=np.zeros(len(y)), where=g > 0)
     estimated = weights.estimated if weights.source == "test" else None
 
     def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
-        event, survivor = y.weight * treated * had, -odds * y.weight * treated * free
+        mass = y.weight * treated
+        event, survivor = mass * (had - odds * vain), -odds * mass * free
         pulls = Pulls(event, np.array([survivor.sum()]), np.array([time]))
         found = Terms(event + survivor, y.weight, pulls=pulls).mean(None, estimated)
         return found.value, found.psi, False  # type: ignore[return-value]
@@ -240,6 +251,7 @@ def net_benefit(
     y_train: Any = None,
     method: str = "kaplan_meier",
     censoring: Any = None,
+    cause: int | str | None = None,
 ) -> NetBenefit:
     r"""Net benefit of treating subjects whose predicted risk is at least a threshold.
 
@@ -269,6 +281,10 @@ def net_benefit(
         1/G(T-), those event-free past `time` 1/G(t), with one G for all subjects.
     censoring : {"test", "train"}, KaplanMeier or callable, optional
         Where G of ``ipcw`` comes from; by default the test subjects.
+    cause : int or str, optional
+        With several causes, code or name of the one that is treated; predictions are then its
+        incidence by `time`, or `IncidenceCurves`. Aalen-Johansen takes the place of Kaplan-Meier,
+        and who has an event of another cause is treated in vain.
 
     Returns
     -------
@@ -296,19 +312,20 @@ def net_benefit(
     (array([0.444, 0.5  ]), array([0.407, 0.111]))
     """
     one_of("method", method, METHODS)
-    y = Outcomes.of(y_true, "y_true")
-    time, predicted = checked_time(time), read_curves(risk_or_curves)
+    asked_for = one_cause(y_true, risk_or_curves, y_train, cause)
+    y = asked_for.y
+    time, predicted = checked_time(time), read_curves(asked_for.curves)
     risk = _risk(y, predicted, time)
     past = read_past(y, predicted, time)
     refuse_past_follow_up(y.present(), time)
     if censoring is not None and method != "ipcw":
         raise InputError(f"censoring is read by method='ipcw' only; got method={method!r}")
     levels = _thresholds(thresholds)
-    asked = question(y, risk, time, method, y_train, censoring)
+    asked = question(asked_for, risk, time, method, censoring)
     # One threshold after the other: contributions of all at once would fill the memory.
     found = np.array([_numbers(asked.at(p), asked.treat_all(p)) for p in levels]).T
     values, errors, treat_all, treat_all_errors, gain_errors, open_ended = found
-    described, support = description(y, predicted)
+    described, support = description(y, predicted, asked_for)
     described |= {"method": method, "time": time, "treated": "risk at least the threshold"}
     support |= past
     support["open_ended_thresholds"] = int(open_ended.sum())

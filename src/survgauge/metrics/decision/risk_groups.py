@@ -160,7 +160,7 @@ def risk_groups(
     risk, kind = _risk_at(predicted, time)
     present = np.flatnonzero(y.weight > 0)
     label = np.full(len(y), -1)
-    rows = _rows(y, risk, present, groups, cuts)
+    rows = rows_by_risk(y, risk, present, groups, cuts)
     for k, members in enumerate(rows):
         label[members] = k
     parts = [y[members] for members in rows]
@@ -177,7 +177,7 @@ def risk_groups(
     statistic, freedom, p_value = log_rank_groups(parts)
     return RiskGroups(
         label,
-        _names(len(parts)),
+        group_names(len(parts)),
         np.array([float(part.weight.sum()) for part in parts]),
         np.array([float(part.weight[part.event].sum()) for part in parts]),
         curves,
@@ -203,8 +203,10 @@ def _risk_at(predicted: Prediction, time: float | None) -> tuple[Floats, str]:
     return 1.0 - predicted.curves.at(positive(time, "time")), f"1 - S({time:g})"
 
 
-def _rows(y: Outcomes, risk: Floats, present: Ints, groups: Any, cuts: Any) -> list[Ints]:
-    """Rows of each group, from low to high risk."""
+def rows_by_risk(
+    y: Outcomes, risk: Floats, present: Ints, groups: Any, cuts: Any = None
+) -> list[Ints]:
+    """Rows of each group among those who are present, from low to high risk."""
     if cuts is None:
         number = whole_number(groups, "groups", 2)
         weight = y.weight[present] if y.weighted else None
@@ -233,7 +235,8 @@ def _tau(curves: tuple[KaplanMeier, ...], tau: float | None) -> float:
     return end
 
 
-def _names(number: int) -> tuple[str, ...]:
+def group_names(number: int) -> tuple[str, ...]:
+    """Names of groups of risk: low, medium and high, or numbers."""
     usual = {2: ("low", "high"), 3: ("low", "medium", "high")}
     return usual.get(number, tuple(str(k + 1) for k in range(number)))
 

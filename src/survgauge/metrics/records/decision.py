@@ -20,6 +20,7 @@ def _net_benefit(problem: Problem, prediction: Prediction) -> Details:
         supported_time(problem),
         threshold,
         on_unsupported=problem.on_unsupported,
+        cause=problem.cause,
         follow_up=problem.follow_up,
         **problem.ipcw,
     )
@@ -45,6 +46,7 @@ RECORDS = (
         reads_threshold=True,
         uses_divisor=True,
         proper="not strictly, under independent censoring",
+        causes="takes",
         default=False,
         reference="Vickers and Elkin (2006), Medical Decision Making 26",
     ),

@@ -405,7 +405,7 @@ const Charts = (() => {
     const body = node("g", { "clip-path": `url(#${clip})` }, svg);
     const bands = panel.marks.filter((mark) => mark.type === "line" && mark.low);
     // Many bands on top of each other tell nothing.
-    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:.16` }, group(mark, body, panel));
+    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:${mark.shade || 0.16}` }, group(mark, body, panel));
     const marks = [...panel.marks].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));
     for (const mark of marks) DRAW[mark.type](mark, group(mark, body, panel), place);
     return targetsOf(panel, place);

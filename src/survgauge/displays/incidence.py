@@ -1,0 +1,239 @@
+"""Cumulative incidence of every cause, with numbers at risk: what happened to the subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats, positive, probability
+from ..data.causes import cause_code
+from ..data.event_words import cause_label
+from ..data.outcomes import Outcomes
+from ..errors import InputError
+from ..metrics.gray import IncidenceByGroup, incidence_by_group
+from ..reference.aalen_johansen import AalenJohansen
+from ._bands import incidence_band
+from ._base import Display, Source, check_outcomes, records
+from .description import Axis, Chart, Counts, Line, Mark, Panel, p_relation, round_ticks
+from .mean_curves import time_grid
+
+_POINTS = 151
+_MOST_TICKS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class IncidenceDisplay(Display):
+    """Aalen-Johansen of every cause with its band, of all subjects or by group.
+
+    Attributes
+    ----------
+    times : ndarray of shape (k,)
+        From 0 to the end of the axis.
+    causes : tuple of str
+        Names of the causes; None stands for one kind of event, whose incidence is 1 - Kaplan-Meier.
+    groups : tuple of str
+        Names of the groups; () where all subjects are together.
+    incidence, low, high : ndarray of shape (groups or 1, causes, k)
+        Aalen-Johansen with its pointwise band, up to the last time of the group.
+    ticks : ndarray
+        Times at which subjects are counted.
+    at_risk : ndarray of shape (groups or 1, ticks)
+        Subjects at risk.
+    events : ndarray of shape (groups or 1, causes, ticks)
+        Events up to each tick.
+    p_value : ndarray of shape (causes,)
+        Of Gray's test between the groups; NaN where it has none.
+
+    Examples
+    --------
+    >>> y = Outcomes([1, 2, 3, 4], [1, 2, 0, 1], causes=["relapse", "death"])
+    >>> d = IncidenceDisplay.from_outcomes(y)
+    >>> d.incidence[0, :, -1], d.at_risk[0], d.events[0, 0]
+    (array([0.75, 0.25]), array([4., 4., 3., 2., 1.]), array([0., 1., 1., 1., 2.]))
+    """
+
+    times: Floats
+    causes: tuple[str | None, ...]
+    groups: tuple[str, ...]
+    incidence: Floats
+    low: Floats
+    high: Floats
+    ticks: Floats
+    at_risk: Floats
+    events: Floats
+    p_value: Floats
+    unit: str = ""
+    confidence: float | None = None
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, by: Any = None, causes: Any = None, end: float | None = None
+    ) -> IncidenceDisplay:
+        """Build from an evaluation.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            From `evaluate`.
+        by : array-like of shape (n,), optional
+            Group of each test subject: a panel per cause, with Gray's test.
+        causes : code or name of a cause, or several, optional
+            Which to show; by default all.
+        end : float, optional
+            Where the axis of time ends; by default at the last observed time.
+        """
+        check_outcomes(ev, "a figure of cumulative incidence")
+        return cls.from_outcomes(
+            ev.problem.y, by=by, causes=causes, end=end, unit=ev.unit, confidence=ev.confidence
+        )
+
+    @classmethod
+    def from_outcomes(
+        cls,
+        y: Any,
+        *,
+        by: Any = None,
+        causes: Any = None,
+        end: float | None = None,
+        unit: str = "",
+        confidence: float | None = 0.95,
+    ) -> IncidenceDisplay:
+        """Build without an evaluation; the arguments are those of `from_evaluation`."""
+        outcomes = Outcomes.of(y, "y", causes=True)
+        if confidence is not None:
+            probability(confidence, "confidence")
+        known = outcomes.present()
+        last = float(known.time.max()) or 1.0
+        end = last if end is None else min(positive(end, "end"), last)
+        grid = time_grid(known, _POINTS)
+        grid = np.union1d(grid[grid <= end], (end,))
+        ticks = np.array([value for value, _ in round_ticks(end, _MOST_TICKS)])
+        codes = _codes(causes, outcomes)
+        found: IncidenceByGroup | None = None
+        if by is not None:
+            found = incidence_by_group(outcomes, by)
+        estimates = [AalenJohansen.fit(outcomes)] if found is None else list(found.estimates)
+        bands = np.array([[_seen(aj, k, grid, confidence) for k in codes] for aj in estimates])
+        tests = [None if found is None else found.tests[k - 1] for k in codes]
+        names = outcomes.causes
+        return cls(
+            grid,
+            tuple(None if names is None else names[k - 1] for k in codes),
+            () if found is None else tuple(map(str, found.labels)),
+            bands[:, :, 0],
+            bands[:, :, 1],
+            bands[:, :, 2],
+            ticks,
+            np.array([_counts(aj.times, aj.at_risk, ticks, "left") for aj in estimates]),
+            np.array([[_so_far(aj, k, ticks) for k in codes] for aj in estimates]),
+            np.array([np.nan if test is None else test.p_value for test in tests]),
+            unit,
+            confidence,
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per group, cause and time."""
+        table = []
+        for g, group in enumerate(self.groups or ("",)):
+            for k, cause in enumerate(self.causes):
+                columns = {name: getattr(self, name)[g, k] for name in ("incidence", "low", "high")}
+                table += records(group=group, cause=cause or "", time=self.times, **columns)
+        return table
+
+    @property
+    def _estimate(self) -> str:
+        return "1 - Kaplan-Meier" if None in self.causes else "Aalen-Johansen"
+
+    def describe(self) -> Chart:
+        """All causes in one panel; of groups, a panel per cause."""
+        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % bands"
+        told = (
+            f"Estimated probability of an event by each time ({self._estimate}{level})"
+            if None in self.causes
+            else f"Estimated probability of an event of each cause by each time "
+            f"({self._estimate}{level}). An event of one cause rules the others out"
+        )
+        if not self.groups:
+            return Chart("Cumulative incidence", f"{told}.", (self._all_causes(),))
+        tested = ". The p-value is that of Gray's test" if np.isfinite(self.p_value).any() else ""
+        columns = min(len(self.causes), 2)
+        return Chart(
+            "Cumulative incidence by group",
+            f"{told}{tested}.",
+            tuple(self._one_cause(k) for k in range(len(self.causes))),
+            columns, "y", 3.8 if columns == 1 else 7.0,
+        )  # fmt: skip
+
+    def _all_causes(self) -> Panel:
+        marks = [self._line(0, k, k, _called(cause)) for k, cause in enumerate(self.causes)]
+        rows: list[tuple[int | str, str, tuple[float, ...]]]
+        rows = [("ink", "at risk", tuple(self.at_risk[0].tolist()))]
+        rows += [
+            (k, _called(cause), tuple(self.events[0, k].tolist()))
+            for k, cause in enumerate(self.causes)
+        ]
+        return self._panel(marks, "", Counts("Subjects at risk, and events so far", tuple(rows)))
+
+    def _one_cause(self, k: int) -> Panel:
+        marks = [self._line(g, k, g, group) for g, group in enumerate(self.groups)]
+        p, cause = float(self.p_value[k]), _called(self.causes[k])
+        title = f"{cause}: p {p_relation(p)}" if np.isfinite(p) else cause
+        rows = tuple(
+            (g, group, tuple(self.at_risk[g].tolist())) for g, group in enumerate(self.groups)
+        )
+        return self._panel(marks, title, Counts("Subjects at risk", rows))
+
+    def _line(self, group: int, cause: int, role: int, label: str) -> Line:
+        at = group, cause
+        known = self.times[np.isfinite(self.incidence[at])]
+        marked = tuple(t for t in self.ticks[1:].tolist() if t <= known[-1])
+        return Line(
+            self.times, self.incidence[at], role, label, self.low[at], self.high[at], step=True,
+            marked=marked, dash="solid",
+        )  # fmt: skip
+
+    def _panel(self, marks: Sequence[Mark], title: str, counts: Counts) -> Panel:
+        end = float(self.times[-1])
+        known = [v[np.isfinite(v)] for v in (self.incidence, self.high)]
+        top = min(1.03, 1.08 * max(float(v.max(initial=0.0)) for v in known) or 1.0)
+        return Panel(
+            Axis("Time", self.unit, 0, end, round_ticks(end, _MOST_TICKS)),
+            Axis("Cumulative incidence", low=0, high=top),
+            tuple(marks),
+            title,
+            height=2.5,
+            counts=counts,
+        )
+
+
+def _called(cause: str | None) -> str:
+    return "event" if cause is None else cause_label(cause)
+
+
+def _codes(causes: Any, y: Outcomes) -> list[int]:
+    """Codes of the causes to show."""
+    known = y.causes or ("1",)
+    if causes is None:
+        return list(range(1, len(known) + 1))
+    several = [causes] if isinstance(causes, str | int) else list(causes)
+    if not several:
+        raise InputError("causes must name at least one cause; got none")
+    return [cause_code(cause, known) for cause in several]
+
+
+def _seen(aj: AalenJohansen, code: int, times: Floats, confidence: float | None) -> Floats:
+    """Incidence with its band; past the last time nothing is known, unless all had an event."""
+    seen = (times <= aj.times[-1]) | (aj.survival[-1] <= 1e-12)
+    return np.where(seen, np.stack(incidence_band(aj, code, times, confidence)), np.nan)
+
+
+def _so_far(aj: AalenJohansen, code: int, ticks: Floats) -> Floats:
+    happened = np.concatenate(([0.0], np.cumsum(aj.events[code - 1])))
+    return np.asarray(happened[aj.times.searchsorted(ticks, "right")])
+
+
+def _counts(times: Floats, counts: Floats, ticks: Floats, side: Any) -> Floats:
+    return np.asarray(np.append(counts, 0.0)[times.searchsorted(ticks, side)])
