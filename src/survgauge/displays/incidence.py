@@ -17,7 +17,7 @@ from ..metrics.gray import IncidenceByGroup, incidence_by_group
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
 from ._base import Display, Source, check_outcomes, records
-from .description import Axis, Chart, Counts, Line, Mark, Panel, p_relation, round_ticks
+from .description import Axis, Chart, Line, Mark, NumbersBelow, Panel, p_relation, round_ticks
 from .mean_curves import time_grid
 
 _POINTS = 151
@@ -175,7 +175,9 @@ class IncidenceDisplay(Display):
             (k, _called(cause), tuple(self.events[0, k].tolist()))
             for k, cause in enumerate(self.causes)
         ]
-        return self._panel(marks, "", Counts("Subjects at risk, and events so far", tuple(rows)))
+        return self._panel(
+            marks, "", NumbersBelow("Subjects at risk, and events so far", tuple(rows))
+        )
 
     def _one_cause(self, k: int) -> Panel:
         marks = [self._line(g, k, g, group) for g, group in enumerate(self.groups)]
@@ -184,7 +186,7 @@ class IncidenceDisplay(Display):
         rows = tuple(
             (g, group, tuple(self.at_risk[g].tolist())) for g, group in enumerate(self.groups)
         )
-        return self._panel(marks, title, Counts("Subjects at risk", rows))
+        return self._panel(marks, title, NumbersBelow("Subjects at risk", rows))
 
     def _line(self, group: int, cause: int, role: int, label: str) -> Line:
         at = group, cause
@@ -195,7 +197,7 @@ class IncidenceDisplay(Display):
             marked=marked, dash="solid",
         )  # fmt: skip
 
-    def _panel(self, marks: Sequence[Mark], title: str, counts: Counts) -> Panel:
+    def _panel(self, marks: Sequence[Mark], title: str, counts: NumbersBelow) -> Panel:
         end = float(self.times[-1])
         known = [v[np.isfinite(v)] for v in (self.incidence, self.high)]
         top = min(1.03, 1.08 * max(float(v.max(initial=0.0)) for v in known) or 1.0)
