@@ -367,6 +367,34 @@ def test_frequencies_are_repeated_subjects(what):
     assert of(weighted(y, counts), curves) == pytest.approx(of(y[rows], curves[rows]), rel=1e-6)
 
 
+def test_the_unit_of_time_does_not_matter():
+    y, curves = draw(19, n=120)
+    later = sg.Outcomes(7 * y.time, y.cause, causes=NAMES)
+    slow = sg.IncidenceCurves(7 * GRID, curves.values, NAMES)
+
+    def numbers(y, curves, unit):
+        return [
+            sg.one_calibration(y, curves, unit * AT, cause=1).statistic,
+            sg.d_calibration(y, curves, cause=1).p_value,
+            sg.km_calibration(y, curves, tau=8 * unit, cause=1),
+            sg.integrated_calibration_index(y, curves, unit * AT, cause=1).ici,
+        ]
+
+    assert numbers(later, slow, 7) == pytest.approx(numbers(y, curves, 1), rel=1e-9)
+
+
+def test_clusters_of_one_subject_each_are_no_clusters():
+    y, curves = draw(20, n=150)
+    given = {"cause": 1, "time": AT, "tau": 8.0, "metrics": ["km_calibration", "ici"]}
+    plain = sg.evaluate({"model": curves}, y, **given)
+    single = sg.evaluate({"model": curves}, y, cluster=np.arange(150), **given)
+    paired = sg.evaluate({"model": curves}, y, cluster=np.arange(150) // 2, **given)
+    for alone, own, pairs in zip(plain.scores, single.scores, paired.scores, strict=True):
+        assert own.value == alone.value
+        assert own.stderr == pytest.approx(alone.stderr, rel=0.03)
+        assert pairs.stderr != own.stderr
+
+
 def test_what_is_refused():
     y, curves = draw(18)
     short = sg.IncidenceCurves(GRID[:3], curves.values[:, :, :3], NAMES)
