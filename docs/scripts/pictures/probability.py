@@ -212,4 +212,48 @@ def ipa() -> Any:
     return figure
 
 
-ALL = (brier, ipa, ibs, ibll, crps, log_likelihood, skill, robust_scores)
+def _states(t: Any) -> Any:
+    """Probabilities of being event-free, of relapse and of death."""
+    event = 1 - np.exp(-((t / 9.0) ** 1.3))
+    return np.stack((1 - event, 0.65 * event, 0.35 * event))
+
+
+def multi_log_loss() -> Any:
+    figure, (left, right) = panels(2, height=3.1, width_ratios=(1.5, 1))
+    t, when = np.linspace(0, 20, 201), 8.0
+    names, colours = ("event-free", "relapse", "death"), (SKY, ORANGE, PURPLE)
+    left.stackplot(t, _states(t), colors=colours, alpha=0.8)
+    left.axvline(when, color=INK, lw=1.4)
+    for name, height in zip(names, (0.15, 0.62, 0.92), strict=True):
+        left.text(1.0 if name == "event-free" else 13, height, name)
+    left.set(xlim=(0, 20), ylim=(0, 1), xlabel="time (days)", ylabel="predicted probability")
+    left.set_title("one subject")
+    p = _states(np.array([when]))[:, 0]
+    right.barh(names, -np.log(p), color=colours, alpha=0.8)
+    for k, q in enumerate(p):
+        right.text(-np.log(q) + 0.04, k, f"-ln {q:.2f} = {-np.log(q):.2f}", va="center")
+    right.set(xlim=(0, 2.6), xlabel="loss at 8, by what happened")
+    right.invert_yaxis()
+    return figure
+
+
+def accuracy_in_time() -> Any:
+    figure, ax = panels(height=2.9)
+    t = np.linspace(0, 20, 201)
+    values = _states(t)
+    names, colours = ("event-free", "relapse", "death"), (BLUE, RED, PURPLE)
+    for name, colour, style, p in zip(names, colours, ("-", "--", ":"), values, strict=True):
+        ax.plot(t, p, color=colour, lw=2, ls=style, label=name)
+    change = float(t[np.argmax(values[1] > values[0])])
+    ax.axvline(change, color=GREY, lw=1)
+    ax.text(change / 2, 1.02, "predicted: event-free", ha="center", color=BLUE)
+    ax.text((20 + change) / 2, 1.02, "predicted: relapse", ha="center", color=RED)
+    ax.set(xlim=(0, 20), ylim=(0, 1.1), xlabel="time (days)", ylabel="predicted probability")
+    ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.78))
+    return figure
+
+
+ALL = (
+    brier, ipa, ibs, ibll, crps, log_likelihood, multi_log_loss, accuracy_in_time, skill,
+    robust_scores,
+)  # fmt: skip
