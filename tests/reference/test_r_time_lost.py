@@ -33,3 +33,5 @@ def test_pseudo_observations_of_the_mean_time_free_of_a_cause(name, cause):
         assert censored.sum() > 5
         refitted = np.minimum(np.array(wanted[key])[:, cause - 1], tau)
         np.testing.assert_allclose(found[censored], refitted[censored], rtol=1e-9)
+        every = sg.pseudo_observations(y, y_train=y_train, tau=tau, cause=cause)
+        np.testing.assert_allclose(every, np.array(wanted[key])[:, cause - 1], rtol=1e-9)

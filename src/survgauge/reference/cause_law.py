@@ -23,7 +23,6 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from .dependence import Dependence
 from .losses import Loss
-from .pseudo_means import PseudoMeans, check_members, joined, left_out
 from .reference import Reference
 from .residual import ResidualLaw, columns, read, value_of
 
@@ -228,39 +227,3 @@ def own_hazards(reference: Reference, code: int) -> Floats:
     count = np.bincount(look_up(events, y.time[mine], "left"), weight, events.size)
     hazards: Floats = count / reference.whole.at_events()[0]
     return hazards
-
-
-def pseudo_times(reference: Reference, code: int, leaving: bool) -> PseudoMeans:
-    """Pseudo-observations of the mean time free of a cause, of subjects censored before tau.
-
-    Of somebody who joins the reference set, or (`leaving`) of its own members, leave-one-out. The
-    differences of the two estimates are summed, so that no digits cancel when they are multiplied
-    by N.
-    """
-
-    def build() -> PseudoMeans:
-        check_follow_up(reference)
-        whole = reference.whole
-        hazard, atoms = own_hazards(reference, code), reference.law()[0]
-        lost = np.where(atoms < reference.stop, reference.stop - atoms, 0.0) * hazard
-        before = whole.survival[:-1] if atoms.size else np.empty(0)
-        later = np.append(np.cumsum((before * lost)[::-1])[::-1], 0.0)
-        mean = reference.stop - later[0]
-        if not atoms.size:
-            return PseudoMeans(np.array([mean]))
-        if leaving:
-            check_members(whole)
-            change, others = left_out(whole), whole.size - 1
-        else:
-            ((_, change, _),) = joined(whole, whole.survival.size)
-            others = whole.size + 1
-        # With one more at risk an event of the cause takes d/(n+1) of Q(u-), not d/n of P(u-), and
-        # what is left past c changes in proportion; with one less the same, the other way.
-        n = whole.at_events()[0]
-        one_more = n - 1 if leaving else n + 1
-        steps = np.divide(1 - n * change[:-1], one_more, out=np.zeros(n.size), where=one_more > 0)
-        passed = np.append(0.0, np.cumsum(before * lost * steps))
-        return PseudoMeans(mean + others * (passed - change * later))
-
-    found: PseudoMeans = reference.cached(("cause pseudo", code, leaving), build)
-    return found

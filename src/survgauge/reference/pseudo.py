@@ -9,13 +9,19 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
 from ..errors import InputError
+from .cause_pseudo import pseudo_times_of_all
 from .pseudo_means import joined, left_out
 from .reference import Reference
 from .surrogates import make_setting
 
 
 def pseudo_observations(
-    y_true: Any, *, y_train: Any = None, tail: str = "linear", tau: float | None = None
+    y_true: Any,
+    *,
+    y_train: Any = None,
+    tail: str = "linear",
+    tau: float | None = None,
+    cause: int | str | None = None,
 ) -> Floats:
     """Pseudo-observations of the (restricted) mean, for censored subjects and events alike.
 
@@ -33,6 +39,9 @@ def pseudo_observations(
         How Kaplan-Meier goes on where it does not reach zero.
     tau : float, optional
         Horizon of the restricted mean.
+    cause : int or str, optional
+        With competing risks, the cause: the mean is then that of the time free of it up to `tau`,
+        which is tau less the restricted mean time lost, by Aalen-Johansen.
 
     Returns
     -------
@@ -43,9 +52,14 @@ def pseudo_observations(
     --------
     >>> pseudo_observations(([1, 2, 4], [1, 1, 1]))
     array([1., 2., 4.])
+    >>> pseudo_observations(([1, 2, 4], [1, 2, 0]), tau=3, cause=1)
+    array([1., 3., 3.])
     """
-    setting = make_setting(y_true, y_train, tail=tail, tau=tau)
+    setting = make_setting(y_true, y_train, tail=tail, tau=tau, cause=cause)
     y, ref = setting.y, setting.reference
+    if setting.cause is not None:
+        subjects = y.time, setting.value, y.event
+        return pseudo_times_of_all(ref, setting.cause.code, setting.in_sample, *subjects)
     table = (ref.pseudo_means_in_sample if setting.in_sample else ref.pseudo_means)("step", tail)
     values = np.empty(len(y))
     values[setting.censored] = table.at(setting.c, setting.j, ref.last_time)

@@ -19,7 +19,8 @@ from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_survival
 from ..errors import InputError, UndefinedMetricError, one_of
 from .baseline import reference_curves
-from .cause_law import CauseLaw, CauseTimes, IncidenceLaw, cause_times, pseudo_times
+from .cause_law import CauseLaw, CauseTimes, IncidenceLaw, cause_times
+from .cause_pseudo import pseudo_times
 from .conditional import Conditional, check_conditional, check_floor
 from .dependence import Dependence, dependence_of, refuse_features
 from .dependent_g import DependentG, LateByDifference, assumed_g

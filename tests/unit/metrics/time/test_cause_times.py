@@ -147,6 +147,37 @@ def test_pseudo_observations_are_refits(cause, weighted):
             assert mine[i] == pytest.approx(min(wanted, tau), rel=1e-9)
 
 
+@pytest.mark.parametrize("cause", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pseudo_observations_of_everybody_are_refits(cause, weighted):
+    for seed, tau in ((0, 9.0), (1, 6.5), (6, 13.0)):
+        y, train, _ = drawn(seed, weighted=weighted)
+        found = sg.pseudo_observations(y, y_train=train, tau=tau, cause=cause)
+        size, whole = train.weight.sum(), naive.time_free(law_of(train), cause, tau)
+        for i in range(len(y)):
+            grown = naive.steps(
+                np.append(train.time, y.time[i]),
+                np.append(train.cause, y.cause[i]),
+                np.append(train.weight, 1.0),
+            )
+            wanted = (size + 1) * naive.time_free(grown, cause, tau) - size * whole
+            assert found[i] == pytest.approx(wanted, rel=1e-9)
+        mine = sg.pseudo_observations(train, tau=tau, cause=cause)
+        for i in range(len(train)):
+            less = train.weight - (np.arange(len(train)) == i)
+            left = naive.steps(train.time[less > 0], train.cause[less > 0], less[less > 0])
+            wanted = size * whole - (size - 1) * naive.time_free(left, cause, tau)
+            assert mine[i] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_pseudo_observations_without_censoring_are_the_times():
+    rng = np.random.default_rng(8)
+    time = rng.integers(1, 9, 30).astype(float)
+    y = sg.Outcomes(time, rng.integers(1, 3, 30), causes=NAMES)
+    found = sg.pseudo_observations(y, tau=10.0, cause=2)  # past the last of all
+    np.testing.assert_allclose(found, np.where(y.cause == 2, time, 10.0), rtol=1e-12)
+
+
 def long_time_free(time, code, cause, tau):
     """Mean time free of the cause without ties, with more digits."""
     order = np.argsort(time)
@@ -220,6 +251,16 @@ def test_one_cause_alone_is_what_it_was(method, loss, in_sample):
         np.testing.assert_allclose(found.weight, plain.weight, rtol=1e-12)
         assert found.value == pytest.approx(plain.value, rel=1e-12)
         assert found.stderr == pytest.approx(plain.stderr, rel=1e-12)
+
+
+def test_one_cause_alone_has_the_pseudo_observations_that_it_had():
+    y, train, _ = drawn(3, codes=(0, 0, 1, 1, 1))
+    for given, other in ((y, train), (train, None)):
+        found = sg.pseudo_observations(given, y_train=other, tau=9.0, cause=1)
+        plain = sg.pseudo_observations(
+            given.any_cause(), y_train=None if other is None else other.any_cause(), tau=9.0
+        )
+        np.testing.assert_allclose(found, plain, rtol=1e-12)
 
 
 def test_one_cause_alone_with_laws_of_their_own_is_what_it_was():

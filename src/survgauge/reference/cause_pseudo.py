@@ -1,0 +1,144 @@
+"""Pseudo-observations of the mean time free of one cause up to a horizon, by Aalen-Johansen.
+
+With one more at risk up to c, Kaplan-Meier P of any event becomes Q, an event of the cause at u
+takes d/(n+1) of Q(u-) instead of d/n of P(u-), and what is left past c changes in proportion; with
+one less the same, the other way. The differences are summed, so that no digits cancel when they are
+multiplied by N.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._tools.arrays import Bools, Floats, Ints, look_up
+from ..errors import InputError
+from .cause_law import check_follow_up, own_hazards
+from .pseudo_means import PseudoMeans, check_members, joined, left_out
+from .reference import Reference
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """What one subject more or less does to the mean time free of a cause.
+
+    Attributes
+    ----------
+    sign : int
+        1: somebody joins the reference set; -1: a member leaves it.
+    survival, changed : ndarray of shape (K + 1,)
+        P and Q before the first event time and after each.
+    change : ndarray of shape (K + 1,)
+        Size of Q/P - 1; 0 where P is 0.
+    hazard : ndarray of shape (K,)
+        d/n of the cause at each event time.
+    later : ndarray of shape (K + 1,)
+        Time lost to the cause past each event time.
+    passed : ndarray of shape (K + 1,)
+        By how much the mean grows through events up to each time, or falls if a member leaves.
+    """
+
+    sign: int
+    atoms: Floats
+    survival: Floats
+    changed: Floats
+    change: Floats
+    hazard: Floats
+    later: Floats
+    passed: Floats
+    mean: float
+    others: float
+
+    @classmethod
+    def of(cls, reference: Reference, code: int, leaving: bool) -> _Tables:
+        check_follow_up(reference)
+        whole, atoms = reference.whole, reference.law()[0]
+        hazard, sign = own_hazards(reference, code), -1 if leaving else 1
+        survival = changed = np.ones(atoms.size + 1)
+        change = np.zeros(atoms.size + 1)
+        if atoms.size and leaving:
+            survival, change = whole.survival, left_out(whole)
+            changed = survival * (1 - change)
+        elif atoms.size:
+            survival = whole.survival
+            ((_, change, gain),) = joined(whole, survival.size)
+            changed = survival + gain
+        lost = survival[:-1] * np.where(atoms < reference.stop, reference.stop - atoms, 0) * hazard
+        later = np.append(np.cumsum(lost[::-1])[::-1], 0.0)
+        n = whole.at_events()[0] if atoms.size else np.empty(0)
+        steps = np.divide(1 - n * change[:-1], n + sign, out=np.zeros(n.size), where=n + sign > 0)
+        passed = np.append(0.0, np.cumsum(lost * steps))
+        mean, others = float(reference.stop - later[0]), whole.size + sign
+        return cls(sign, atoms, survival, changed, change, hazard, later, passed, mean, others)
+
+    def censored(self) -> Floats:
+        """Return the pseudo-observations of censored subjects by the number of times passed."""
+        return self.mean + self.others * (self.passed - self.change * self.later)
+
+    def events(self, t: Floats, own: Bools, n: Floats, stop: float) -> Floats:
+        """Return those of subjects with an event at t, of the cause (`own`) or another.
+
+        n are at risk in the reference set at t.
+        """
+        j = look_up(self.atoms, t, "left")
+        passed = look_up(self.atoms, t, "right")
+        count = np.where(passed > j, np.append(self.hazard, 0.0)[j], 0.0) * n
+        left = n + self.sign
+        share = np.divide(1.0, left, out=np.zeros(t.size), where=left > 1e-9)
+        usual = np.divide(count, n, out=np.zeros(t.size), where=n > 0) * self.survival[j]
+        here = usual - (count + self.sign * own) * share * self.changed[j]
+        # Nobody else is left after somebody who was alone.
+        rest = (1 - n * self.change[j]) * share * self.later[passed]
+        growth = self.passed[j] + self.sign * (stop - t) * here + rest
+        return self.mean + self.others * growth
+
+
+def pseudo_times(reference: Reference, code: int, leaving: bool) -> PseudoMeans:
+    """Return the table of pseudo-observations of subjects censored before the horizon.
+
+    Of somebody who joins the reference set, or (`leaving`) of its own members, leave-one-out.
+    """
+
+    def build() -> PseudoMeans:
+        if leaving:
+            check_members(reference.whole)
+        return PseudoMeans(_Tables.of(reference, code, leaving).censored())
+
+    found: PseudoMeans = reference.cached(("cause pseudo", code, leaving), build)
+    return found
+
+
+def pseudo_times_of_all(
+    reference: Reference, code: int, leaving: bool, time: Floats, free: Floats, seen: Bools
+) -> Floats:
+    """Return the pseudo-observations of everybody.
+
+    Parameters
+    ----------
+    reference : Reference
+        With the clock stopped at the horizon.
+    code : int
+        The cause.
+    leaving : bool
+        Whether the subjects are those of the reference set.
+    time, free : ndarray of shape (n,)
+        Observed times, and times free of the cause, both up to the horizon.
+    seen : ndarray of shape (n,)
+        Who had an event of any cause or reached the horizon.
+    """
+    whole, stop = reference.whole, reference.stop
+    if leaving and whole.y.weighted and whole.y.weight.min() < 1:
+        raise InputError(
+            "weight must be at least 1 for pseudo-observations in sample (one unit is left out); "
+            f"got {whole.y.weight.min():g}; pass y_train instead"
+        )
+    tables = _Tables.of(reference, code, leaving)
+    # Who reaches the horizon is at risk all the time, as if censored there.
+    values: Floats = tables.censored()[look_up(tables.atoms, time, "right")]
+    rows: Ints = np.flatnonzero(seen & (time < stop))
+    if rows.size:
+        at_risk = np.append(whole.table.at_risk, 0.0)
+        n = at_risk[look_up(whole.table.times, time[rows], "left")]
+        values[rows] = tables.events(time[rows], free[rows] < stop, n, stop)
+    return values
