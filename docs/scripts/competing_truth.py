@@ -50,15 +50,18 @@ MISTAKE = "mistake"
 # -- data bases ----------------------------------------------------------------------------------
 
 
-def real(name: str) -> Callable[[], tuple[Any, sg.Outcomes]]:
+def real(name: str, every: int = 1) -> Callable[[], tuple[Any, sg.Outcomes]]:
+    """A set of the catalogue, or one of `every` so many of its rows."""
+
     def read() -> tuple[Any, sg.Outcomes]:
         data = load(name)
-        return data.X, data.y
+        rows = np.arange(0, len(data), every)
+        return data.X.iloc[rows], data.y[rows]
 
     return read
 
 
-def made_up(seed: int, n: int = 1000, **settings: Any) -> Callable[[], tuple[Any, sg.Outcomes]]:
+def made_up(seed: int, n: int = 500, **settings: Any) -> Callable[[], tuple[Any, sg.Outcomes]]:
     def read() -> tuple[Any, sg.Outcomes]:
         world = synthetic_causes(n, seed, causes=CAUSES, **settings)
         return world.X, world.y
@@ -74,7 +77,7 @@ def curved(X: Any) -> Any:
 BASES: dict[str, Callable[[], tuple[Any, sg.Outcomes]]] = {
     "follic": real("follic_causes"),
     "mgus": real("mgus_causes"),
-    "flchain": real("flchain_causes"),
+    "flchain": real("flchain_causes", every=3),
     "senators": real("lifelines_senators_causes"),
     "linear": made_up(1),
     "curved": made_up(2, effects=curved),

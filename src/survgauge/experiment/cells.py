@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 import traceback
 import warnings
@@ -16,8 +15,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, Ints
 from ..censoring import SemiSynthetic, semisynthetic
-from ..data.curves import SurvivalCurves
-from ..data.estimators import predict
+from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..datasets import Dataset, load
@@ -29,6 +27,7 @@ from .grid import Cell, LawCell, Place
 from .imports import look_in
 from .laws import pack_law
 from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
+from .packed import pack, said, unpack
 from .scoring import Attempt, Questions, brief, finite, score
 from .specs import DatasetSpec
 
@@ -202,12 +201,12 @@ def _run(task: Task, cell: Cell, stored: bytes | None, laws: Mapping[str, bytes]
     # Only now: data are prepared and libraries imported for all cells of a process, not for one.
     with time_limit(task.timeout):
         if model is None:
-            prediction = unpack(stored or b"")
+            prediction = unpack(stored or b"", fold.questions.cause)
             clock.lap("read")
         else:
             model.fit(fold.X_train, fold.y_train)
             clock.lap("fit")
-            prediction = predict(model, fold.X_test)
+            prediction = said(model, fold.X_test, fold.questions)
             clock.lap("predict")
         rows, failed = score(fold.questions, prediction, cell.common.metrics)
         clock.lap("metrics")
@@ -260,8 +259,27 @@ def _fold(cell: Place, checksums: Mapping[str, str], content: tuple[str | None, 
         "past_reference": int((y_test.time > y_train.time.max()).sum()),
         "features": int(X_train.shape[1]),
     }
-    questions = Questions(y_test, Reference(y_train), ss.true_time[test])
+    code = _cause(cell, ss.y)
+    questions = Questions(y_test, Reference(y_train, causes=code is not None), ss.true_time[test])
+    if code is not None and ss.true_cause is not None:
+        questions.cause, questions.true_cause = code, ss.true_cause[test]
     return SplitData(X_train, y_train, X_test, questions, facts)
+
+
+def _cause(cell: Place, y: Outcomes) -> int | None:
+    """Code of the cause that the plan asks about; None: one kind of event."""
+    wanted, data = cell.common.cause, cell.dataset.label
+    if y.causes is None and wanted is None:
+        return None
+    if y.causes is None:
+        raise InputError(f"plan: cause is {wanted!r}, but data set {data!r} has one kind of event")
+    if wanted is None:
+        names = ", ".join(map(repr, y.causes))
+        raise InputError(
+            f"data set {data!r} has several causes; say in the plan which one matters: "
+            f"cause = {y.causes[0]!r} or a code from 1 to {len(y.causes)} ({names})"
+        )
+    return cause_code(wanted, y.causes, f"data set {data!r}: cause")
 
 
 def _draw(cell: Place, checksums: Mapping[str, str]) -> Drawn:
@@ -306,7 +324,8 @@ def _with_column(X: Floats) -> Floats:
 def content_checksum(data: Dataset) -> str:
     """SHA-256 of what a data set holds, whatever file or package it came from."""
     digest = sha256()
-    for array in (data.y.time, data.y.event.astype(np.float64)):
+    codes = data.y.event if data.y.cause is None else data.y.cause
+    for array in (data.y.time, codes.astype(np.float64)):
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
     for name in data.X.columns:
         column = data.X[name]
@@ -316,37 +335,6 @@ def content_checksum(data: Dataset) -> str:
         else:
             digest.update("\x1f".join(map(str, column.tolist())).encode())
     return digest.hexdigest()
-
-
-def pack(prediction: Prediction) -> bytes:
-    """Predictions as the bytes of a compressed NumPy file."""
-    file = io.BytesIO()
-    curves = prediction.curves
-    if curves is not None:
-        how = np.array([curves.interpolation, curves.tail])
-        np.savez_compressed(file, times=curves.times, survival=curves.survival, how=how)
-    elif prediction.kind == "times":
-        np.savez_compressed(file, predicted=prediction.times)
-    else:
-        np.savez_compressed(file, risk=prediction.risk)
-    return file.getvalue()
-
-
-def unpack(content: bytes) -> Prediction:
-    """Read what `pack` wrote.
-
-    >>> unpack(pack(Prediction.of([3.0, 4.0], 2, "m"))).times
-    array([3., 4.])
-    """
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        if "survival" in arrays:
-            how, tail = (str(word) for word in arrays["how"])
-            return Prediction(
-                SurvivalCurves(arrays["times"], arrays["survival"], how, tail), None, None
-            )
-        if "predicted" in arrays:
-            return Prediction(None, arrays["predicted"], None)
-        return Prediction(None, None, arrays["risk"])
 
 
 class _Clock:

@@ -29,12 +29,14 @@ class Common:
     folds: int
     seed: int
     external: DatasetSpec | None = None
+    cause: int | str | None = None
 
     @cached_property
     def metrics_digest(self) -> str:
-        """What the choice of metrics adds to the identity of a result."""
+        """What the choice of metrics, and of the cause, adds to the identity of a result."""
         laws = [law.identity() for law in self.laws]
-        return _digest([metric.identity() for metric in self.metrics] + laws)
+        cause = [] if self.cause is None else [{"cause": self.cause}]
+        return _digest([metric.identity() for metric in self.metrics] + laws + cause)
 
     @cached_property
     def laws(self) -> tuple[LawSpec, ...]:

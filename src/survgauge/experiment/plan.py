@@ -14,6 +14,8 @@ from .._tools.arrays import positive, whole_number
 from .._tools.extras import need
 from .._tools.random import check_seed
 from ..errors import InputError
+from ..metrics.registry import REGISTRY
+from ..models import FACTS
 from .grid import Cell, Common
 from .metric_specs import MetricSpec
 from .specs import CensoringSpec, DatasetSpec, ModelSpec
@@ -39,6 +41,9 @@ class Plan:
     external : DatasetSpec or None
         Whose censoring the kind ``external`` takes. It is left out for that data set itself, for
         which it would be ``original_independent``.
+    cause : int, str or None
+        With data sets of several causes the one that matters, by its code or, where all data sets
+        call it so, its name. Models have to predict incidence. Predictions do not depend on it.
     skip : tuple of dict
         Cells to leave out: tables with some of dataset, censoring, model.
     keep_predictions : bool
@@ -70,6 +75,7 @@ class Plan:
     repeats: int = 1
     seed: int = 0
     external: DatasetSpec | None = None
+    cause: int | str | None = None
     skip: tuple[dict[str, str], ...] = ()
     keep_predictions: bool = False
     timeout: float | None = None
@@ -107,7 +113,7 @@ class Plan:
 
     def cells(self) -> list[Cell]:
         """Expand: models vary fastest, so that neighbours share their data."""
-        common = Common(self.metrics, self.folds, self.seed, self.external)
+        common = Common(self.metrics, self.folds, self.seed, self.external, self.cause)
         runs = product(self.datasets, self.censoring, range(self.repeats), range(self.folds))
         return [
             Cell(dataset, kind, repeat, fold, common, model)
@@ -227,9 +233,31 @@ def _check(plan: Plan) -> None:
     check_seed(plan.seed, "plan: seed")
     if plan.timeout is not None:
         positive(plan.timeout, "plan: timeout (seconds)")
+    _check_cause(plan)
     needs_external = any(kind.kind == "external" for kind in plan.censoring)
     if needs_external and plan.external is None:
         raise InputError("plan: censoring 'external' needs external = NAME, a data set")
+
+
+def _check_cause(plan: Plan) -> None:
+    """With a cause models predict incidence, and metrics know causes; without one they may not."""
+    for metric in plan.metrics:
+        known = REGISTRY.get(metric.name)
+        if known is not None and metric.function is None:
+            try:
+                known.check_cause(plan.cause)
+            except InputError as error:
+                raise InputError(f"plan: {error}") from error
+        if plan.cause is not None and metric.law is not None:
+            raise InputError(f"plan: metric {metric.label!r} has a law, which knows no causes yet")
+    if plan.cause is None:
+        return
+    if isinstance(plan.cause, bool) or not isinstance(plan.cause, int | str):
+        raise InputError(f"plan: cause must be the code or the name of one; got {plan.cause!r}")
+    for model in plan.models:
+        if model.home is None and not FACTS[model.name].incidence:
+            able = ", ".join(name for name, facts in FACTS.items() if facts.incidence)
+            raise InputError(f"plan: model {model.name!r} predicts no incidence; {able} do")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from .._tools.calls import called
+from ..data.causes import Codes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, SurvgaugeError, UndefinedMetricError
@@ -37,6 +38,9 @@ class Questions:
     y: Outcomes
     reference: Reference
     true_time: Floats
+    #: With several causes: the code of the one that is asked about, and those of the real events.
+    cause: int | None = None
+    true_cause: Codes | None = None
     _problems: dict[str, Problem] = field(default_factory=dict)
     _laws: dict[str, Conditional] = field(default_factory=dict)
 
@@ -54,7 +58,8 @@ class Questions:
             given |= self._law(settings)
             given.pop("law", None)
             # G of the training set, as in the paper and in what was published of it.
-            problem = Problem.of(self.y, self.reference, **{"convention": "paper", **given})
+            given = {"convention": "paper", "cause": self.cause, **given}
+            problem = Problem.of(self.y, self.reference, **given)
             if settings.get("tau") == HORIZON:
                 tau = self._horizon(settings)
                 problem = replace(problem, tau=tau)
@@ -83,7 +88,7 @@ class Questions:
 
     def true_problem(self, settings: dict[str, Any]) -> Problem:
         """Ask the same question, same horizon and time of interest, with every event known."""
-        return self.problem(settings).with_truth(self.true_time)
+        return self.problem(settings).with_truth(self.true_time, self.true_cause)
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,8 @@ def _number(
     spec: MetricSpec, problem: Problem, prediction: Prediction
 ) -> tuple[float | None, float | None]:
     """Value and standard error of a metric; a function of the user's may give losses instead."""
+    if problem.cause is not None:
+        prediction = prediction.ranked_by(problem.until)
     if spec.function is None:
         result: Any = REGISTRY[spec.name].measure(problem, prediction)
     else:

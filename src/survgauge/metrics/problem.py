@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, positive, probability
-from ..data.causes import cause_code
+from ..data.causes import Codes, cause_code
 from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
@@ -179,10 +179,10 @@ class Problem:
         since = supported_since(weights.y, min_at_risk)
         return replace(self, horizon=horizon, horizon_reason=reason, since=since)
 
-    def with_truth(self, time: Floats) -> Problem:
+    def with_truth(self, time: Floats, cause: Codes | None = None) -> Problem:
         """Return the same question, same horizon and time of interest, with every event known."""
-        event = np.ones(len(self.y), dtype=bool)
-        known = Outcomes(time, event, self._frequency, entry=self.y.entry)
+        event = np.ones(len(self.y), dtype=bool) if cause is None else cause
+        known = Outcomes(time, event, self._frequency, self.y.causes, self.y.entry)
         seen = replace(self, y=known, reference=None, censoring="test")
         return replace(seen, conditional=None, dependence=None)
 

@@ -19,6 +19,7 @@ SKIPPED = (
     "_build",
     "_generated",
     "api/generated",
+    "results/competing_template.md",
     "results/paper_template.md",
     "results/truth_template.md",
 )

@@ -156,3 +156,22 @@ def test_deephit_losses_of_several_causes_by_loops():
     scores = torch.from_numpy(logits)
     assert float(negative_log_likelihood(scores, rows, 2)) == pytest.approx(likelihood / n)
     assert float(ranking_loss(scores, rows, 0.5, 2)) == pytest.approx(excess / pairs)
+
+
+def test_cause_specific_cox_finds_the_true_incidence():
+    world = sg.datasets.synthetic_causes(4000, 1, causes=CAUSES)
+    new = sg.datasets.synthetic_causes(300, 2, causes=CAUSES)
+    drawn = sg.semisynthetic(world.X, world.y, "exponential", 0)
+    model = build("cause_specific_cox").fit(drawn.X, drawn.y)
+    at = np.quantile(world.y.time, [0.25, 0.5, 0.75])
+    marginal = build("aalen_johansen").fit(drawn.X, drawn.y).predict_incidence(new.X)
+    for cause in CAUSES:
+        true = new.incidence(at).at(at, cause)
+        far = np.abs(model.predict_incidence(new.X).at(at, cause) - true).mean(axis=0)
+        assert (far < 0.02).all()
+        assert (np.abs(marginal.at(at, cause) - true).mean(axis=0) > 3 * far).all()
+        # Other causes as censored: the survival of this hazard alone claims more.
+        naive = 1 - sg.models.build("coxph").fit(drawn.X, drawn.y.only(cause)).predict_curves(
+            new.X
+        ).at(at)
+        assert (naive - true).mean(axis=0)[-1] > 0.05
