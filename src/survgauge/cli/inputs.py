@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..data.curves import REPAIRS
-from ..data.files import read_outcomes, read_predictions
+from ..data.files import is_interval_file, read_intervals, read_outcomes, read_predictions
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.pairing import Ids
 from ..data.tables import Table, parquet_files
@@ -19,7 +20,8 @@ from .named import interpolations, named
 #: What the files look like, for the help of both commands.
 FILES = """\
 Outcome files (CSV or Parquet) have the columns time and event (1: event, 0: censored) and one row
-per subject. A prediction file has one row per subject of --test, in the same order, and one of:
+per subject, or the columns lower and upper: the event lies between them (upper inf: not seen). A
+prediction file has one row per subject of --test, in the same order, and one of:
   time        one column: a predicted time
   risk        one column: a score, higher meaning sooner
   0,30,60,... curves: the header holds the times, a row the probabilities to
@@ -32,8 +34,8 @@ lifelines and pycox do when they are written by to_csv(); these are read as step
 class Inputs:
     """Outcomes and predictions in the order of the test subjects, and who these are."""
 
-    test: Outcomes
-    train: Outcomes | None
+    test: Outcomes | IntervalOutcomes
+    train: Outcomes | IntervalOutcomes | None
     predictions: dict[str, Any]
     ids: Ids | None
 
@@ -79,13 +81,8 @@ def add_files(command: Any, many: str = "") -> Any:
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
     """Read all files whole."""
-    columns = args.time_column, args.event_column, args.weight_column
-    test = read_outcomes(args.test, *columns, event_value=args.event_value)
-    train = None
-    if args.train is not None:
-        train = read_outcomes(
-            args.train, *columns, weight_required=False, event_value=args.event_value
-        )
+    test = _outcomes(args, args.test, weight_required=True)
+    train = None if args.train is None else _outcomes(args, args.train, weight_required=False)
     ids = None if args.id is None else Ids(Table(args.test), args.id)
     files = named(args.pred, "--pred", "FILE")
     rules = interpolations(args.pred, args.interpolation)
@@ -101,6 +98,18 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
         for name, path in files.items()
     }
     return Inputs(test, train, predictions, ids)
+
+
+def _outcomes(
+    args: argparse.Namespace, path: str, weight_required: bool
+) -> Outcomes | IntervalOutcomes:
+    """Read a file of outcomes: right-censored ones, or intervals."""
+    if Path(path).is_file() and is_interval_file(path, args.time_column):
+        return read_intervals(path, args.weight_column, weight_required=weight_required)
+    return read_outcomes(
+        path, args.time_column, args.event_column, args.weight_column,
+        weight_required=weight_required, event_value=args.event_value,
+    )  # fmt: skip
 
 
 def target(item: str) -> str:

@@ -425,6 +425,6 @@ class Metric:
         """Return what users see of it."""
         shown = (
             "name", "title", "about", "direction", "target", "range", "needs", "proper",
-            "inference", "interval", "takes_sample_weight", "unit", "reference",
+            "inference", "interval", "takes_sample_weight", "unit", "outcomes", "reference",
         )  # fmt: skip
         return {name: getattr(self, name) for name in shown}

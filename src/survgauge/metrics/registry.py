@@ -110,6 +110,11 @@ for _metric in (
     register_metric(_metric)
 
 
+def metrics_of(outcomes: str = "right") -> dict[str, Metric]:
+    """Return the metrics of right-censored or of interval-censored outcomes by name."""
+    return {name: metric for name, metric in REGISTRY.items() if metric.outcomes == outcomes}
+
+
 def default_metrics(
     subjects: int = 0,
     streamed: bool = False,
@@ -120,11 +125,10 @@ def default_metrics(
     """Return what is computed unless metrics are named, for so many subjects."""
     return [
         metric
-        for metric in REGISTRY.values()
+        for metric in metrics_of(outcomes).values()
         if (metric.default or (metric.reads_threshold and threshold is not None))
         and subjects <= metric.default_until
         and metric.knows(cause)
-        and metric.outcomes == outcomes
         and not (streamed and metric.adds_up == "whole")
     ]
 

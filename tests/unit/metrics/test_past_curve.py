@@ -8,10 +8,10 @@ from streaming_data import GRID, cut, differences, draw
 
 import survgauge as sg
 from survgauge.metrics.past_curve import MOST_PAST
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 AT_TIME = ("brier", "auc", "ici", "one_calibration")
-READS = {metric.name: metric.reads for metric in REGISTRY.values() if metric.reads}
+READS = {metric.name: metric.reads for metric in metrics_of().values() if metric.reads}
 STREAMED = tuple(name for name in READS if name != "antolini")
 
 
