@@ -308,7 +308,7 @@ _EVALUATE = (
 
 def _registry_works() -> tuple[Work, ...]:
     """One work a metric; they share a process, because there are many."""
-    from survgauge.metrics.registry import REGISTRY
+    from survgauge.metrics.registry import metrics_of
 
     promise = (targets.exponent(100_000, 1_000_000, 1.15),)
     return tuple(
@@ -318,8 +318,7 @@ def _registry_works() -> tuple[Work, ...]:
             ours.registered(name, metric.needs, metric.causes),
             targets=() if name in FREE_GROWTH else promise,
         )
-        for name, metric in REGISTRY.items()
-        if metric.ordinary
+        for name, metric in metrics_of().items()
     )
 
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 from survgauge.sources.arrow import as_source
 from survgauge.sources.call import merged, outline_item
 from survgauge.sources.question import Request, scoring_of
@@ -17,8 +17,8 @@ GRID = np.linspace(0, 25, 12)
 #: All that stream and need no threshold, which is a setting of its own.
 NAMES = tuple(
     name
-    for name, metric in REGISTRY.items()
-    if metric.ordinary and metric.adds_up != "whole" and not metric.reads_threshold
+    for name, metric in metrics_of().items()
+    if metric.adds_up != "whole" and not metric.reads_threshold
 )
 COLUMNS = {
     "a": sg.CurveColumns("a", GRID),

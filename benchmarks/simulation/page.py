@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 from .results import INDEPENDENT, KINDS, SIZES, Results, Row, cell, error_of, marked
 from .targets import TO_HORIZON, estimates_truth
@@ -244,7 +244,7 @@ def _power(row: Row | None) -> str:
 
 def _singles(results: Results) -> str:
     lines = []
-    targets = [n for n, m in REGISTRY.items() if m.ordinary and m.target is not None]
+    targets = [name for name, metric in metrics_of().items() if metric.target is not None]
     for metric in (*targets, "coverage"):
         key = {"study": "tests", "metric": metric, "model": "true"}
         cells = [_by_size(results, "covers_limit", censoring=c, **key) for c in KINDS]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY, default_metrics
+from survgauge.metrics.registry import REGISTRY, default_metrics, metrics_of
 
 from .tally import Tally
 from .targets import THRESHOLD, Targets, metrics_with_intervals
@@ -35,7 +35,7 @@ def remaining_metrics() -> list[str]:
 
 def judged_metrics() -> list[str]:
     """Return tests, and metrics whose best value the true model has."""
-    kinds = (m for m in REGISTRY.values() if m.ordinary)
+    kinds = metrics_of().values()
     return [m.name for m in kinds if m.inference == "test" or m.target is not None]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 from .world import FRAILTY, Censoring, curves, draw, scale_of, stream
 
@@ -163,7 +163,7 @@ def with_censoring(
 
 def metrics_with_intervals() -> list[str]:
     """All metrics of one kind of event and right-censored outcomes, but the tests."""
-    return [n for n, m in REGISTRY.items() if m.ordinary and m.inference != "test"]
+    return [n for n, m in metrics_of().items() if m.inference != "test"]
 
 
 def limited(everything: bool) -> list[str]:

@@ -7,7 +7,7 @@ import json
 import pytest
 from coverage_table import simulation
 
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 page, results = simulation("page"), simulation("results")
 if not page.DATA.exists():
@@ -25,10 +25,8 @@ def test_no_part_of_the_page_was_forgotten():
 
 
 # With a target, the interval of the true model has to cover that.
-TARGETS = [name for name, metric in REGISTRY.items() if metric.target is not None]
-# The page has one kind of event; tests/statistical/test_all_causes_coverage.py has several causes.
-PLAIN = [name for name, metric in REGISTRY.items() if metric.causes != "needs"]
-INTERVALS = [n for n in PLAIN if REGISTRY[n].inference != "test" and n not in TARGETS]
+TARGETS = [name for name, metric in metrics_of().items() if metric.target is not None]
+INTERVALS = [n for n, m in metrics_of().items() if m.inference != "test" and n not in TARGETS]
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -55,7 +53,7 @@ def test_every_interval_was_simulated_by_censoring_and_size(name):
             assert 0 <= row[f"covers_{page.target_of(name)}"] <= 100
 
 
-@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.inference == "test"])
+@pytest.mark.parametrize("name", [n for n, m in metrics_of().items() if m.inference == "test"])
 @pytest.mark.parametrize("model", ["true", "late"])
 def test_every_test_has_a_size_and_a_power(name, model):
     for kind in results.KINDS:

@@ -11,9 +11,9 @@ import pytest
 import survgauge as sg
 from survgauge.data.predictions import Prediction
 from survgauge.metrics.problem import Problem
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
-NAMES = sorted(name for name, metric in REGISTRY.items() if metric.ordinary)
+NAMES = sorted(metrics_of())
 ROOT = Path(__file__).parents[2]
 
 

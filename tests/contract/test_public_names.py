@@ -37,6 +37,14 @@ OTHERS = (
     "a_calibration",
     "ipa",
     "royston_d",
+    "interval_mae_expected",
+    "interval_mae_hinge",
+    "interval_c",
+    "interval_brier",
+    "interval_ibs",
+    "interval_log_likelihood",
+    "interval_observed_expected",
+    "turnbull_calibration",
 )
 PROMISED = [f"{loss}_{m}" for loss in ("mae", "mse", "rmse") for m in METHODS] + list(OTHERS)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 GRID = np.linspace(0.0, 60.0, 25)
 
@@ -22,7 +22,7 @@ def columns(n=80, seed=4):
     }
 
 
-@pytest.mark.parametrize("name", sorted(n for n, m in REGISTRY.items() if m.ordinary))
+@pytest.mark.parametrize("name", sorted(metrics_of()))
 def test_a_metric_streams_or_is_refused_by_name(name):
     test, train = columns(), columns(seed=5)
     y_train = train["time"], train["event"]

@@ -11,7 +11,7 @@ import numpy as np
 from streaming_data import differences
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 from .data import draw
 from .engine import UNDEFINED, close, demand, same
@@ -66,8 +66,7 @@ def outcomes_of(columns):
 
 
 def some_metrics(rng, n):
-    ordinary = [name for name, metric in REGISTRY.items() if metric.ordinary]
-    names = [name for name in ordinary if n >= 20 or name not in FITTED]
+    names = [name for name in metrics_of() if n >= 20 or name not in FITTED]
     return sorted(rng.sample(names, rng.randint(3, 10)))
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
-ORDINARY = [name for name, metric in REGISTRY.items() if metric.ordinary]
+ORDINARY = list(metrics_of())
 GRID = np.linspace(0.5, 30, 16)
 
 

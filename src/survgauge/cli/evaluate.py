@@ -14,7 +14,7 @@ from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.sentences import listed
-from ..metrics.registry import REGISTRY
+from ..metrics.registry import metrics_of
 from ..reference.dependence import Dependence
 from .causes import add_causes, cause_of
 from .features import feature_files, features_of
@@ -75,7 +75,7 @@ def add_questions(command: Any) -> None:
         metavar="RISK",
         help="net benefit of treating from this risk on, e.g. 0.2",
     )
-    at_times = [metric.name for metric in REGISTRY.values() if metric.reads == "time"]
+    at_times = [metric.name for metric in metrics_of().values() if metric.reads == "time"]
     group.add_argument("--time", metavar="T,...", help=f"times of {listed(at_times)}")
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..data.curves import REPAIRS
-from ..data.files import read_incidence, read_predictions
+from ..data.files import (
+    is_interval_file,
+    read_incidence,
+    read_intervals,
+    read_outcomes,
+    read_predictions,
+)
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.pairing import Ids
 from ..data.tables import Table, parquet_files
@@ -20,7 +27,8 @@ from .named import interpolations, named
 #: What the files look like, for the help of both commands.
 FILES = """\
 Outcome files (CSV or Parquet) have the columns time and event (1: event, 0: censored) and one row
-per subject. A prediction file has one row per subject of --test, in the same order, and one of:
+per subject, or the columns lower and upper: the event lies between them (upper inf: not seen). A
+prediction file has one row per subject of --test, in the same order, and one of:
   time        one column: a predicted time
   risk        one column: a score, higher meaning sooner
   0,30,60,... curves: the header holds the times, a row the probabilities to
@@ -33,8 +41,8 @@ lifelines and pycox do when they are written by to_csv(); these are read as step
 class Inputs:
     """Outcomes and predictions in the order of the test subjects, and who these are."""
 
-    test: Outcomes
-    train: Outcomes | None
+    test: Outcomes | IntervalOutcomes
+    train: Outcomes | IntervalOutcomes | None
     predictions: dict[str, Any]
     ids: Ids | None
 
@@ -81,7 +89,7 @@ def add_files(command: Any, many: str = "") -> Any:
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
     """Read all files whole."""
-    test, train = read_both(args)
+    test, train = _outcomes(args)
     ids = None if args.id is None else Ids(Table(args.test), args.id)
     files = by_model(named(args.pred, "--pred", "FILE"), args)
     rules = interpolations(list(files), args.interpolation)
@@ -96,6 +104,17 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
         else:
             predictions[name] = read_predictions(path, tail=args.tail, repair=args.repair, **how)
     return Inputs(test, train, predictions, ids)
+
+
+def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Read the outcomes of --test and --train: right-censored ones, or intervals."""
+
+    def read(path: str, *columns: Any, weight_required: bool = True, **options: Any) -> Any:
+        if Path(path).is_file() and is_interval_file(path, args.time_column):
+            return read_intervals(path, args.weight_column, weight_required=weight_required)
+        return read_outcomes(path, *columns, weight_required=weight_required, **options)
+
+    return read_both(args, read)
 
 
 def target(item: str) -> str:

@@ -20,6 +20,7 @@ from .curve_tables import (
 )
 from .curves import SurvivalCurves
 from .incidence import IncidenceCurves
+from .intervals import IntervalOutcomes
 from .outcomes import Outcomes
 from .pairing import Ids
 from .predictions import RiskScores
@@ -52,6 +53,31 @@ def read_outcomes(
         times = table.numbers(time)
         events = table.values(event) if causes else table.flags(event, event_value)
         return Outcomes(times, events, frequency, None if causes is True else causes)
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
+
+
+def is_interval_file(path: str | Path, time: str = "time") -> bool:
+    """Whether a file of outcomes has the columns lower and upper, and no column of times."""
+    names = Table(path).names
+    return {"lower", "upper"} <= set(names) and time not in names
+
+
+def read_intervals(
+    path: str | Path, weight: str | None = None, *, weight_required: bool = True
+) -> IntervalOutcomes:
+    """Return the interval-censored outcomes in columns lower and upper of a CSV or Parquet file.
+
+    In CSV files upper is inf where no event was seen. Column `weight` has frequencies; without
+    `weight_required` it may be missing.
+    """
+    table = _with_rows(path)
+    if not weight_required and weight not in table.names:
+        weight = None
+    try:
+        frequency = None if weight is None else table.numbers(weight)
+        return IntervalOutcomes(table.numbers("lower"), table.numbers("upper"), frequency)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import InputError, one_of
-from ..metrics.registry import REGISTRY, Metric, default_metrics
+from ..metrics.registry import REGISTRY, Metric, default_metrics, metrics_of
 from .warnings import EvaluationWarning
 
 
@@ -30,8 +30,7 @@ def chosen_metrics(
     if not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
     if isinstance(metrics, str) and metrics == "study":  # an array compares each entry
-        known = (m for m in REGISTRY.values() if m.reported and m.knows(cause))
-        known = (m for m in known if m.outcomes == outcomes)
+        known = (m for m in metrics_of(outcomes, cause).values() if m.reported)
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:

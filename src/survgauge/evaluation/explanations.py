@@ -31,6 +31,19 @@ EXPLANATIONS: dict[str, Explanation] = {
         "falls below 0.05",
         "usually nothing; `min_g` changes the limit",
     ),
+    "watch-ends": Explanation(
+        "note",
+        "metrics of interval-censored outcomes stop where fewer than 10 test subjects are watched, "
+        "or after more than a quarter of them were lost without an event",
+        "usually nothing; `min_at_risk` changes the first limit, and an earlier `tau` is heeded",
+    ),
+    "one-law": Explanation(
+        "note",
+        "inside intervals one law of the event time stands for all subjects, which favours "
+        "predictions near the average",
+        "judge by the log-likelihood, which needs no law, or pass `conditional` with a law per "
+        "subject",
+    ),
     "thin-risk-set": Explanation(
         "note",
         "metrics that weight by 1/G stop where fewer than 10 test subjects are at risk",

@@ -21,6 +21,11 @@ TAKEN = (
     "conditional", "time", "tau", "tail", "min_at_risk",
 )  # fmt: skip
 _DATA = ("predictions", "y_test", "y_train")
+_REASONS = {
+    "past-follow-up": "nobody is watched",
+    "thin-risk-set": "too few test subjects are watched",
+    "lost": "more than a quarter of the test subjects have been lost without an event",
+}
 
 
 def refuse_settings(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
@@ -64,11 +69,14 @@ def check_intervals(problem: Problem, census: Census) -> list[EvaluationWarning]
     past = census.subjects_past_horizon if census.last_time > problem.horizon * (1 + 1e-9) else 0
     if problem.tau is None and past:
         message = (
-            f"metrics with a horizon stop at {problem.horizon:g}, because after it too few test "
-            f"subjects are watched; {past} of {census.subjects} subjects are watched longer (up to "
-            f"{census.last_time:g})"
+            f"metrics with a horizon stop at {problem.horizon:g}, because after it "
+            f"{_REASONS[problem.horizon_reason]}; {past} of {census.subjects} subjects are watched "
+            f"longer (up to {census.last_time:g})"
         )
-        found.append(EvaluationWarning(problem.horizon_reason, message))
+        found.append(EvaluationWarning("watch-ends", message))
+    if problem.conditional is None:
+        message = "inside intervals one law of the event time, Turnbull's, stands for all subjects"
+        found.append(EvaluationWarning("one-law", message))
     return found + check_times(problem) + check_size(census)
 
 

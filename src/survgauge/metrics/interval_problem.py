@@ -20,6 +20,9 @@ from .conventions import convention_of
 from .intervals import LawInside, law_name
 from .problem import Problem
 
+#: Share of the subjects after whose loss, without an event, metrics stop: one law stands for them.
+MOST_LOST = 0.25
+
 
 @dataclass(frozen=True)
 class IntervalProblem(Problem):
@@ -112,13 +115,16 @@ class IntervalProblem(Problem):
 
 
 def _watched_until(y: IntervalOutcomes, number: float) -> tuple[float, str]:
-    """Last time until which so many subjects were watched, and what ends it."""
+    """Last time until which enough subjects were watched and few were lost, and what ends it."""
     known = y.present()
     order = known.order()
-    watched = np.cumsum(known.weight[order][::-1])[::-1]
-    enough = np.flatnonzero(watched >= number)
-    last = float(known.time.max())
-    if not enough.size:
-        return last, "past-follow-up"
-    horizon = float(known.time[order[enough[-1]]])
-    return horizon, "thin-risk-set" if horizon < last else "past-follow-up"
+    time, weight = known.time[order], known.weight[order]
+    ends = {"past-follow-up": float(time[-1])}
+    enough = np.flatnonzero(np.cumsum(weight[::-1])[::-1] >= number)
+    if enough.size:
+        ends["thin-risk-set"] = float(time[enough[-1]])
+    lost = np.cumsum(np.where(known.event[order], 0.0, weight)) > MOST_LOST * weight.sum()
+    if lost.any():
+        ends["lost"] = float(time[np.argmax(lost)])
+    reason = min(ends, key=lambda name: ends[name])
+    return ends[reason], reason

@@ -350,11 +350,6 @@ class Metric:
                 "treated: give one, such as threshold=0.2, or leave the metric out"
             )
 
-    @property
-    def ordinary(self) -> bool:
-        """Whether it is about right-censored outcomes with one kind of event, also if not only."""
-        return self.outcomes == "right" and self.knows(None)
-
     def knows(self, cause: int | str | None) -> bool:
         """Whether it can be asked about a cause; None: about one kind of event."""
         return self.causes != ("needs" if cause is None else "")
@@ -438,6 +433,6 @@ class Metric:
         """Return what users see of it."""
         shown = (
             "name", "title", "about", "direction", "target", "range", "needs", "proper",
-            "inference", "interval", "takes_sample_weight", "unit", "reference",
+            "inference", "interval", "takes_sample_weight", "unit", "outcomes", "reference",
         )  # fmt: skip
         return {name: getattr(self, name) for name in shown}

@@ -110,6 +110,12 @@ for _metric in (
     register_metric(_metric)
 
 
+def metrics_of(outcomes: str = "right", cause: int | str | None = None) -> dict[str, Metric]:
+    """Return metrics by name: of right- or interval-censored outcomes, of one event or a cause."""
+    known = (m for m in REGISTRY.values() if m.outcomes == outcomes and m.knows(cause))
+    return {metric.name: metric for metric in known}
+
+
 def default_metrics(
     subjects: int = 0,
     streamed: bool = False,
@@ -120,11 +126,9 @@ def default_metrics(
     """Return what is computed unless metrics are named, for so many subjects."""
     return [
         metric
-        for metric in REGISTRY.values()
+        for metric in metrics_of(outcomes, cause).values()
         if (metric.default or (metric.reads_threshold and threshold is not None))
         and subjects <= metric.default_until
-        and metric.knows(cause)
-        and metric.outcomes == outcomes
         and not (streamed and metric.adds_up == "whole")
     ]
 

@@ -71,6 +71,11 @@ class Study:
                 "a study needs outcomes and predictions, and this evaluation holds none (they were "
                 "streamed); call evaluate() on data in memory"
             )
+        if ev.problem.outcomes == "interval":
+            raise InputError(
+                "the tables of a study are about right-censored outcomes, and this evaluation has "
+                "interval-censored ones; ev.table and ev.compare() have their numbers"
+            )
         if reference is not None:
             one_of("reference", reference, ev.models)
             if len(ev.models) < 2:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from survgauge.cli.main import main
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 pytest.importorskip("matplotlib")
 
@@ -115,7 +115,7 @@ def test_the_help_names_all_metrics_at_a_time_and_one_threshold_is_taken(files, 
     with pytest.raises(SystemExit):
         main(["study", "--help"])
     told = " ".join(capsys.readouterr().out.split())
-    for metric in REGISTRY.values():
+    for metric in metrics_of().values():
         assert metric.reads != "time" or metric.name in told
     assert study(files, "--threshold", "0.2,0.4") == 2
     assert "must be one risk between 0 and 1, such as 0.2; got '0.2,0.4'" in capsys.readouterr().err

@@ -8,15 +8,11 @@ from streaming_data import draw, in_memory
 
 import survgauge as sg
 from survgauge.evaluation.intervals import MOST_OF_RANGE, MOST_TIMES_LOW
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 GRID = np.linspace(0, 2000, 60)
 #: What has an interval and a least value.
-NAMES = [
-    m.name
-    for m in REGISTRY.values()
-    if m.ordinary and m.inference != "test" and np.isfinite(m.range[0])
-]
+NAMES = [m.name for m in metrics_of().values() if m.inference != "test" and np.isfinite(m.range[0])]
 
 
 def data(n, seed):

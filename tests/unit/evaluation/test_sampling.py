@@ -7,16 +7,12 @@ import pytest
 
 import survgauge as sg
 from survgauge.inference import critical
-from survgauge.metrics.registry import REGISTRY, default_metrics
+from survgauge.metrics.registry import REGISTRY, default_metrics, metrics_of
 
 DEFAULT_METRICS = [metric.name for metric in default_metrics()]
 
-WEIGHTED = [
-    name for name, metric in REGISTRY.items() if metric.ordinary and metric.takes_sample_weight
-]
-ANALYTIC = [
-    name for name, metric in REGISTRY.items() if metric.ordinary and metric.inference == "analytic"
-]
+WEIGHTED = [name for name, metric in metrics_of().items() if metric.takes_sample_weight]
+ANALYTIC = [name for name, metric in metrics_of().items() if metric.inference == "analytic"]
 GRID = np.linspace(0, 90, 40)
 
 
@@ -91,7 +87,7 @@ def test_values_and_errors_are_those_of_the_single_functions():
 
 def test_every_metric_heeds_sampling_weights_or_is_undefined():
     y, train, models, rng = draw()
-    names = [name for name, metric in REGISTRY.items() if metric.ordinary]
+    names = list(metrics_of())
     options = {"y_train": train, "metrics": names, "threshold": 0.3, "confidence": None}
     plain = sg.evaluate(models, y, **options)
     weight = rng.uniform(0.1, 9, 90)

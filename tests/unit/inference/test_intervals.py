@@ -6,7 +6,7 @@ import pytest
 import survgauge as sg
 from survgauge.evaluation.verdict import _against
 from survgauge.inference import critical, holm
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 SHARES = ("harrell", "uno", "antolini", "auc")
 
@@ -65,11 +65,7 @@ def test_limits_stay_in_the_range_of_the_metric(seed):
     curves = sg.SurvivalCurves(
         [0, 1, 3], np.c_[np.ones(12), rng.uniform(0.4, 0.9, 12), np.full(12, 0.1)]
     )
-    names = [
-        name
-        for name, metric in REGISTRY.items()
-        if metric.ordinary and metric.inference == "analytic"
-    ]
+    names = [name for name, metric in metrics_of().items() if metric.inference == "analytic"]
     ev = sg.evaluate({"m": curves}, y, y_train=train, metrics=names, threshold=0.3)
     for row in ev.rows():
         low, high = REGISTRY[row["metric"]].range

@@ -8,12 +8,10 @@ from streaming_data import GRID, cut, differences, draw
 
 import survgauge as sg
 from survgauge.metrics.past_curve import MOST_PAST
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 AT_TIME = ("brier", "auc", "ici", "one_calibration")
-READS = {
-    metric.name: metric.reads for metric in REGISTRY.values() if metric.ordinary and metric.reads
-}
+READS = {metric.name: metric.reads for metric in metrics_of().values() if metric.reads}
 STREAMED = tuple(name for name in READS if name != "antolini")
 
 
@@ -166,6 +164,4 @@ def test_scorers_give_no_score_there():
 
 
 def test_every_metric_of_curves_has_a_rule():
-    assert set(READS) == {n for n, m in REGISTRY.items() if m.ordinary and m.needs == "curves"} | {
-        "auc"
-    }
+    assert set(READS) == {n for n, m in metrics_of().items() if m.needs == "curves"} | {"auc"}

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 GRID = np.linspace(0, 60, 31)
 TIMES = [2.0, 5.0, 9.0]
-WEIGHTED = [
-    name for name, metric in REGISTRY.items() if metric.ordinary and metric.takes_sample_weight
-]
+WEIGHTED = [name for name, metric in metrics_of().items() if metric.takes_sample_weight]
 
 
 def draw(n=60, seed=0):

@@ -20,7 +20,7 @@ from survgauge.cli.main import main
 from survgauge.displays import DISPLAYS
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.evaluation.sentences import verdict_sentences
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 from survgauge.report import evaluation_html, experiment_html, saved_evaluation_html
 
 N = 60
@@ -100,7 +100,7 @@ def test_pages_hold_numbers_or_nothing(situation: str) -> None:
 
 def test_every_metric_alone_has_a_page() -> None:
     models = {"c": curves(), "t": TIMES, "r": sg.RiskScores(X)}
-    for name in [n for n, m in REGISTRY.items() if m.ordinary]:
+    for name in metrics_of():
         ev = sg.evaluate(
             models, TEST, y_train=TRAIN, metrics=[name], threshold=0.3, confidence=None
         )

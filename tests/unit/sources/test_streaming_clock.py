@@ -8,13 +8,11 @@ from streaming_data import COLUMNS as SPECS
 from streaming_data import NAMES, cut, differences, draw, in_memory
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 
 COLUMNS, Y_TRAIN = draw(300, seed=6)
 COLUMNS["time"] = COLUMNS["time"].clip(1.0, 24.0)
-CLOCKED = [
-    m.name for m in REGISTRY.values() if m.ordinary and (m.reads == "time" or m.stops == "horizon")
-]
+CLOCKED = [m.name for m in metrics_of().values() if m.reads == "time" or m.stops == "horizon"]
 METRICS = ["mae_po", "mae_ipcw_d", "harrell", "crps", "km_calibration", *CLOCKED]
 CLOCKS = [
     {"time": [4.0, 9.0, 14.0]},

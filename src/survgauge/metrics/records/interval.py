@@ -32,7 +32,8 @@ def _asked(problem: Problem) -> IntervalProblem:
 def _error(problem: Problem, prediction: Prediction, *, method: str) -> Details:
     known = _asked(problem)
     return interval_error_details(
-        known.intervals, prediction.times, method=method, law=known.inside, tau=known.tau,
+        known.intervals, prediction.times, method=method, law=known.inside,
+        tau=supported_end(problem),
         tail=known.options["tail"], sample_weight=known.sample_weight,
     )  # fmt: skip
 
@@ -87,7 +88,7 @@ def _turnbull_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 _INTERVAL: dict[str, Any] = {"outcomes": "interval", "reference": "this package"}
 _TIME: dict[str, Any] = {
-    "family": "time", "needs": "times", "unit": "time", "range": POSITIVE, "stops": "tau",
+    "family": "time", "needs": "times", "unit": "time", "range": POSITIVE, "stops": "horizon",
     **_INTERVAL,
 }  # fmt: skip
 _LAW = "if visits do not depend on the event and the law is right"
@@ -123,6 +124,17 @@ RECORDS = (
         **_INTERVAL,
     ),
     Metric(
+        name="interval_log_likelihood",
+        title="Log-likelihood of intervals",
+        about="Mean logarithm of the probability that a model gave to the interval of the event.",
+        terms=_log_likelihood,
+        family="probability",
+        direction="higher",
+        reads="own",
+        proper="if visits do not depend on the event",
+        **_INTERVAL,
+    ),
+    Metric(
         name="interval_brier",
         title="Brier score of intervals",
         about="Expected squared error of the predicted probability at the time, given the "
@@ -144,17 +156,6 @@ RECORDS = (
         reads="horizon",
         stops="horizon",
         proper=_LAW,
-        **_INTERVAL,
-    ),
-    Metric(
-        name="interval_log_likelihood",
-        title="Log-likelihood of intervals",
-        about="Mean logarithm of the probability that a model gave to the interval of the event.",
-        terms=_log_likelihood,
-        family="probability",
-        direction="higher",
-        reads="own",
-        proper="if visits do not depend on the event",
         **_INTERVAL,
     ),
     Metric(

@@ -19,7 +19,7 @@ from streaming_data import differences
 from survgauge import Outcomes, Reference, SurvivalCurves, evaluate, time_error
 from survgauge.errors import SurvgaugeError
 from survgauge.evaluation import arrays, finish
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import metrics_of
 from survgauge.metrics.time import time_errors
 from survgauge.metrics.time.terms import PAST_KEY
 from survgauge.metrics.time.time_errors import time_error_details
@@ -212,7 +212,7 @@ def test_nothing_waits_for_the_collector_of_cycles(in_sample, confidence):
 
     def work() -> None:
         evaluate({"a": curves, "b": given_.y[0]}, given_.y, y_train=y_train, n_boot=12,
-                 metrics=[n for n, m in REGISTRY.items() if m.ordinary], threshold=0.3,
+                 metrics=list(metrics_of()), threshold=0.3,
                  confidence=confidence).compare()  # fmt: skip
         for method in time_errors.censored_methods():
             time_error(given_.y, given_.y[0], y_train=y_train, method=method, tau=5.0)

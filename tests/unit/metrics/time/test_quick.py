@@ -8,14 +8,12 @@ import pytest
 from survgauge.data.outcomes import Outcomes
 from survgauge.data.predictions import Prediction
 from survgauge.metrics.problem import Problem
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 from survgauge.metrics.time.quick import QuickErrors
 from survgauge.reference.losses import LOSSES
 
 TIME_ERRORS = [
-    m
-    for m in REGISTRY.values()
-    if m.ordinary and m.method is not None and not m.root and not m.within_horizon
+    m for m in metrics_of().values() if m.method is not None and not m.root and not m.within_horizon
 ]
 
 

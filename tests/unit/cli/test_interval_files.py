@@ -1,0 +1,60 @@
+"""The command line reads outcomes with columns lower and upper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.cli import main
+from survgauge.data.files import read_intervals
+
+
+def write(path, lower, upper, extra=""):
+    rows = [f"{a},{b}{extra}" for a, b in zip(lower, upper, strict=True)]
+    path.write_text("lower,upper" + (",w" if extra else "") + "\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    time = rng.exponential(5, 60)
+    y = sg.visits(time, 1.0, end=8).y
+    write(tmp_path / "test.csv", y.lower, y.upper)
+    np.savetxt(tmp_path / "lr.csv", time * rng.uniform(0.5, 1.5, 60), header="time", comments="")
+    grid = np.arange(0, 40, 2.0)
+    survival = np.exp(-grid / rng.uniform(4, 6, (60, 1)))
+    header = ",".join(map(str, grid))
+    np.savetxt(tmp_path / "cox.csv", survival, delimiter=",", header=header, comments="")
+    return tmp_path
+
+
+def test_evaluate(files, capsys):
+    command = ["evaluate", "--test", str(files / "test.csv"), "--train", str(files / "test.csv")]
+    command += ["--pred", f"cox={files / 'cox.csv'}", "--pred", f"lr={files / 'lr.csv'}"]
+    page = files / "page.html"
+    assert main([*command, "--html", str(page), "--json", str(files / "out.json")]) == 0
+    shown = capsys.readouterr().out
+    assert "C of intervals" in shown
+    assert "60 subjects" in shown
+    assert page.exists()
+    assert main([*command, "--metrics", "brier"]) == 2
+    assert "brier knows right-censored outcomes only" in capsys.readouterr().err
+
+
+def test_contradictions_name_file_and_rows(files, capsys):
+    bad = write(files / "bad.csv", [0, 5], [1, 4])
+    command = ["evaluate", "--test", str(bad), "--pred", f"lr={files / 'lr.csv'}"]
+    assert main(command) == 2
+    assert "bad.csv: lower must not be above upper; it is for row 2" in capsys.readouterr().err
+
+
+def test_reader(files):
+    y = read_intervals(write(files / "w.csv", [0, 5], [1, "inf"], ",3"), "w")
+    assert y.weight.tolist() == [3, 3]
+    assert y.upper.tolist() == [1, np.inf]
+    plain = write(files / "plain.csv", [0], [1])
+    assert not read_intervals(plain, "w", weight_required=False).weighted
+    with pytest.raises(sg.InputError, match="row 1 has ''"):
+        read_intervals(write(files / "gap.csv", [0], [""]))

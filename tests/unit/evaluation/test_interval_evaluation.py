@@ -1,0 +1,210 @@
+"""`evaluate` with interval-censored outcomes: table, comparisons, groups, refusals, pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.metrics.interval_problem import IntervalProblem
+from survgauge.metrics.registry import metrics_of
+
+NAMES = sorted(metrics_of("interval"))
+GRID = np.linspace(0, 30, 61)
+
+
+def curves_of(x, slope):
+    return sg.SurvivalCurves(GRID, np.exp(-((GRID / (4 * np.exp(-slope * x[:, None]))) ** 1.5)))
+
+
+def draw(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    t = rng.weibull(1.5, n) * 4 * np.exp(-0.7 * x)
+    seen = sg.visits(t, 1.0, end=rng.uniform(2, 9, n), random_state=seed)
+    models = {
+        "true": curves_of(x, 0.7),
+        "flat": curves_of(x, 0.1),
+        "times": 4 * np.exp(-0.7 * x),
+        "risk": sg.RiskScores(x),
+    }
+    return seen.y, models, x
+
+
+@pytest.fixture(scope="module")
+def ev():
+    y, models, _ = draw()
+    return sg.evaluate(models, y, y_train=draw(seed=1)[0], unit="years")
+
+
+def test_all_metrics_of_intervals_and_no_other(ev):
+    assert sorted({row["metric"] for row in ev.rows()}) == NAMES
+    by_model = {m: {r["metric"] for r in ev.rows() if r["model"] == m} for m in ev.models}
+    assert by_model["risk"] == {"interval_c"}
+    assert by_model["times"] == {"interval_c", "interval_mae_expected", "interval_mae_hinge"}
+
+
+def test_values_are_those_of_the_functions(ev):
+    y, models, _ = draw()
+    law = sg.Turnbull.fit(draw(seed=1)[0])
+    end, time = ev.support["horizon"], ev.support["time"]
+    known = {(r["model"], r["metric"]): r for r in ev.rows()}
+    curves = models["true"]
+    wanted = {
+        "interval_mae_expected": sg.interval_error_details(y, curves, law=law, tau=end),
+        "interval_mae_hinge": sg.interval_error_details(y, curves, method="hinge", tau=end),
+        "interval_c": sg.interval_concordance_details(y, -curves.median()),
+        "interval_brier": sg.interval_brier_score(y, curves, [time], law=law).details,
+        "interval_ibs": sg.interval_integrated_brier_score_details(y, curves, tau=end, law=law),
+        "interval_log_likelihood": sg.interval_log_likelihood_details(y, curves),
+        "interval_observed_expected": sg.interval_observed_expected(y, curves, time),
+        "turnbull_calibration": sg.turnbull_calibration_details(y, curves, tau=end),
+    }
+    assert sorted(wanted) == NAMES
+    for name, found in wanted.items():
+        row = known["true", name]
+        assert row["value"] == pytest.approx(found.value), name
+        assert row["stderr"] == pytest.approx(found.stderr), name
+        assert row["low"] <= row["value"] <= row["high"]
+    assert known["true", "interval_mae_expected"]["convention"]["law"] == (
+        "Turnbull's, training outcomes"
+    )
+
+
+def test_baseline_is_turnbull_for_everybody(ev):
+    y, _, _ = draw()
+    law = sg.Turnbull.fit(draw(seed=1)[0])
+    row = next(r for r in ev.baseline_comparisons() if r["metric"] == "interval_ibs")
+    own = next(s for s in ev.scores if s.metric.name == "interval_ibs")
+    base = sg.interval_integrated_brier_score(
+        y, law.curves(len(y)), tau=ev.support["horizon"], law=law
+    )
+    assert own.value - row["difference"] == pytest.approx(base)
+    data = ev.to_dict()
+    assert data["support"]["baseline"] == "Turnbull's estimate for everybody"
+
+
+def test_verdict_text_page_and_plots(ev, tmp_path):
+    assert ev.verdict.startswith("true is best: Log-likelihood of intervals")
+    assert "Kaplan-Meier" not in ev.verdict
+    assert "120 subjects" in ev.to_text()
+    page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Log-likelihood of intervals" in page
+    found = ev.compare()
+    assert {"true", "flat"} <= set(found["model_a"]) | set(found["model_b"])
+    with pytest.raises(sg.InputError, match="'brier' draws right-censored outcomes"):
+        ev.plot("brier")
+
+
+def test_plots_of_the_table(ev):
+    pytest.importorskip("matplotlib")
+    assert ev.plot("metrics") is not None
+    assert ev.plot("differences") is not None
+
+
+def test_groups_clusters_weights_and_times():
+    y, models, x = draw()
+    only = {"true": models["true"]}
+    rng = np.random.default_rng(3)
+    weight = rng.uniform(0.5, 2, len(y))
+    ev = sg.evaluate(only, y, by=x > 0, time=[2, 4], cluster=np.arange(len(y)) // 3)
+    rows = ev.rows()
+    assert {row["group"] for row in rows} == {None, False, True}
+    assert sorted({r["time"] for r in rows if r["metric"] == "interval_brier"}) == [2, 4]
+    alone = sg.evaluate(
+        {"true": models["true"][np.flatnonzero(x > 0)]}, y[x > 0], metrics=["interval_c"],
+    )  # fmt: skip
+    (part,) = [r for r in rows if r["group"] is True and r["metric"] == "interval_c"]
+    assert part["value"] == pytest.approx(alone.rows()[0]["value"])
+    weighted = sg.evaluate(only, y, sample_weight=weight)
+    values = {r["metric"]: r["value"] for r in weighted.rows()}
+    direct = sg.interval_log_likelihood(y, models["true"], sample_weight=weight)
+    assert values["interval_log_likelihood"] == pytest.approx(direct)
+    assert np.isnan(values["turnbull_calibration"])
+
+
+def test_law_per_subject():
+    y, models, _ = draw()
+    only = {"flat": models["flat"]}
+    law = sg.Conditional(law=models["true"])
+    ev = sg.evaluate(only, y, conditional=law, metrics=["interval_ibs"], tau=5)
+    wanted = sg.interval_integrated_brier_score(y, models["flat"], tau=5, law=models["true"])
+    assert ev.rows()[0]["value"] == pytest.approx(wanted)
+    assert ev.rows()[0]["convention"]["law"] == "one per subject, as given"
+    part = sg.evaluate(only, y, conditional=law, metrics=["interval_ibs"], tau=5,
+                       by=np.arange(len(y)) % 2)  # fmt: skip
+    values = [r["value"] for r in part.rows()]
+    assert values[0] == pytest.approx(np.mean(values[1:]))
+
+
+def test_chunks_give_the_same(monkeypatch):
+    y, models, _ = draw()
+    options = {"y_train": draw(seed=1)[0], "confidence": None}
+    whole = sg.evaluate(models, y, **options)
+    monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_ROWS", 17)
+    monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_VALUES", 1)
+    monkeypatch.setattr("survgauge.evaluation.arrays.CONTRIBUTIONS_LIMIT", 10)
+    parts = sg.evaluate(models, y, **options)
+    for a, b in zip(whole.rows(), parts.rows(), strict=True):
+        assert a["value"] == pytest.approx(b["value"], nan_ok=True), a["metric"]
+
+
+def test_right_censored_training_outcomes_are_taken():
+    y, models, _ = draw()
+    train = sg.Outcomes([1, 2, 3, 4, 5, 6.0], [1, 1, 0, 1, 1, 0])
+    ev = sg.evaluate({"true": models["true"]}, y, y_train=train, metrics=["interval_ibs"])
+    assert ev.support["reference"] == "training outcomes"
+    assert ev.support["training_events"] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": ["brier"]}, "brier knows right-censored outcomes only"),
+        ({"convention": "paper"}, "convention: metrics of interval-censored outcomes know no"),
+        ({"censoring": "train"}, "censoring: metrics of interval-censored"),
+        ({"reference": "redrawn"}, "reference: metrics of interval-censored"),
+        ({"X_test": np.ones((120, 1))}, "X_test: metrics of interval-censored"),
+        ({"cause": 1}, "cause: metrics of interval-censored"),
+        ({"conditional": 3}, "conditional must be a Conditional with a law"),
+        ({"y_train": ([3, 2], [2, 5])}, "y_train: lower must not be above upper"),
+    ],
+)
+def test_refusals(options, message):
+    y, models, _ = draw()
+    with pytest.raises(sg.InputError, match=message):
+        sg.evaluate(models, y, **options)
+
+
+def test_metrics_of_intervals_are_refused_for_right_censored_outcomes():
+    _, models, _ = draw()
+    y = sg.Outcomes(np.arange(1.0, 121), np.ones(120))
+    with pytest.raises(sg.InputError, match="interval_brier is for interval-censored outcomes"):
+        sg.evaluate(models, y, metrics=["interval_brier"])
+
+
+def test_what_knows_right_censoring_only_refuses_the_result(ev):
+    y, models, _ = draw()
+    with pytest.raises(sg.InputError, match="IntervalOutcomes"):
+        sg.audit(models, y, y_train=y)
+    with pytest.raises(sg.InputError, match="interval-censored"):
+        ev.study()
+
+
+def test_horizon_is_where_ten_are_watched_and_a_quarter_is_lost():
+    y, _, _ = draw()
+    problem = IntervalProblem.ask(y, None, None)
+    lost = y.time[~y.event]
+    assert np.sum(lost <= problem.horizon) == len(y) // 4 + 1
+    seen = y[y.event]
+    assert np.sum(seen.time >= IntervalProblem.ask(seen, None, None).horizon) == 10
+    assert problem.time == pytest.approx(problem.law.quantile((1 - problem.law.last_survival) / 2))
+
+
+def test_few_and_silent_subjects():
+    y = sg.IntervalOutcomes([0, 1, 2], [2, 3, np.inf])
+    ev = sg.evaluate({"m": curves_of(np.zeros(3), 0.1)}, y)
+    assert {"few-events", "in-sample-reference"} <= {w.code for w in ev.warnings}
+    nobody = sg.IntervalOutcomes([1, 2], [np.inf, np.inf])
+    ev = sg.evaluate({"m": curves_of(np.zeros(2), 0.1)}, nobody)
+    assert "undefined-metric" in {w.code for w in ev.warnings}
