@@ -130,3 +130,39 @@ def given_entry(curves: SurvivalCurves, entry: Floats) -> ConditionalCurves:
     found = ConditionalCurves._like(curves, entry, scale)
     found.times, found.survival = times, np.minimum(survival, 1.0)
     return found
+
+
+def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
+    """Return curves given being event-free at `s`, with time counted from `s`.
+
+    S_i(s + u)/S_i(s) at u. Past the grid the tail goes on by the same rule, applied to the new
+    curve: a linear tail follows the line from (s, 1) through the last point.
+
+    >>> curves = SurvivalCurves([0, 10, 20], [[1.0, 0.6, 0.2], [1.0, 0.9, 0.8]])
+    >>> late = from_landmark(curves, 10.0)
+    >>> late.times, late.survival.round(3)
+    (array([10.]), array([[0.333],
+           [0.889]]))
+    """
+    if s == 0:
+        return curves
+    lines = curves.joined_by_lines() if curves.interpolation == "pchip" else curves
+    scale = curves.at_own(np.full(len(curves), s))[:, None]
+    times, known = lines.times, lines.survival
+    if lines.shared_grid and not times[-1] > s:
+        # The tail alone says what comes; one of its points gives all of it.
+        times = np.array([2.0 * s])
+        known = curves.at(times)
+    elif lines.shared_grid:
+        known, times = known[:, times > s], times[times > s]
+    elif not (times[:, -1] > s).all():
+        end = np.maximum(times[:, -1:], s) * 2.0
+        times = np.concatenate((times, end), axis=1)
+        known = np.concatenate((known, curves.at_own(end[:, 0])[:, None]), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        survival = np.where(scale > 0, np.minimum(known / scale, 1.0), 0.0)
+    if not lines.shared_grid:
+        survival = np.where(times > s, survival, 1.0)
+    return SurvivalCurves._trusted(
+        np.maximum(times - s, 0.0), survival, lines.interpolation, curves.tail
+    )
