@@ -167,7 +167,7 @@ def landmarks(
     >>> y = ([6, 12, 3, 9, 15, 8, 2, 11, 7, 18] * 2, [1, 1, 1, 0, 1, 1, 1, 0, 1, 1] * 2)
     >>> found = landmarks({"m": curves}, y, [0, 4], [6], metrics=["brier"], min_at_risk=4)
     >>> [(row["landmark"], row["subjects"], round(row["value"], 3)) for row in found.rows()]
-    [(0.0, 20, 0.268), (4.0, 16, 0.268)]
+    [(0.0, 20, 0.181), (4.0, 16, 0.199)]
     """
     times = tuple(dict.fromkeys(checked_landmark(s) for s in _listed(landmarks, "landmarks")))
     spans = tuple(dict.fromkeys(_listed(horizons, "horizons")))
