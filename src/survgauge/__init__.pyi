@@ -29,6 +29,8 @@ from .errors import SurvgaugeError as SurvgaugeError
 from .errors import UndefinedMetricError as UndefinedMetricError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
+from .evaluation.landmarks import Landmarks as Landmarks
+from .evaluation.landmarks import landmarks as landmarks
 from .evaluation.meta_analysis import MetaAnalysis as MetaAnalysis
 from .evaluation.meta_analysis import meta_analysis as meta_analysis
 from .evaluation.pooling import Pooled as Pooled

@@ -7,55 +7,108 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, subject_index
+from .._tools.arrays import Bools, Floats, Ints, subject_index
 from . import interpolation as kernel
 from .curve_reader import Scratch
 from .curves import SurvivalCurves
-from .tails import tail_area, tail_time
+from .tails import tail_area
 
 
 class ConditionalCurves(SurvivalCurves):
     """S_i(t)/S_i(a_i) for t > a_i, and 1 before: the law of somebody event-free at a_i.
 
-    `times` and `survival` are the nodes of these curves: those up to a_i have the value 1, and the
-    last of them moves to a_i. Probabilities are read off the curves that were given, and past the
-    grid their tail goes on: it is that of S_i, not one of the conditional curve.
+    Everything is read off the curves that were given, block by block; past the grid their tail goes
+    on: it is that of S_i, not one of the conditional curve. Nodes are made where they are asked
+    for: those up to a_i have the value 1, and the last of them moves to a_i.
 
     Where S_i(a_i) is 0 a model has said that nobody gets to a_i. The curve then falls to 0 right
     after a_i; `impossible` says for whom.
 
     Attributes
     ----------
+    base : SurvivalCurves
+        S_i.
     entry, scale : ndarray of shape (n,)
         a_i, and S_i(a_i).
     """
 
-    base: SurvivalCurves
-    entry: Floats
-    scale: Floats
+    def __init__(self, base: SurvivalCurves, entry: Floats, scale: Floats) -> None:
+        self.base, self.entry, self.scale = base, entry, scale
+        self.tail = base.tail
+        self.interpolation = "step" if base.interpolation == "step" else "linear"
+
+    def __len__(self) -> int:
+        return int(self.entry.size)
 
     def __getitem__(self, rows: Any) -> ConditionalCurves:
         index = subject_index(rows)
-        part = self._like(self.base[index], self.entry[index], self.scale[index])
-        part.times, part.survival = self.times[index], self.survival[index]
-        return part
+        return ConditionalCurves(self.base[index], self.entry[index], self.scale[index])
 
-    @classmethod
-    def _like(cls, base: SurvivalCurves, entry: Floats, scale: Floats) -> ConditionalCurves:
-        curves = cls.__new__(cls)
-        curves.base, curves.entry, curves.scale = base, entry, scale
-        curves.tail = base.tail
-        curves.interpolation = "step" if base.interpolation == "step" else "linear"
-        return curves
+    def __repr__(self) -> str:
+        return f"ConditionalCurves({len(self)} subjects, given entry, of {self.base!r})"
 
     @property
-    def impossible(self) -> Any:
+    def impossible(self) -> Bools:
         """Whose curve had fallen to 0 when they were seen event-free, (n,)."""
         return self.scale <= 0
+
+    @property
+    def shared_grid(self) -> bool:
+        """Whether all subjects have the same grid: not where entries differ."""
+        return False
+
+    @property
+    def width(self) -> int:
+        """Number of grid times of a subject."""
+        return self.base.width + 1
+
+    @property
+    def last_time(self) -> Floats:
+        """Last grid time, (n,)."""
+        return np.maximum(self.base.last_time, self.entry)
+
+    @property
+    def last_survival(self) -> Floats:
+        """Value at the last grid time, (n,)."""
+        return self._at_own(self.last_time)
+
+    @property
+    def times(self) -> Floats:  # type: ignore[override]
+        """Grid times of all subjects, (n, m + 1)."""
+        return self.nodes(slice(0, len(self)))[0]
+
+    @property
+    def survival(self) -> Floats:  # type: ignore[override]
+        """Values at the grid times, (n, m + 1)."""
+        return self.nodes(slice(0, len(self)))[1]
+
+    def nodes(self, rows: Any) -> tuple[Floats, Floats]:
+        """Times and values of the nodes of some subjects, the point (0, 1) included."""
+        base, entry, scale = self.base[rows], self.entry[rows], self.scale[rows]
+        lines = base.joined_by_lines() if base.interpolation == "pchip" else base
+        times = np.broadcast_to(lines.times, lines.survival.shape)
+        # A first point for who enters before the grid; where that starts at 0, just before it.
+        first = np.where(times[:, :1] > 0, 0.0, np.nextafter(0.0, -1.0))
+        times = np.concatenate((first, times), axis=1)
+        survival = np.concatenate((np.ones(first.shape), lines.survival), axis=1, dtype=np.float64)
+        known, late = kernel.left_index(times, entry), entry > 0
+        columns = np.arange(times.shape[1])
+        np.divide(survival, scale[:, None], out=survival, where=scale[:, None] > 0)
+        np.minimum(survival, 1.0, out=survival)
+        survival[(columns <= known[:, None]) & late[:, None]] = 1.0
+        moved = np.flatnonzero(late)
+        times[moved, known[moved]] = entry[moved]
+        ended = np.flatnonzero((scale <= 0) & (known < columns[-1]))
+        times[ended, known[ended] + 1] = np.nextafter(entry[ended], np.inf)
+        return times, survival
 
     def with_tail(self, tail: str) -> SurvivalCurves:
         """Return the same curves, going on otherwise past their last time."""
         return given_entry(self.base.with_tail(tail), self.entry)
+
+    def held(self) -> SurvivalCurves:
+        """Return the same curves with tail "hold": nothing is read past the last grid time."""
+        return self.with_tail("hold")
 
     def at_block(self, rows: slice, t: Floats) -> Floats:
         """Survival of a block of rows at common times `t`: (rows, k), the caller's to overwrite."""
@@ -69,32 +122,68 @@ class ConditionalCurves(SurvivalCurves):
     def _conditioned(self, values: Floats, t: Floats, rows: slice) -> Floats:
         scale, entry = self.scale[rows, None], self.entry[rows, None]
         np.divide(values, scale, out=values, where=scale > 0)
-        values[t <= entry] = 1.0
+        values[(t <= entry) & (entry > 0)] = 1.0
         return values
 
     def _at_own(self, points: Floats) -> Floats:
         values = self.base._at_own(points)
         np.divide(values, self.scale, out=values, where=self.scale > 0)
-        return np.where(points <= self.entry, 1.0, values)
+        return np.where((points <= self.entry) & (self.entry > 0), 1.0, values)
 
     def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
-        time = super()._quantile(p, rows)
-        past = self.survival[rows, -1] > self._level(p)
-        if past.any():
-            late = rows[past]
-            level = np.broadcast_to(p, rows.shape)[past] * self.scale[late]
-            ends = self.survival[late, -1] * self.scale[late]
-            told = tail_time(level, self.last_time[late], ends, self.tail)
-            time[past] = np.where(self.scale[late] > 0, told, self.entry[late])
-        return time
+        found = self.base.times_at(rows, np.broadcast_to(p, rows.shape) * self.scale[rows])
+        # Where a curve had ended before, the event is expected at once.
+        found = np.where(self.scale[rows] > 0, found, 0.0)
+        return np.maximum(found, self.entry[rows])
+
+    def reaches(self, q: float) -> Bools:
+        """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
+        found: Bools = self.last_survival <= self._level(1.0 - q)
+        return found
 
     def _area(self, stop: float) -> Floats:
-        area = np.empty(len(self))
+        rest = self.base._area(stop) - self._area_until_entry()
+        found = np.divide(rest, self.scale, out=np.zeros(len(self)), where=self.scale > 0)
+        return np.minimum(self.entry + np.maximum(found, 0.0), stop)
+
+    def _area_until_entry(self) -> Floats:
+        """Area under the curves that were given, up to each subject's entry."""
+        base, area, entry = self.base, np.empty(len(self)), self.entry
+        lines = base.joined_by_lines() if base.interpolation == "pchip" else base
+        last, ends = base.last_time, base.last_survival
         for rows in self.blocks():
-            block = self.times[rows], self.survival[rows]
-            area[rows] = kernel.area_by_row(*block, stop, self.interpolation)
-        tail = tail_area(self.last_time, self.last_survival * self.scale, self.tail, stop)
-        return area + np.divide(tail, self.scale, out=np.zeros(len(self)), where=self.scale > 0)
+            part = lines[rows]
+            if part.one_curve and len(part) > 1:
+                area[rows] = _area_of_one(part, entry[rows])
+                continue
+            times = np.broadcast_to(part.times, part.survival.shape)
+            stop = np.minimum(entry, last)[rows, None]
+            area[rows] = kernel.area_by_row(times, part.survival, stop, part.interpolation)
+        late = entry > last
+        if late.any() and self.tail not in ("hold", "nan"):
+            whole = tail_area(last, ends, self.tail)
+            with np.errstate(invalid="ignore"):
+                seen = whole - tail_area(entry, base._at_own(entry), self.tail)
+            area += np.where(late, np.where(ends >= 1, entry - last, seen), 0.0)
+        return area
+
+
+def _area_of_one(curves: SurvivalCurves, stop: Floats) -> Floats:
+    """Area under a curve that all share, up to a time of each subject or the end of the grid."""
+    times = np.concatenate(([0.0], curves.times))
+    values = np.concatenate(([1.0], curves.survival[0]))
+    gap = np.diff(times)
+    left = values[:-1] if curves.interpolation == "step" else (values[:-1] + values[1:]) / 2
+    areas = np.concatenate(([0.0], np.cumsum(gap * left)))
+    place = np.clip(times.searchsorted(stop, "right") - 1, 0, times.size - 1)
+    past = np.minimum(stop, times[-1]) - times[place]
+    after = (
+        values[place]
+        if curves.interpolation == "step"
+        else ((values[place] + curves[:1].at(stop)[0]) / 2)
+    )
+    found: Floats = areas[place] + past * after
+    return found
 
 
 def given_entry(curves: SurvivalCurves, entry: Floats) -> ConditionalCurves:
@@ -104,29 +193,44 @@ def given_entry(curves: SurvivalCurves, entry: Floats) -> ConditionalCurves:
 
     >>> curves = SurvivalCurves([0, 10, 20], [[1.0, 0.6, 0.2], [1.0, 0.9, 0.8]])
     >>> late = given_entry(curves, np.array([10.0, 0.0]))
-    >>> late.at(15).round(3), late.median()
-    (array([0.667, 0.85 ]), array([17.5, 50. ]))
+    >>> late.at(15).round(3), late.median(), late.mean().round(2)
+    (array([0.667, 0.85 ]), array([17.5, 50. ]), array([17.5, 50. ]))
     """
-    late = entry > 0
-    scale = np.where(late, curves.at_own(entry), 1.0)
+    scale = np.where(entry > 0, curves.at_own(entry), 1.0)
+    return ConditionalCurves(curves, entry, scale)
+
+
+def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
+    """Return curves given being event-free at `s`, with time counted from `s`.
+
+    S_i(s + u)/S_i(s) at u. Past the grid the tail goes on by the same rule, applied to the new
+    curve: a linear tail follows the line from (s, 1) through the last point.
+
+    >>> curves = SurvivalCurves([0, 10, 20], [[1.0, 0.6, 0.2], [1.0, 0.9, 0.8]])
+    >>> late = from_landmark(curves, 10.0)
+    >>> late.times, late.survival.round(3)
+    (array([10.]), array([[0.333],
+           [0.889]]))
+    """
+    if s == 0:
+        return curves
     lines = curves.joined_by_lines() if curves.interpolation == "pchip" else curves
-    n = len(curves)
-    times = np.array(np.broadcast_to(lines.times, lines.survival.shape))
-    survival = lines.survival.astype(np.float64)
-    if (times[:, 0] > 0).any():  # somebody may enter before the first time of the grid
-        begins = times[:, 0] <= 0
-        zero = np.where(begins, np.nextafter(0.0, -1.0), 0.0)
-        times = np.concatenate((zero[:, None], times), axis=1)
-        survival = np.concatenate((np.ones((n, 1)), survival), axis=1)
-    known = kernel.left_index(times, entry)
-    columns = np.arange(times.shape[1])
-    passed = (columns <= known[:, None]) & late[:, None]
-    np.divide(survival, scale[:, None], out=survival, where=scale[:, None] > 0)
-    survival[passed] = 1.0
-    rows = np.flatnonzero(late)
-    times[rows, known[rows]] = entry[rows]
-    ended = np.flatnonzero((scale <= 0) & (known < columns[-1]))
-    times[ended, known[ended] + 1] = np.nextafter(entry[ended], np.inf)
-    found = ConditionalCurves._like(curves, entry, scale)
-    found.times, found.survival = times, np.minimum(survival, 1.0)
-    return found
+    scale = curves.at_own(np.full(len(curves), s))[:, None]
+    times, known = lines.times, lines.survival
+    if lines.shared_grid and not times[-1] > s:
+        # The tail alone says what comes; one of its points gives all of it.
+        times = np.array([2.0 * s])
+        known = curves.at(times)
+    elif lines.shared_grid:
+        known, times = known[:, times > s], times[times > s]
+    elif not (times[:, -1] > s).all():
+        end = np.maximum(times[:, -1:], s) * 2.0
+        times = np.concatenate((times, end), axis=1)
+        known = np.concatenate((known, curves.at_own(end[:, 0])[:, None]), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        survival = np.where(scale > 0, np.minimum(known / scale, 1.0), 0.0)
+    if not lines.shared_grid:
+        survival = np.where(times > s, survival, 1.0)
+    return SurvivalCurves._trusted(
+        np.maximum(times - s, 0.0), survival, lines.interpolation, curves.tail
+    )

@@ -136,6 +136,11 @@ class SurvivalCurves:
         return self.shared_grid and stored_once(self.survival)
 
     @property
+    def width(self) -> int:
+        """Number of grid times of a subject."""
+        return int(self.survival.shape[1])
+
+    @property
     def last_time(self) -> Floats:
         """Last grid time, (n,)."""
         return np.broadcast_to(self.times[..., -1], len(self))
@@ -151,7 +156,7 @@ class SurvivalCurves:
         return chunks(stop, start, self._block_rows(width))
 
     def _block_rows(self, width: int | None) -> int:
-        return max(1, BLOCK_VALUES // max(width or self.survival.shape[1], 1))
+        return max(1, BLOCK_VALUES // max(width or self.width, 1))
 
     def by_span(
         self, work: Callable[[Iterator[slice]], Result], width: int | None = None

@@ -84,7 +84,9 @@ def area_weights(times: Floats, stop: float, interpolation: str) -> tuple[float,
     return float(weight[0]), weight[1:]
 
 
-def area_by_row(times: Floats, survival: Curves, stop: float, interpolation: str) -> Floats:
+def area_by_row(
+    times: Floats, survival: Curves, stop: float | Floats, interpolation: str
+) -> Floats:
     """Area up to min(stop, last time) for rows with grids of their own."""
     zero = np.zeros((times.shape[0], 1))
     t = np.concatenate((zero, times), axis=1)

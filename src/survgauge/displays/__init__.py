@@ -20,6 +20,7 @@ from .decision_curve import SCALES, DecisionCurveDisplay
 from .differences import DifferencesDisplay
 from .groups import GroupsDisplay
 from .incidence import IncidenceDisplay
+from .landmarks import LandmarksDisplay
 from .mae_variants import MAEVariantsDisplay
 from .mean_curves import MeanCurveDisplay
 from .mean_incidence import MeanIncidenceDisplay
@@ -48,6 +49,7 @@ __all__ = [
     "ErrorOverTimeDisplay",
     "GroupsDisplay",
     "IncidenceDisplay",
+    "LandmarksDisplay",
     "MAEVariantsDisplay",
     "MeanCurveDisplay",
     "MeanIncidenceDisplay",

@@ -40,6 +40,7 @@ from .interval_call import (
     outcomes_of,
     refuse_settings,
 )
+from .landmark import at_landmark
 from .reading import read_outcomes, read_predictions
 from .result import Evaluation
 from .score import NAN, Score
@@ -80,6 +81,7 @@ def evaluate(
     floor: float = 0.1,
     dependence: Any = None,
     cause: int | str | None = None,
+    landmark: float | None = None,
 ) -> Evaluation:
     """Evaluate models on the same test subjects: which is better, by how much, how surely.
 
@@ -89,9 +91,11 @@ def evaluate(
         Curves (anything that `as_curves` reads), one time per subject, or `RiskScores`. A single
         prediction is called "model".
     y_test : outcomes
-        Test outcomes. With `IntervalOutcomes` (the event lies between two visits) the metrics are
-        those of interval-censored outcomes, the baseline is Turnbull's estimate of `y_train`, and
-        settings that only right-censored outcomes have are refused.
+        Test outcomes. Delayed entry (``Outcomes(..., entry=...)``, or a column ``entry`` of a
+        frame) is heeded: predictions and G are conditioned on it, and metrics that know no entry
+        are left out of the default ones. With `IntervalOutcomes` (the event lies between two
+        visits) the metrics are those of interval-censored outcomes, the baseline is Turnbull's
+        estimate of `y_train`, and settings that only right-censored outcomes have are refused.
     y_train : outcomes, optional
         Reference set of the surrogates and the baseline; without it the test outcomes are their
         own reference. G comes from the test subjects (``censoring="train"``: from `y_train`).
@@ -171,6 +175,11 @@ def evaluate(
     weighted, area, tail, normalize, floor
         Settings of the time errors, as for `time_error`.
 
+    landmark : float, optional
+        Evaluate from this time on: those at risk then, with predictions given being event-free
+        then (or for those at risk only: updated then). `time`, `tau` and all results count time
+        from the landmark. `landmarks` does it for several of them.
+
     Returns
     -------
     Evaluation
@@ -195,9 +204,12 @@ def evaluate(
     >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
-    made = provenance(call_text(evaluate, locals()))
+    given = dict(locals())
+    made = provenance(call_text(evaluate, given))
     if isinstance(y_test, IntervalOutcomes):
-        refuse_settings(evaluate, locals())
+        refuse_settings(evaluate, given)
+    if landmark is not None:
+        return _from_landmark(given, made)
     one_of("reference", reference, ("fixed", "redrawn"))
     if X_test is not None and sample_weight is not None:
         raise InputError(
@@ -278,6 +290,24 @@ def evaluate(
     return Evaluation(
         scores, problem, confidence, support, warnings, seed, models, parsed, unit, provenance=made
     )
+
+
+def _from_landmark(given: dict[str, Any], made: dict[str, Any]) -> Evaluation:
+    """Ask the same of those at risk at the landmark."""
+    if given.pop("cause") is not None:
+        raise InputError("landmark goes with one kind of event; leave it or cause out")
+    asked = (given.pop(name) for name in ("landmark", "predictions", "y_test", "y_train"))
+    s, predictions, y_test, y_train = asked
+    parsed, y, train, more = at_landmark(s, predictions, y_test, y_train, given)
+    ev = evaluate(parsed, y, y_train=train, **more)
+    before = len(Outcomes.of(y_test, "y_test", entry=True))
+    message = (
+        f"time is counted from the landmark {float(s):g}; {len(y)} of {before} subjects are at "
+        "risk then, and the others are left out"
+    )
+    warnings = [EvaluationWarning("from-landmark", message), *ev.warnings]
+    support = {**ev.support, "landmark": float(s), "subjects_in_all": before}
+    return replace(ev, support=support, warnings=warnings, provenance=made)
 
 
 def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:

@@ -242,6 +242,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "ones",
         "give `landmark` to have all metrics for those at risk at one time",
     ),
+    "from-landmark": Explanation(
+        "note",
+        "the evaluation is about who is at risk at the landmark, and time is counted from it",
+        "nothing; leave `landmark` out for everybody from the beginning",
+    ),
     "thin-first-risk-sets": Explanation(
         "caution",
         "under delayed entry few subjects are at risk at first, so numbers about early times rest "

@@ -70,7 +70,7 @@ def share_past(
     >>> share_past(curves, 12.0), share_past(curves, 10.0)
     (0.5, 0.0)
     """
-    past = (curves.last_time < until) & (curves.survival[:, -1] > 0)
+    past = (curves.last_time < until) & (curves.last_survival > 0)
     return _average(past.astype(np.float64), weight)
 
 
@@ -81,7 +81,7 @@ def share_of_length(curves: SurvivalCurves, stop: float, weight: Floats | None =
     0.25
     """
     past = np.maximum(1.0 - curves.last_time / stop, 0.0)
-    return _average(np.where(curves.survival[:, -1] > 0, past, 0.0), weight)
+    return _average(np.where(curves.last_survival > 0, past, 0.0), weight)
 
 
 def share_of_times(curves: SurvivalCurves, times: Floats, weight: Floats | None = None) -> float:
@@ -95,7 +95,7 @@ def share_of_times(curves: SurvivalCurves, times: Floats, weight: Floats | None 
         return 0.0
     last = curves.last_time[:1] if curves.shared_grid else curves.last_time
     past = 1.0 - times.searchsorted(last, "right") / times.size
-    return _average(np.where(curves.survival[:, -1] > 0, past, 0.0), weight)
+    return _average(np.where(curves.last_survival > 0, past, 0.0), weight)
 
 
 def _average(values: Floats, weight: Floats | None) -> float:
@@ -137,7 +137,7 @@ class PastReads:
     def add(self, y: Outcomes, curves: SurvivalCurves, ends: dict[Reading, float]) -> None:
         """Add subjects; those of weight zero are absent."""
         weight = y.weight
-        open_end = curves.survival[:, -1] > 0
+        open_end = curves.last_survival > 0
         if y.weighted:
             open_end = open_end & (weight > 0)
         part = PastReads(float(weight.sum()), float(weight[y.event].sum()))

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, positive, probability
 from ..data.causes import Codes, cause_code
+from ..data.curves import SurvivalCurves
 from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
@@ -33,6 +34,9 @@ from .ipcw import CensoringWeights, check_convention, check_policy
 
 #: Settings that only the time errors take.
 _TIME_ERROR_OPTIONS = ("weighted", "area", "tail", "normalize", "floor")
+
+#: Steps of Kaplan-Meier for everybody that are read subject by subject, under delayed entry.
+_STEPS_BY_ENTRY = 1_000
 
 
 @dataclass(frozen=True)
@@ -374,7 +378,8 @@ class Problem:
         """
         n = len(self.y)
         if self.cause is None or self.reference is None:
-            return Prediction(reference_curves(self.reference, n), None, None)
+            curves = reference_curves(self.reference, n)
+            return Prediction(curves if self.y.entry is None else _thinned(curves), None, None)
         incidence = self.reference.incidence.curves(n)
         # Past its end the incidence keeps its value.
         curves = incidence.only(self.cause, tail="hold")
@@ -432,6 +437,19 @@ class Problem:
             "convention": self.convention,
             "sample_weight": self.sample_weight,
         }
+
+
+def _thinned(curves: SurvivalCurves) -> SurvivalCurves:
+    """Return a step curve of everybody with no more than a thousand steps.
+
+    Given entry everybody has another part of it, which is read subject by subject.
+    """
+    size = curves.times.size
+    if size <= _STEPS_BY_ENTRY:
+        return curves
+    places = np.linspace(0, size - 1, _STEPS_BY_ENTRY).round().astype(np.intp)
+    rows = np.broadcast_to(curves.survival[0, places], (len(curves), places.size))
+    return SurvivalCurves._trusted(curves.times[places], rows, "step", curves.tail)
 
 
 def _cause_of(y: Outcomes, cause: Any, dependence: Any) -> int | None:

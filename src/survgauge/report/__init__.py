@@ -19,11 +19,13 @@ from .card import evaluation_card
 from .evaluation_page import evaluation_page
 from .experiment_content import experiment_content
 from .experiment_page import experiment_page
+from .landmark_section import landmark_page
 from .shell import Section
 
 if TYPE_CHECKING:
     from ..auditing import Audit
     from ..evaluation import Evaluation
+    from ..evaluation.landmarks import Landmarks
     from ..experiment.results import Results
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "write_audit",
     "write_evaluation",
     "write_experiment",
+    "write_landmarks",
 ]
 
 
@@ -98,6 +101,11 @@ def write_evaluation(
 def write_audit(audit: Audit, path: str | os.PathLike[str], title: str) -> Path:
     """Write the page of an audit, whole or not at all."""
     return write_atomically(Path(path), audit_page(audit.to_dict(), title=title))
+
+
+def write_landmarks(found: Landmarks, path: str | os.PathLike[str], title: str) -> Path:
+    """Write the page of several landmarks, whole or not at all."""
+    return write_atomically(Path(path), landmark_page(found.to_dict(), title=title))
 
 
 def experiment_html(results: Results, title: str = "Which metric tells the truth?") -> str:

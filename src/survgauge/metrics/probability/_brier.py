@@ -371,7 +371,7 @@ def _reader(scheme: Scheme, curves: SurvivalCurves, times: Floats) -> Reader:
 def _row_width(curves: SurvivalCurves, width: int) -> int:
     """Values a row in a block; whole rows are held only where the curves need them."""
     if curves.interpolation == "pchip" or not curves.shared_grid:
-        return max(width, curves.survival.shape[1])
+        return max(width, curves.width)
     return width
 
 

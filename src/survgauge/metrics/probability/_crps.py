@@ -15,6 +15,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats, Ints, look_up
 from ..._tools.chunks import chunks
 from ...data import interpolation as kernel
+from ...data.conditional_curves import ConditionalCurves
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...data.tails import tail_area, tail_survival
@@ -31,6 +32,9 @@ def node_blocks(
 
     Times are (m,) or (rows, m).
     """
+    if isinstance(curves, ConditionalCurves):
+        yield from ((block, *curves.nodes(block)) for block in blocks)
+        return
     times, survival = curves.times, curves.survival
     for block in blocks:
         if curves.shared_grid:

@@ -1,0 +1,103 @@
+"""The question from a landmark on: who is at risk then, and what was predicted for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Ints, one_number, shown
+from ..data.conditional_curves import from_landmark
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
+from ..errors import InputError
+from ..reference.reference import Reference
+
+#: Arguments of `evaluate` with one entry per test subject, and per training subject.
+_OF_TEST, _OF_TRAIN = ("sample_weight", "cluster", "by", "X_test"), ("X_train",)
+
+
+def checked_landmark(landmark: Any) -> float:
+    """Return a time that is not negative."""
+    value = one_number(landmark)
+    if not (np.isfinite(value) and value >= 0):
+        raise InputError(f"landmark must be one time, finite and not negative; got {shown(value)}")
+    return value
+
+
+def at_landmark(
+    landmark: Any, predictions: Any, y_test: Any, y_train: Any, more: dict[str, Any]
+) -> tuple[dict[str, Prediction], Outcomes, Outcomes | None, dict[str, Any]]:
+    """Return what `evaluate` is asked for those at risk at a landmark, time counted from it.
+
+    Parameters
+    ----------
+    landmark : float
+        The time s; those at risk have entered by then and are observed for longer.
+    predictions : mapping or prediction
+        On the clock of `y_test`, for all its subjects or for those at risk only.
+    y_test, y_train : outcomes
+        As for `evaluate`.
+    more : dict
+        Other arguments; those with an entry per subject are cut to who is at risk.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 7, 9], [1, 1, 0, 1])
+    >>> found = at_landmark(4.0, {"m": [3, 6, 6, 8]}, y, None, {})
+    >>> found[0]["m"].times, found[1].time
+    (array([2., 2., 4.]), array([1., 3., 5.]))
+    """
+    s = checked_landmark(landmark)
+    y = Outcomes.of(y_test, "y_test", entry=True)
+    rows = _observed(y, s, "y_test")
+    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+    parsed = {
+        str(name): _prediction(obj, str(name), len(y), rows, s) for name, obj in named.items()
+    }
+    train = y_train.given if isinstance(y_train, Reference) else y_train
+    if train is not None:
+        train = Outcomes.of(train, "y_train", entry=True)
+        kept = _observed(train, s, "y_train")
+        more = {**more, **{name: _some(more.get(name), kept) for name in _OF_TRAIN}}
+        train = train.from_landmark(s)
+    if more.get("conditional") is not None:
+        raise InputError("landmark goes without conditional: give X_train and X_test instead")
+    more = {**more, **{name: _some(more.get(name), rows) for name in _OF_TEST}}
+    return parsed, y.from_landmark(s), train, more
+
+
+def _observed(y: Outcomes, s: float, argument: str) -> Ints:
+    rows = np.flatnonzero(y.observed_at(s))
+    if not rows.size:
+        raise InputError(
+            f"{argument} has nobody at risk at landmark {s:g}: nobody has entered by then and is "
+            f"observed for longer; the last time is {float(y.time.max()):g}"
+        )
+    return rows
+
+
+def _prediction(obj: Any, name: str, n: int, rows: Ints, s: float) -> Prediction:
+    """Read a prediction for everybody, or for those at risk, from the landmark on."""
+    size = getattr(obj, "shape", None) or (len(obj) if hasattr(obj, "__len__") else n,)
+    try:
+        found = Prediction.of(obj, n, name)[rows]
+    except InputError:
+        if rows.size == n or size[0] == n:
+            raise
+        found = Prediction.of(obj, rows.size, name)  # of those at risk: updated at the landmark
+    if found.curves is not None:
+        return Prediction(from_landmark(found.curves, s), None, None)
+    return Prediction(None, found.times - s, None) if found.has("times") else found
+
+
+def _some(values: Any, rows: Ints) -> Any:
+    """Return the entries of some subjects: of an array, a frame, or a mapping of arrays."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {name: _some(column, rows) for name, column in values.items()}
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return np.asarray(values)[rows] if not hasattr(values, "__array__") else values[rows]
