@@ -153,3 +153,17 @@ def counted_events(support: Mapping[str, Any], separator: str = "") -> str:
     order = sorted(by_cause, key=lambda name: name != asked)
     told = [f"{by_cause[name]:{separator}} of {cause_label(name)}" for name in order]
     return ", ".join([told[0].replace(" of ", " events of ", 1), *told[1:]])
+
+
+def training_events(support: Mapping[str, Any]) -> str:
+    """Say how many events the training set had, with several causes of each.
+
+    >>> training_events({"training_events": 1279})
+    '1,279 events'
+    """
+    of_training = {
+        "events": support["training_events"],
+        "cause": support.get("cause"),
+        "events_by_cause": support.get("training_events_by_cause"),
+    }
+    return counted_events(of_training, ",")

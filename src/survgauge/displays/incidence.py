@@ -10,7 +10,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, positive, probability
 from ..data.causes import cause_code
-from ..data.event_words import cause_label
+from ..data.event_words import cause_label, counted_events, events_by_cause
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..metrics.gray import IncidenceByGroup, incidence_by_group
@@ -132,6 +132,7 @@ class IncidenceDisplay(Display):
             np.array([np.nan if test is None else test.p_value for test in tests]),
             unit,
             confidence,
+            about=f"{outcomes.count:,} subjects, {counted_events(_counted(outcomes), ',')}",
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -168,7 +169,10 @@ class IncidenceDisplay(Display):
         )  # fmt: skip
 
     def _all_causes(self) -> Panel:
-        marks = [self._line(0, k, k, _called(cause)) for k, cause in enumerate(self.causes)]
+        marks: list[Mark] = [
+            self._line(0, k, k, _called(cause)) for k, cause in enumerate(self.causes)
+        ]
+        marks.append(self._key())
         rows: list[tuple[int | str, str, tuple[float, ...]]]
         rows = [("ink", "at risk", tuple(self.at_risk[0].tolist()))]
         rows += [
@@ -180,13 +184,19 @@ class IncidenceDisplay(Display):
         )
 
     def _one_cause(self, k: int) -> Panel:
-        marks = [self._line(g, k, g, group) for g, group in enumerate(self.groups)]
+        marks: list[Mark] = [self._line(g, k, g, group) for g, group in enumerate(self.groups)]
+        marks.append(self._key())
         p, cause = float(self.p_value[k]), _called(self.causes[k])
         title = f"{cause}: p {p_relation(p)}" if np.isfinite(p) else cause
         rows = tuple(
             (g, group, tuple(self.at_risk[g].tolist())) for g, group in enumerate(self.groups)
         )
         return self._panel(marks, title, NumbersBelow("Subjects at risk", rows))
+
+    def _key(self) -> Line:
+        """What all lines are, for the legend."""
+        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
+        return Line([], [], "ink", f"{self._estimate}{level}", dash="solid")
 
     def _line(self, group: int, cause: int, role: int, label: str) -> Line:
         at = group, cause
@@ -213,6 +223,10 @@ class IncidenceDisplay(Display):
 
 def _called(cause: str | None) -> str:
     return "event" if cause is None else cause_label(cause)
+
+
+def _counted(y: Outcomes) -> dict[str, Any]:
+    return {"events": y.event_count, "events_by_cause": events_by_cause(y)}
 
 
 def _codes(causes: Any, y: Outcomes) -> list[int]:

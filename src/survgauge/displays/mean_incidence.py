@@ -106,7 +106,7 @@ class MeanIncidenceDisplay(FromPredictions):
             (observed, *lines, *horizon_marks(self.horizon, end)),
         )
         return Chart(
-            "Mean predicted incidence against Aalen-Johansen",
+            "Mean predicted and observed incidence",
             f"The mean of a model's predicted incidence of {words.event} follows Aalen-Johansen of "
             "the test subjects if the model is right on average.",
             (panel,),

@@ -140,8 +140,6 @@ class RiskIncidenceDisplay(FromPredictions):
         shown, predicted = self.groups[model], self.predicted[model]
         panel = shown.describe().panels[0]
         marks: list[Mark] = list(panel.marks)
-        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
-        marks.append(Line([], [], "ink", f"Aalen-Johansen{level}", dash="solid"))
         if np.isfinite(predicted).any():
             marks += [
                 Line(shown.times, predicted[k], k, name=f"{group}, predicted", dash="dashed",

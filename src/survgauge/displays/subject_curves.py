@@ -33,18 +33,27 @@ from .description import (
 _POINTS = 201
 
 
-def telling_subjects(y: Outcomes, k: int = 4) -> Ints:
+def telling_subjects(y: Outcomes, k: int = 4, cause: int | None = None) -> Ints:
     """Rows of k subjects of both statuses, early and late, in the order of their times.
+
+    With a cause, one of them had an event of another.
 
     >>> telling_subjects(Outcomes([1, 2, 3, 4, 5, 6], [1, 1, 1, 0, 0, 0]))
     array([0, 2, 3, 5])
     """
     present = y.weight > 0
+    other = np.empty(0, dtype=np.intp)
+    if cause is not None:
+        others = np.flatnonzero(present & y.event & (y.cause != cause))
+        middle = np.argsort(y.time[others], kind="stable")[others.size // 2 :][:1]
+        other = others[middle]
+        present &= ~y.event | (y.cause == cause)
+        k -= other.size
     parts = [np.flatnonzero(present & status) for status in (y.event, ~y.event)]
     # Each status gets its half, or all where the other does not have that many.
     share = [min(parts[0].size, k - min(parts[1].size, k // 2)), 0]
     share[1] = min(parts[1].size, k - share[0])
-    chosen = []
+    chosen = [other]
     for rows, count in zip(parts, share, strict=True):
         if count:
             order = rows[np.argsort(y.time[rows], kind="stable")]
@@ -54,10 +63,10 @@ def telling_subjects(y: Outcomes, k: int = 4) -> Ints:
     return rows[np.argsort(y.time[rows], kind="stable")]
 
 
-def checked_subjects(subjects: Any, y: Outcomes) -> Ints:
+def checked_subjects(subjects: Any, y: Outcomes, cause: int | None = None) -> Ints:
     """Row numbers of subjects; by default telling ones."""
     if subjects is None:
-        return telling_subjects(y)
+        return telling_subjects(y, cause=cause)
     rows = numbers(np.atleast_1d(subjects), "subjects")
     if rows.dtype.kind not in "iu" or rows.size == 0:
         raise InputError(f"subjects must be indices of subjects of y_test; got {subjects!r}")
@@ -134,7 +143,7 @@ class SubjectCurvesDisplay(FromPredictions):
         """
         usable, left_out = members(ev, "times", "a display of subjects' curves", models)
         y = ev.problem.y
-        rows = checked_subjects(subjects, y)
+        rows = checked_subjects(subjects, y, cause=ev.problem.cause)
         end = float(y.present().time.max()) or 1.0
         grid = np.linspace(0.0, end, _POINTS) if times is None else check_times(times)
         return cls(

@@ -11,7 +11,6 @@ import numpy as np
 from .._tools.arrays import Floats, probability, vector, whole_number
 from .._tools.provenance import call_text, provenance
 from .._tools.random import check_seed
-from ..data.event_words import events_by_cause
 from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
@@ -24,6 +23,7 @@ from ..metrics.registry import Metric
 from ..reference.kaplan_meier import KaplanMeier
 from .applicable import leave_out
 from .arrays import fold_arrays
+from .cause_support import cause_support
 from .censoring_remarks import check_follow_up
 from .census import Census
 from .chosen import chosen_metrics, under_dependence, under_entry
@@ -389,22 +389,9 @@ def support_of(
         if problem.reference is None
         else "training outcomes",
         **_training(problem),
-        **_causes(problem),
+        **cause_support(problem, all_outcomes),
         "metrics": _support_by_cell(scores),
     }
-
-
-def _causes(problem: Problem) -> dict[str, Any]:
-    """Say which cause is asked about, and how many events of each there are."""
-    if problem.cause is None:
-        return {}
-    found: dict[str, Any] = {
-        "cause": problem.cause_name,
-        "events_by_cause": events_by_cause(problem.y),
-    }
-    if problem.reference is not None:
-        found["training_events_by_cause"] = events_by_cause(problem.reference.given)
-    return found
 
 
 def _training(problem: Problem) -> dict[str, int]:

@@ -247,7 +247,9 @@ class _Words:
         of = f" {whose}" if whose.startswith("of ") else ""
         if self.in_time:
             first = "The" if of else whose
-            return f"{first} predicted times{of if of != ' of model' else ''} are off by"
+            words = EventWords.of(self.data["support"])
+            until = "" if words.cause is None else f" until {words.the_event}"
+            return f"{first} predicted times{until}{of if of != ' of model' else ''} are off by"
         return f"{self.title}{of}{self.when} is"
 
     def _on_average(self) -> str:

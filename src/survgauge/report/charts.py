@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 MOST_CHOICES = 200
 #: What each section shows: the id of a figure, and the kind of display that it draws.
 _SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
+    "outcomes": (
+        ("incidence-chart", "incidence"),
+        ("stacked-incidence", "stacked_incidence"),
+    ),
     "errors": (
         ("predicted-actual", "predicted_actual"),
         ("error-status", "error_by_status"),
@@ -46,7 +50,7 @@ _AT_A_TIME = ("one_calibration", "calibration_panel", "decision_curve", "risk_gr
 #: Subjects that charts are computed from; of more, a random sample is drawn.
 MOST_SUBJECTS = 10_000
 #: Charts of all subjects, however many: they count, or show a few.
-_OF_ALL = ("support", "subjects", "risk_groups")
+_OF_ALL = ("support", "subjects", "risk_groups", "incidence")
 #: Numbers that charts of a sample take from the table of all subjects: field, and metric; what
 #: would be different in the sample and is in no table is left out.
 _SCORED = {
@@ -61,7 +65,8 @@ _SCORED = {
 }
 #: Figures as wide as the page.
 _WIDE = ("error-time", "mean-curves", "d-calibration", "one-calibration", "calibration-panel",
-         "decision-curve", "risk-groups", "subject-curves")  # fmt: skip
+         "decision-curve", "risk-groups", "subject-curves", "incidence-chart",
+         "stacked-incidence")  # fmt: skip
 
 
 def from_table(data: dict[str, Any]) -> dict[str, list[Spec]]:
@@ -78,9 +83,11 @@ def from_evaluation(ev: Evaluation) -> dict[str, list[Spec]]:
     if not ev.predictions:
         return {}
     some = sample(ev, MOST_SUBJECTS)
+    # One kind of event has its Kaplan-Meier in other charts.
+    sections = {k: v for k, v in _SECTIONS.items() if k != "outcomes" or ev.problem.cause}
     return {
         section: [spec for name, kind in figures if (spec := _attempt(ev, some, name, kind))]
-        for section, figures in _SECTIONS.items()
+        for section, figures in sections.items()
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._tools.text_tables import number
-from ..data.event_words import EventWords, counted_events
+from ..data.event_words import EventWords, cause_label, counted_events
 from ..evaluation.explanations import weight_of
 from ..evaluation.joined import Remark, joined
 from ..evaluation.verdict import headline
@@ -22,6 +22,7 @@ from .evaluation_tables import (
 )
 from .group_words import group_words
 from .markup import Markup, join, tag
+from .outcomes_section import what_happened
 from .paper import print_edition
 from .remarks import remark_list
 from .reporting import provenance, reference_text, reporting, time_text, times_of_interest
@@ -95,6 +96,7 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
     first: list[tuple[str, str, Markup | None]] = [
         ("summary", "Verdict", _summary(data, sentences, tau)),
         ("models", "Models at a glance", join(glance(data), _missing_charts(charts))),
+        ("outcomes", "What happened", what_happened(data, charts.get("outcomes"))),
         ("trust", "What to trust", _trust(data)),
         ("audit", "Audit of the metrics", _audit(data, figures)),
     ]
@@ -229,7 +231,12 @@ def _facts(data: dict[str, Any], tau: float | None) -> Markup:
     support = data["support"]
     censored = support["subjects"] - support["events"]
     share = censored / support["subjects"] if support["subjects"] else 0.0
-    facts: list[tuple[str, object, str | None]] = [("Censored", f"{share * 100:.0f} %", None)]
+    words = EventWords.of(support)
+    facts: list[tuple[str, object, str | None]] = []
+    if words.cause is not None:
+        facts.append(("Event", cause_label(words.cause), None))
+        facts += [("Competing", ", ".join(words.others), None)] if words.others else []
+    facts.append(("Censored", f"{share * 100:.0f} %", None))
     follow_up = support.get("median_follow_up")
     if follow_up is not None:
         facts.append(("Median follow-up", time_text(data, follow_up), None))
@@ -295,10 +302,11 @@ def _differences_text(data: dict[str, Any]) -> Markup:
 
 def _support(data: dict[str, Any]) -> Markup:
     support = data["support"]
+    any_cause = "" if EventWords.of(support).cause is None else " of any cause"
     tails = support.get("tail_share") or {}
     facts: list[tuple[str, object, str | None]] = [
         ("Subjects observed longer", f"{support['subjects_past_horizon']:,}",
-         f"{support['events_past_horizon']:,} of them with an event"),
+         f"{support['events_past_horizon']:,} of them with an event{any_cause}"),
         ("Largest weight", number(_float(support["largest_weight"])),
          "number of subjects that one subject stands for"),
     ]  # fmt: skip

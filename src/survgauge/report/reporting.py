@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..data.event_words import EventWords, counted_events
+from ..data.event_words import EventWords, counted_events, training_events
 from ..evaluation.verdict import glance, headline, stops_at
 from ..evaluation.when import rounded
 from ..metrics.registry import REGISTRY
@@ -40,12 +40,7 @@ def reference_text(data: dict[str, Any]) -> str:
     support = data["support"]
     if "training_subjects" not in support:
         return str(support["reference"])
-    of_training = {
-        "events": support["training_events"],
-        "cause": support.get("cause"),
-        "events_by_cause": support.get("training_events_by_cause"),
-    }
-    counts = f"{support['training_subjects']:,} subjects, {counted_events(of_training, ',')}"
+    counts = f"{support['training_subjects']:,} subjects, {training_events(support)}"
     return f"{support['reference']} ({counts})"
 
 

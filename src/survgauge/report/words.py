@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from .._tools.text_tables import number, relation
+from ..data.event_words import EventWords
 from ..evaluation.sentences import (
     DIGITS,
     in_brackets,
@@ -181,11 +182,20 @@ def _meaning(data: dict[str, Any], metric: str) -> list[str]:
         until = rounded(stop, data.get("unit") or "")
         why = " (the last time that the data support)" * (stop == data["support"]["horizon"])
         stopped = f" Predicted and observed times after {until}{why} count as {until}."
+    words = EventWords.of(data["support"])
+    time = "event time" if words.cause is None else f"time of {words.the_event}"
+    never = ""
+    if words.cause is not None and stop is not None:
+        until = rounded(stop, data.get("unit") or "")
+        never = (
+            f" Who has an event of another cause never has {words.the_event}: it counts as {until}."
+        )
     found = [
-        "The error is the distance from the predicted time (for curves: the median) to the event "
-        f"time. Each censored subject {method.counts_as}{much}.{stopped}{doubt}"
+        "The error is the distance from the predicted time (for curves: the median) to the "
+        f"{time}. Each censored subject {method.counts_as}{much}.{stopped}{never}{doubt}"
     ]
-    return [*found, _WHY] if record.within_horizon else found
+    known = record.within_horizon and words.cause is None  # shown for one kind of event
+    return [*found, _WHY] if known else found
 
 
 def _censored(data: dict[str, Any]) -> float:

@@ -34,6 +34,10 @@ class Figure:
 def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
     """Yield the figures of an evaluation; whether each can be drawn is not known yet."""
     times = [time for time in ev.support["times"] if time == time]
+    if ev.problem.cause is not None:
+        yield Figure("incidence", "incidence", "Cumulative incidence of every cause")
+        told = "Mean predicted incidence of all causes, stacked, and what was observed"
+        yield Figure("stacked_incidence", "stacked_incidence", told)
     for time in times:
         mark = f"_{time:.12g}" if len(times) > 1 else ""
         at = rounded(time, ev.unit)
@@ -44,7 +48,8 @@ def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
         options = {"time": time, "reference": less}
         yield Figure(f"decision_curve{mark}", "decision_curve", f"Decision curves at {at}", options)
     if times:
-        told = f"Kaplan-Meier estimates by group of predicted risk at {rounded(times[-1], ev.unit)}"
+        estimate, at = ev.problem.words.estimate, rounded(times[-1], ev.unit)
+        told = f"{estimate} estimates by group of predicted risk at {at}"
         yield Figure("risk_groups", "risk_groups", told, {"time": times[-1]})
     if "groups" in ev.support:
         yield Figure("subgroups", "groups", "Performance in subgroups")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .._tools.provenance import provenance
+from ..data.event_words import EventWords, cause_label, training_events
 from ..evaluation import Evaluation
 from ..evaluation.sentences import listed
 from ..evaluation.when import rounded
@@ -64,31 +65,36 @@ def methods(ev: Evaluation, reference: str | None = None) -> Prose:
 
 def _subjects(ev: Evaluation) -> list[str]:
     support = ev.support
-    n, died = support["subjects"], support["events"]
+    n, words = support["subjects"], ev.problem.words
     who = listed([f"{name}" for name in ev.models])
     noun = "model" if len(ev.models) == 1 else "models"
-    share = f"{100 * died / n:.0f} %" if n else "none"
     told = [
         f"The {noun} {who} {'was' if len(ev.models) == 1 else 'were'} evaluated on {n:,} test "
-        f"subjects, of whom {died:,} ({share}) had the event; the others were censored."
+        f"subjects{_happened(support, words)} the others were censored."
     ]
+    key = "kaplan1958" if words.cause is None else "aalen1978"
     middle = support["median_follow_up"]
     if middle == middle:
         told.append(
             f"Their median follow-up was {rounded(middle, ev.unit)}, estimated by the reverse "
             "Kaplan-Meier method [@schemper1996]."
         )
+    if words.remark:
+        told.append(
+            f"{words.remark.rstrip('.')} [@vangeloven2022]: who had one is known not to have "
+            f"{words.the_event} later."
+        )
     if "training_subjects" in support:
         told.append(
             f"The training set had {support['training_subjects']:,} subjects with "
-            f"{support['training_events']:,} events; its Kaplan-Meier estimate [@kaplan1958] was "
+            f"{training_events(support)}; its {words.estimate} estimate [@{key}] was "
             f"the prediction for everybody that the {noun} {'is' if noun == 'model' else 'are'} "
             "compared with."
         )
     else:
         told.append(
             "No training outcomes were used: where an estimate of the event times was needed, it "
-            "was the Kaplan-Meier estimate [@kaplan1958] of the test subjects themselves."
+            f"was the {words.estimate} estimate [@{key}] of the test subjects themselves."
         )
     if "effective_subjects" in support:
         told.append(
@@ -98,6 +104,30 @@ def _subjects(ev: Evaluation) -> list[str]:
     return told
 
 
+def _happened(support: dict[str, Any], words: EventWords) -> str:
+    """Say how many subjects had the event, with several causes one of each."""
+    n, causes = support["subjects"], support.get("events_by_cause")
+    if not causes:
+        died = support["events"]
+        return f", of whom {died:,} ({_of(died, n)}) had the event;"
+    order = sorted(causes, key=lambda name: name != words.cause)
+    told = [f"{cause_label(name)} in {causes[name]:,} ({_of(causes[name], n)})" for name in order]
+    return f". The first event was {listed(told)};"
+
+
+def _of(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "none"
+
+
+def _time_of(ev: Evaluation) -> str:
+    """What predicted times are compared with."""
+    words = ev.problem.words
+    if words.cause is None:
+        return "event time"
+    until = rounded(ev.problem.until, ev.unit)
+    return f"time of {words.the_event}, which is {until} for who does not have it by then"
+
+
 def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     """Say at which times metrics were read, and where their clock stopped."""
     at = sorted({row["time"] for row in rows if row["time"] is not None})
@@ -105,7 +135,10 @@ def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     given = ev.support.get("times_given", False)
     if at:
         told = f"Performance at a time was assessed at {_clocks(at, ev.unit)}"
-        yield f"{told}." if given else f"{told}, the median event time of the reference set."
+        which = (
+            "event time" if ev.problem.cause is None else f"time of {ev.problem.words.the_event}"
+        )
+        yield f"{told}." if given else f"{told}, the median {which} of the reference set."
     late = sorted(time for time in ev.problem.times if time > ev.problem.horizon)
     if at and late:
         yield (
@@ -146,7 +179,7 @@ def _measures(ev: Evaluation, parts: dict[str, Any]) -> Iterator[str]:
     if any(prediction.kind == "curves" for prediction in ev.predictions.values()):
         yield (
             "Decision curves take the observed risk of subjects above each threshold from their "
-            "Kaplan-Meier estimate [@vickers2008]."
+            f"{ev.problem.words.estimate} estimate [@vickers2008]."
         )
 
 
@@ -213,6 +246,11 @@ def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
         f"later, {'at' if rule.survivor_limit == 'right' else 'just before'} the time of interest."
     )
     yield f"G comes from {g}."
+    if problem.cause is not None:
+        yield (
+            "Events of any cause end the follow-up. Subjects with a competing event are weighted "
+            f"like those with {problem.words.the_event}, and count as never having it."
+        )
     if rule.name != "survgauge":
         yield f"Ties, limits and divisors follow the convention {rule.name}."
 
@@ -231,8 +269,8 @@ def _errors(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
             "predicted mean" if metric.loss == "squared" and point != "predicted times" else point
         )
         yield (
-            f"In {_the(metric.title)} the {point} is compared with the event time; each censored "
-            f"subject {metric.method.counts_as}."
+            f"In {_the(metric.title)} the {point} is compared with the {_time_of(ev)}; each "
+            f"censored subject {metric.method.counts_as}."
         )
         if rules.get("law"):
             law = str(rules["law"]).replace("of the reference", f"of the {rules['reference']}")
@@ -244,7 +282,7 @@ def _predictions(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     kinds = {name: prediction.kind for name, prediction in ev.predictions.items()}
     ranked = any(REGISTRY[r["metric"]].needs == "risk" and r["time"] is None for r in rows)
     if ranked and "curves" in kinds.values():
-        yield "Models that predict curves were ranked over all times by their predicted medians."
+        yield f"Models that predict curves were ranked over all times by {_ranked_by(ev)}."
     rules: dict[str, list[str]] = {}
     for model in ev.models:
         found = (r["convention"].get("interpolation") for r in rows if r["model"] == model)
@@ -255,6 +293,15 @@ def _predictions(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     for rule, models in rules.items():
         who = listed(models)
         yield f"Predicted curves of {who} were read as {words[rule]} between their times."
+
+
+def _ranked_by(ev: Evaluation) -> str:
+    """What the order of subjects is by, where a model gives curves."""
+    words = ev.problem.words
+    if words.cause is None:
+        return "their predicted medians"
+    until = rounded(ev.problem.until, ev.unit)
+    return f"their predicted probability of {words.by(until)} [@wolbers2014]"
 
 
 def _intervals(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
@@ -302,7 +349,7 @@ def _intervals(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
 
 
 def _comparisons(ev: Evaluation, metrics: list[Metric], reference: str | None) -> Iterator[str]:
-    """Say how models were compared with each other and with Kaplan-Meier."""
+    """Say how models were compared with each other and with one prediction for everybody."""
     if ev.confidence is None:
         return
     others = len(ev.models) - 1
@@ -318,7 +365,8 @@ def _comparisons(ev: Evaluation, metrics: list[Metric], reference: str | None) -
         paired = "by paired differences on the same subjects"
         yield f"{told} {paired}{adjusted if others > 1 else ''}."
     if any(metric.has_baseline for metric in metrics):
-        told = "Losses were also compared with those of the Kaplan-Meier estimate for everybody"
+        estimate = ev.problem.words.estimate
+        told = f"Losses were also compared with those of the {estimate} estimate for everybody"
         yield f"{told}, adjusted for the number of models." if others else f"{told}."
 
 

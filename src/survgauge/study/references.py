@@ -72,6 +72,14 @@ REFERENCES = {
         Citation("kaplan1958", "Kaplan, E. L. and Meier, P.",
                   "Nonparametric estimation from incomplete observations", 1958, _JASA, "53",
                   "457-481", "10.1080/01621459.1958.10501452"),
+        Citation("aalen1978", "Aalen, O. O. and Johansen, S.",
+                  "An empirical transition matrix for non-homogeneous Markov chains based on "
+                  "censored observations", 1978, "Scandinavian Journal of Statistics", "5",
+                  "141-150"),
+        Citation("wolbers2014", "Wolbers, M. and Blanche, P. and Koller, M. T. and "
+                  "Witteman, J. C. M. and Gerds, T. A.",
+                  "Concordance for prognostic models with competing risks", 2014, "Biostatistics",
+                  "15", "526-539", "10.1093/biostatistics/kxt059"),
         Citation("schemper1996", "Schemper, M. and Smith, T. L.",
                   "A note on quantifying follow-up in studies of failure time", 1996,
                   "Controlled Clinical Trials", "17", "343-346", "10.1016/0197-2456(96)00075-X"),

@@ -91,7 +91,11 @@ class Study:
     @property
     def _sets(self) -> dict[str, Outcomes]:
         problem = self.evaluation.problem
-        train = {} if problem.reference is None else {_TRAIN: problem.reference.whole.y}
+        if problem.reference is None:
+            return {_TEST: problem.y}
+        # The reference set of a cause has one kind of event: the first of any cause.
+        known = problem.reference.whole.y if problem.cause is None else problem.reference.given
+        train = {_TRAIN: known}
         return {**train, _TEST: problem.y}
 
     @cached_property
@@ -107,6 +111,7 @@ class Study:
             confidence=ev.confidence or 0.95,
             features=self.features,
             groups=ev.support.get("groups"),
+            words=ev.problem.words,
         )
         if ev.problem.sample_weight is None:
             return table

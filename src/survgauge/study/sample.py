@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..data.event_words import events_by_cause
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..inference import log_log_band
+from ..reference.aalen_johansen import AalenJohansen
 from ..reference.kaplan_meier import RiskTable
 from ..reference.survival_at import survival_at
 
@@ -55,6 +57,9 @@ class AtTime:
     survival: float
     low: float
     high: float
+    #: With several causes, events up to the time and incidence with its interval, by cause.
+    events_by_cause: dict[str, float] = field(default_factory=dict)
+    incidence: dict[str, tuple[float, float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ class Sample:
     follow_up: PotentialFollowUp
     at_times: tuple[AtTime, ...]
     features: dict[str, Numbers | Categories]
+    #: With several causes, events of each.
+    events_by_cause: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -101,6 +108,7 @@ class Sample:
             follow_up(present, confidence),
             tuple(at_time(present, time, confidence) for time in times),
             {name: feature(y, name, column, name in coded) for name, column in known.items()},
+            events_by_cause(y),
         )
 
 
@@ -144,16 +152,36 @@ def at_time(y: Outcomes, time: float, confidence: float) -> AtTime:
     (2.0, 2.0, 0.375, 0.011)
     """
     at_risk = float(y.weight[y.time >= time].sum())
+    causes = _causes_at(y, time, confidence)
     events = float(y.weight[y.event & (y.time <= time)].sum())
-    found = survival_at(y, time)
+    found = survival_at(y.any_cause(), time)
     if found.open_ended:
         nan = float("nan")
-        return AtTime(time, at_risk, events, nan, nan, nan)
+        unknown = dict.fromkeys(causes[0], (nan, nan, nan))
+        return AtTime(time, at_risk, events, nan, nan, nan, causes[0], unknown)
     value = np.array([found.value])
     # Subjects of one row count alike: each of them has psi / weight.
     spread = np.sqrt(np.sum(found.psi**2 / y.weight)) / value if found.value > 0 else value
     low, high = log_log_band(value, spread, confidence)
-    return AtTime(time, at_risk, events, found.value, float(low[0]), float(high[0]))
+    return AtTime(time, at_risk, events, found.value, float(low[0]), float(high[0]), *causes)
+
+
+def _causes_at(
+    y: Outcomes, time: float, confidence: float
+) -> tuple[dict[str, float], dict[str, tuple[float, float, float]]]:
+    """Events of each cause up to a time, and Aalen-Johansen of each with its interval."""
+    if y.causes is None or y.cause is None:
+        return {}, {}
+    aj, early = AalenJohansen.fit(y), y.time <= time
+    counts, shares = {}, {}
+    for code, name in enumerate(y.causes, 1):
+        counts[name] = float(y.weight[early & (y.cause == code)].sum())
+        value = float(aj.at(time, code))
+        free = np.array([1.0 - value])
+        spread = float(aj.stderr_at(time, code)) / free if value < 1 else free
+        low, high = log_log_band(free, spread, confidence)
+        shares[name] = value, float(1.0 - high[0]), float(1.0 - low[0])
+    return counts, shares
 
 
 # -- features ----------------------------------------------------------------------------------

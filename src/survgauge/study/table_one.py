@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..data.event_words import EventWords, cause_label
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..evaluation.when import rounded
@@ -27,6 +28,7 @@ def table_one(
     confidence: float = 0.95,
     features: Mapping[str, Any] | None = None,
     groups: Mapping[str, Mapping[str, int]] | None = None,
+    words: EventWords = EventWords(),  # noqa: B008
 ) -> PrintedTable:
     """Describe sets of subjects beside each other.
 
@@ -44,6 +46,8 @@ def table_one(
         Features of the sets, by the names of these; they may be missing for some.
     groups : mapping, optional
         Number of subjects and events of groups of the last set.
+    words : EventWords
+        How the event is called; of a cause, groups count its events.
 
     Examples
     --------
@@ -71,7 +75,7 @@ def table_one(
         rows.append(("Features",))
         rows += [row for feature in names for row in _feature_rows(samples, feature)]
     if groups:
-        rows.append((f"Groups of the {list(sets)[-1].lower()}: subjects, events",))
+        rows.append((f"Groups of the {list(sets)[-1].lower()}: subjects, {words.plural}",))
         rows += [(name, *[_NONE] * (len(samples) - 1), told) for name, told in _sizes(groups)]
     notes = _notes(samples, bool(names), confidence)
     return PrintedTable("Subjects", ("Characteristic", *sets), tuple(rows), notes, name="Table 1")
@@ -91,7 +95,11 @@ def _columns(found: Any) -> dict[str, Any]:
 def _outcome_rows(samples: list[Sample], unit: str, level: str) -> Iterator[tuple[str, ...]]:
     counted = f", {unit}" if unit else ""
     yield "Subjects", *(_count(s.subjects) for s in samples)
-    yield "Events, n (%)", *(_share(s.events, s.subjects) for s in samples)
+    if not samples[0].events_by_cause:
+        yield "Events, n (%)", *(_share(s.events, s.subjects) for s in samples)
+    for name in samples[0].events_by_cause:
+        told = (_share(s.events_by_cause[name], s.subjects) for s in samples)
+        yield f"Events of {cause_label(name)}, n (%)", *told
     yield "Censored, n (%)", *(_share(s.subjects - s.events, s.subjects) for s in samples)
     yield (
         f"Median follow-up{counted} ({level})",
@@ -115,17 +123,24 @@ def _time_rows(
     time = at[0].time
     before = 0 < float(f"{time:.6g}") - time < 1e-9 * time
     yield (f"{'Just before' if before else 'At'} {rounded(time, unit)}",)
-    yield "Events until then", *(_count(found.events) for found in at)
+    causes = list(at[0].events_by_cause)
+    if not causes:
+        yield "Events until then", *(_count(found.events) for found in at)
+    for name in causes:
+        told = (_count(found.events_by_cause[name]) for found in at)
+        yield f"Events of {cause_label(name)} until then", *told
     yield "At risk", *(_count(found.at_risk) for found in at)
+    for name in causes:
+        told = (_percent(*found.incidence[name]) for found in at)
+        yield f"Incidence of {cause_label(name)} (Aalen-Johansen), % ({level})", *told
     yield (
-        f"Event-free (Kaplan-Meier), % ({level})",
-        *(
-            "not observed"
-            if math.isnan(found.survival)
-            else f"{100 * found.survival:.1f}{_percent_limits(found.low, found.high)}"
-            for found in at
-        ),
+        f"Event-free (Kaplan-Meier{' of any event' * bool(causes)}), % ({level})",
+        *(_percent(found.survival, found.low, found.high) for found in at),
     )
+
+
+def _percent(value: float, low: float, high: float) -> str:
+    return "not observed" if math.isnan(value) else f"{100 * value:.1f}{_percent_limits(low, high)}"
 
 
 def _percent_limits(low: float, high: float) -> str:
@@ -183,11 +198,15 @@ def _sizes(groups: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, str]]
     largest = sorted(groups, key=lambda group: -groups[group]["subjects"])[:_MOST_GROUPS]
     for group, size in groups.items():
         if group in largest:
-            yield str(group), f"{size['subjects']:,}, {size['events']:,}"
+            yield str(group), f"{size['subjects']:,}, {_events(size):,}"
     rest = [size for group, size in groups.items() if group not in largest]
     if rest:
-        subjects, events = (sum(size[what] for size in rest) for what in ("subjects", "events"))
+        subjects, events = sum(size["subjects"] for size in rest), sum(map(_events, rest))
         yield f"{len(rest)} smaller groups", f"{subjects:,}, {events:,}"
+
+
+def _events(size: Mapping[str, int]) -> int:
+    return size.get("events_of_cause", size["events"])
 
 
 # -- cells -------------------------------------------------------------------------------------
@@ -219,7 +238,8 @@ def _range(low: float, high: float) -> str:
 def _notes(samples: list[Sample], features: bool, confidence: float) -> tuple[str, ...]:
     told = (
         "Follow-up by the reverse Kaplan-Meier method, in which events count as censored; "
-        f"{100 * confidence:g} % intervals by log(-log) of Kaplan-Meier."
+        f"{100 * confidence:g} % intervals by log(-log) of Kaplan-Meier"
+        f"{', and of 1 - Aalen-Johansen' * bool(samples[0].events_by_cause)}."
     )
     late = any(math.isnan(found.survival) for sample in samples for found in sample.at_times)
     notes = [told]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._tools.text_tables import number, p_text, relation
+from ..data.event_words import EventWords, counted_events
 from ..errors import one_of
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of, rounded, title_of
@@ -214,7 +215,10 @@ def _notes(
     rows: list[tuple[str, ...]],
 ) -> Iterator[str]:
     support = ev.support
-    yield f"{support['subjects']:,} test subjects with {support['events']:,} events."
+    words = EventWords.of(support)
+    yield f"{support['subjects']:,} test subjects with {counted_events(support, ',')}."
+    if words.remark:
+        yield words.remark
     shown = {score.metric.name for score in ev.scores}
     targets = [
         f"{_title(metric)}: {metric.target:g} is best"
@@ -226,8 +230,8 @@ def _notes(
     if any(score.metric.reads_threshold for score in ev.scores):
         yield (
             "Net benefit weights subjects by the inverse probability of not being censored. "
-            "Decision curves take Kaplan-Meier of the subjects above a threshold, so their values "
-            "differ."
+            f"Decision curves take {words.estimate} of the subjects above a threshold, so their "
+            "values differ."
         )
     if reference is not None:
         told = f"Differences are the model minus {reference}, on the same subjects"

@@ -39,6 +39,7 @@ def _items(
 ) -> Iterator[tuple[str, str, str, str]]:
     train = "training_subjects" in ev.support
     groups, clusters = "groups" in ev.support, "clusters" in ev.support
+    causes = ", the cause and what competes with it" if ev.problem.cause is not None else ""
     both = "of training and test set" if train else "of the test set"
     drawn = f"; figures: {', '.join(figures)}" if figures else ""
     decisions = [name for name in figures if name.startswith("decision_curve")]
@@ -53,7 +54,7 @@ def _items(
     yield (
         "8a",
         "Outcome and time horizon",
-        f"times and horizon: methods, Table 1 ({both})",
+        f"times and horizon{causes}: methods, Table 1 ({both})",
         "what the event is, how it was ascertained, why these times were chosen",
     )
     yield (
