@@ -25,7 +25,7 @@ from .recommendation import Recommendation, WorldResults, recommend
 from .result import Audit
 from .scoring import AuditQuestion, AuditScorer
 from .tally import WorldTally
-from .worlds import Subjects, World, worlds
+from .worlds import DrawnSubjects, World, worlds
 
 #: Worlds of a kind share its draws, and each gets at least so many.
 _FEWEST = 10
@@ -165,7 +165,7 @@ def audit(
             "law of the event times to draw from; give a model with curves, or y_train with events"
         )
     size = None if problem.reference is None else max(1, round(reference.size))
-    subjects = Subjects(y, size, weighed.weight)
+    subjects = DrawnSubjects(y, size, weighed.weight)
     numbers = _shares(made, number)
     lower = np.array([question.lower for question in scorer.questions])
     tallies = [

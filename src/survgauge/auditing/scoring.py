@@ -17,7 +17,7 @@ from ..metrics.time.quick import QuickErrors
 from ..metrics.time.terms import predicted_times
 from ..reference.losses import LOSSES, Loss
 from ..reference.surrogates import Method
-from .worlds import Draw, Subjects, World
+from .worlds import Draw, DrawnSubjects, World
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class AuditScorer:
         return True
 
     def scores(
-        self, world: World, subjects: Subjects, number: int, seed: int
+        self, world: World, subjects: DrawnSubjects, number: int, seed: int
     ) -> tuple[Floats, Floats]:
         """Return values and truths of `number` draws of a world: (draws, models, questions)."""
         shape = number, len(self._predictions), len(self.questions)

@@ -66,7 +66,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Subjects:
+class DrawnSubjects:
     """Who is drawn: the test subjects, and a reference set of them."""
 
     y: Outcomes
