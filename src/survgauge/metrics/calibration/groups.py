@@ -18,7 +18,6 @@ from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...reference.kaplan_meier import RiskTable
-from ..one_cause import incidence_of
 
 #: Intervals between the times at which curves on long grids are read.
 NODES = 32
@@ -101,10 +100,10 @@ def _incidence_rate(
     event-free at u, the integral of S p (1 - p) d(1/G) is added to F (1 - F). The model says F;
     S, of any event, and G are those of the group.
     """
-    found, table = incidence_of(y, competes), RiskTable.of(y)
+    table, survival, found = _incidence(y, competes)
     until = min(time, float(table.times[-1]))
     before = table.times < until
-    times, left = table.times[before], table.survival()[1:][before]
+    times, left = table.times[before], survival[1:][before]
     risen = -np.expm1(-hazard(np.append(times, until)))
     end = risen[-1]
     open_ = left > 0
@@ -112,8 +111,15 @@ def _incidence_rate(
     p = np.clip(p, 0.0, 1.0)
     unknown = np.diff(1.0 / table.survival(censoring=True)[: times.size + 1])
     variance = end * (1.0 - end) + float(np.sum(left * p * (1.0 - p) * unknown))
-    observed = 1.0 - float(found.at(until, "own"))
-    return observed, 1.0 - end, variance / float(y.weight.sum()), until < time
+    observed = 1.0 - found[np.count_nonzero(table.times <= until) - 1]
+    return float(observed), 1.0 - end, variance / float(y.weight.sum()), until < time
+
+
+def _incidence(y: Outcomes, competes: Bools) -> tuple[RiskTable, Floats, Floats]:
+    """Counts of any event, 1 and Kaplan-Meier of it, and Aalen-Johansen of the cause."""
+    table, own = RiskTable.of(y), RiskTable.of(y._with_event(y.event & ~competes))
+    survival = table.survival()
+    return table, survival, np.cumsum(survival[:-1] * own.events / own.at_risk)
 
 
 def curve_nodes(curves: SurvivalCurves, time: float) -> Floats:
@@ -197,10 +203,10 @@ def shared_shape(
         risen = np.cumsum((table.events / table.at_risk)[known])
         times = table.times[known]
     else:
-        found = incidence_of(y, competes)
-        known = found.times <= time
-        risen = -np.log(np.maximum(1.0 - found.incidence[0][known], 1e-300))
-        times = found.times[known]
+        table, _, found = _incidence(y, competes)
+        known = table.times <= time
+        risen = -np.log(np.maximum(1.0 - found[known], 1e-300))
+        times = table.times[known]
     if not (risen.size and risen[-1] > 0):  # no event yet: evenly
         times, risen = np.array([time]), np.ones(1)
 

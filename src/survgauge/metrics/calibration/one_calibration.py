@@ -160,17 +160,18 @@ def one_calibration(
             f"different predictions; got {len(rows)} from {int(known.sum())} subjects with "
             f"{np.unique(s[known]).size} distinct predictions"
         )
-    own = y if competes is None else y._with_event(y.event & ~competes)
-    rates = kernel.group_rates(own, s, rows, time)
     greenwood = method == "gnd" or (peer and method == "dn")
-    observed, expected, stopped = rates.observed, rates.expected, rates.open_ended
     if found is not None:
         observed, expected = 1.0 - found.observed, 1.0 - found.expected
         stopped = int(found.stopped.sum())
         statistic, freedom = found.test()
         p_value = float(chdtrc(freedom, statistic)) if freedom else float(statistic == 0)
     else:
+        rates = kernel.group_rates(y, s, rows, time)
+        observed, expected, stopped = rates.observed, rates.expected, rates.open_ended
         statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
+    happened = y.event & (y.time <= time)
+    happened = happened if competes is None else happened & ~competes
     described, support = description(y, curves, asked_for)
     support |= past
     described |= {
@@ -187,12 +188,13 @@ def one_calibration(
         "status_unknown": int(((y.time < time) & ~y.event).sum()),
         "left_out": int((~known).sum()),
         "groups_past_follow_up": stopped,
-        "events_by_time": float(rates.events.sum()),
+        "events_by_time": float(sum(y.weight[r][happened[r]].sum() for r in rows)),
         "thin_groups": 0 if found is None else found.thin(),
     }
     edges = np.array([[1 - s[r].max(), 1 - s[r].min()] for r in rows])
+    size = np.array([y.weight[r].sum() for r in rows])
     return CalibrationResult(
-        p_value, statistic, observed, expected, edges, rates.size, method, freedom, described,
+        p_value, statistic, observed, expected, edges, size, method, freedom, described,
         support,
     )  # fmt: skip
 

@@ -110,8 +110,8 @@ RECORDS = (
             "dcal",
             "distribution_calibration",
         ),
-        about="Test of whether predicted survival at the subjects' own times is uniform "
-        "(Kolmogorov-Smirnov).",
+        about="Test of whether predicted survival at the subjects' own times (of a cause, by its "
+        "hazard) is uniform (Kolmogorov-Smirnov).",
         compute=_d_calibration,
         table=OwnSurvival,
         direction="higher",
@@ -141,8 +141,8 @@ RECORDS = (
     Metric(
         name="km_calibration",
         title="KM-calibration",
-        about="Squared distance of the mean predicted curve from Kaplan-Meier of the test "
-        "subjects.",
+        about="Squared distance of the mean predicted curve from Kaplan-Meier (of a cause, from "
+        "Aalen-Johansen) of the test subjects.",
         compute=_km_calibration,
         table=MeanCurveSums,
         reads="follow_up",

@@ -10,6 +10,7 @@ import survgauge as sg
 from survgauge.metrics.calibration import smooth_fit
 from survgauge.metrics.calibration.cause_survival import cause_survival
 from survgauge.metrics.calibration.groups import shared_shape
+from survgauge.metrics.calibration.weak_calibration import Regression
 from survgauge.reference.pseudo_incidence import PseudoIncidence
 from survgauge.reference.pseudo_survival import PseudoSurvival
 
@@ -365,6 +366,36 @@ def test_frequencies_are_repeated_subjects(what):
         return (test(y, curves, cause=1).p_value,)
 
     assert of(weighted(y, counts), curves) == pytest.approx(of(y[rows], curves[rows]), rel=1e-6)
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_aalen_johansen_of_the_same_subjects_is_calibrated(ties):
+    y, _ = draw(21, n=90, ties=ties)
+    curves = sg.AalenJohansen.fit(y).curves(90)
+    # Its hazard of a cause is events over those at risk, as of Kaplan-Meier of that cause alone.
+    hazard = cause_survival(curves, 1, y.time)
+    known = sg.KaplanMeier.fit(y.only(1)).at(y.time)
+    np.testing.assert_allclose(hazard, known, rtol=1e-9, atol=1e-12)
+    found = Regression.of(y, curves, AT, cause=1)
+    assert found.intercept().value == pytest.approx(0.0, abs=1e-9)
+    assert sg.integrated_calibration_index(y, curves, AT, cause=1).ici < 1e-9
+    assert sg.km_calibration(y, curves, cause=1) < 1e-20
+    assert sg.one_calibration(y, curves, AT, cause=1).statistic < 1e-18
+    assert ties or sg.d_calibration(y, curves, cause=1).p_value > 0.9  # tied events are jumps
+
+
+def test_a_cause_that_never_happened():
+    y, curves = draw(22, n=90)
+    none = sg.Outcomes(y.time, np.where(y.cause == 2, 2, 0), causes=NAMES)
+    assert sg.d_calibration(none, curves, cause=1).p_value < 0.01
+    assert sg.a_calibration(none, curves, cause=1).observed.sum() == 0
+    assert not sg.one_calibration(none, curves, AT, cause=1).observed.any()
+    gap = sg.km_calibration(none, curves, tau=8, cause=1)
+    edges = np.linspace(0, 8, 16_001)
+    middle = (edges[1:] + edges[:-1]) / 2
+    assert gap == pytest.approx(np.mean(curves.at(middle, 1).mean(axis=0) ** 2), rel=1e-6)
+    with pytest.raises(sg.UndefinedMetricError, match="nobody has an event of the cause"):
+        sg.integrated_calibration_index(none, curves, AT, cause=1)
 
 
 def test_the_unit_of_time_does_not_matter():
