@@ -503,6 +503,18 @@ def test_a_reference_set_in_which_everybody_had_an_event_may_end_before_the_hori
     np.testing.assert_allclose(found.loss, [(2 + 4) / 2, 0.5 * 3.5 + 0.5 * 4, 4])
 
 
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_doubly_robust_past_the_end_of_the_law_is_the_definition(loss):
+    y, _, p = drawn(13)
+    train = sg.Outcomes([1, 2, 3, 4, 5, 6], [1, 2, 1, 2, 2, 1], causes=NAMES)
+    found = sg.time_error_details(y, p, y_train=train, tau=12.0, loss=loss, cause=1)
+    q, law, jumps = np.minimum(p, 12.0), law_of(train), jumps_of(y, 12.0)
+    assert jumps[-1][0] > 6
+    subjects = zip(y.time, y.cause, q, strict=True)
+    wanted = [naive.phi(loss, *one, law, 1, 12.0, jumps) for one in subjects]
+    np.testing.assert_allclose(found.loss, wanted, rtol=1e-10, atol=1e-10)
+
+
 def test_training_codes_may_lack_a_cause():
     y, _, p = drawn(0)
     train = (np.append(y.time, 14.0), np.append(y.cause == 1, False).astype(int))
