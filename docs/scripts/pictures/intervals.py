@@ -27,7 +27,7 @@ def intervals() -> Any:
         left.plot(predicted, row, "o", ms=6, color=BLUE if inside else RED)
     left.set(xlim=(0, 30), yticks=[], xlabel="time", title="hinge: 0 inside, distance outside")
     law = sg.Turnbull.fit(seen.y)
-    grid = np.linspace(0, 24, 481)
+    grid = np.linspace(0, 24, 97)
     right.fill_between(grid, law.at(grid, "left"), law.at(grid, "right"), color=GREY, alpha=0.4,
                        lw=0, label="what the data leave open")  # fmt: skip
     right.plot(grid, law.at(grid), color=INK, lw=1.8, label="Turnbull's estimate")
