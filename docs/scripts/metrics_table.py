@@ -69,6 +69,8 @@ def page_of(name: str) -> str:
     """Return where a metric is described: squared errors share a page, and so do some others."""
     if name.startswith(("mse_", "rmse_")):
         return "losses"
+    if name.startswith(("interval_", "turnbull_")):
+        return "intervals"
     if name == "mae_within":
         return "mae_dr"
     if name in ("calibration_intercept", "calibration_slope_at"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import calibration, decision, errors, evidence, probability, ranking
+from . import calibration, decision, errors, evidence, intervals, probability, ranking
 from .style import save
 
 __all__ = ["PICTURES", "save"]
 
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
-    for module in (errors, ranking, probability, calibration, decision, evidence)
+    for module in (errors, ranking, probability, calibration, decision, evidence, intervals)
     for function in module.ALL
 }
