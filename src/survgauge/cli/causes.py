@@ -59,7 +59,7 @@ def read_both(
     """Read the outcomes of --test and --train; a cause may be missing in one of them."""
     given = named_causes(args)
     columns = args.time_column, args.event_column, args.weight_column
-    options = {"event_value": args.event_value}
+    options = {"event_value": args.event_value, "entry": args.entry}
     if given is not None and args.event_value is not None:
         raise InputError("--event-value is for one kind of event; with --cause leave it out")
     train = None

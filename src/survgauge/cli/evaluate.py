@@ -37,6 +37,8 @@ examples:
   competing risks: the cause that matters, one file per model and cause:
     ... --cause relapse --causes relapse,death \\
         --pred cox:relapse=cox_relapse.csv --pred cox:death=cox_death.csv
+  subjects who were observed from an age on, and those still at risk at 60:
+    ... --time-column age --entry age_at_entry [--landmark 60]
   a folder of Parquet files, read as a stream:
     survgauge evaluate --test test/ --train train.parquet --pred cox=cox_days"""
 
@@ -77,6 +79,12 @@ def add_questions(command: Any) -> None:
     )
     at_times = [metric.name for metric in metrics_of().values() if metric.reads == "time"]
     group.add_argument("--time", metavar="T,...", help=f"times of {listed(at_times)}")
+    group.add_argument(
+        "--landmark",
+        type=float,
+        metavar="S",
+        help="evaluate who is at risk at S, with --time and --tau counted from S",
+    )
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
         "--by",
@@ -256,6 +264,7 @@ def evaluate_files(args: argparse.Namespace, *, named_groups: bool = False) -> A
         sample_weight=None if weights is None else Table(args.test).numbers(weights),
         cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
         dependence=_dependence(args),
+        landmark=args.landmark,
         **_settings(args),
     )
     # Labels of one column go without its name, which sentences know all the same.

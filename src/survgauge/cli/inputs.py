@@ -73,6 +73,11 @@ def add_files(command: Any, many: str = "") -> Any:
     )
     group.add_argument("--weight-column", metavar="COLUMN", help="frequencies of the subjects")
     group.add_argument(
+        "--entry",
+        metavar="COLUMN",
+        help="delayed entry: from when on subjects were observed (default: entry, if there is one)",
+    )
+    group.add_argument(
         "--interpolation",
         action="append",
         default=[],

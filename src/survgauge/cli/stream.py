@@ -34,7 +34,8 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
             "--train must be given where --test is a folder or --pred names a column of it: a "
             "stream needs its reference set"
         )
-    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair", "dependence")
+    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair", "dependence",
+             "entry", "landmark")  # fmt: skip
     for name in whole:
         if getattr(args, name) is not None:
             flag = f"--{name.replace('_', '-')}"

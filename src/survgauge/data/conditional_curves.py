@@ -13,6 +13,9 @@ from .curve_reader import Scratch
 from .curves import SurvivalCurves
 from .tails import tail_area
 
+#: A point of a tail so near that no tail has come down before it.
+_NEAR = 1.001
+
 
 class ConditionalCurves(SurvivalCurves):
     """S_i(t)/S_i(a_i) for t > a_i, and 1 before: the law of somebody event-free at a_i.
@@ -218,13 +221,13 @@ def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
     scale = curves.at_own(np.full(len(curves), s))[:, None]
     times, known = lines.times, lines.survival
     if lines.shared_grid and not times[-1] > s:
-        # The tail alone says what comes; one of its points gives all of it.
-        times = np.array([2.0 * s])
+        # The tail alone says what comes; a near point of it gives all of it.
+        times = np.array([_NEAR * s])
         known = curves.at(times)
     elif lines.shared_grid:
         known, times = known[:, times > s], times[times > s]
     elif not (times[:, -1] > s).all():
-        end = np.maximum(times[:, -1:], s) * 2.0
+        end = np.maximum(times[:, -1:], s) * _NEAR
         times = np.concatenate((times, end), axis=1)
         known = np.concatenate((known, curves.at_own(end[:, 0])[:, None]), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -36,12 +36,14 @@ def read_outcomes(
     weight_required: bool = True,
     event_value: str | None = None,
     causes: Sequence[str] | bool | None = None,
+    entry: str | None = None,
 ) -> Outcomes:
     """Return the outcomes in columns `time` and `event` of a CSV or Parquet file.
 
     Column `weight` has their frequencies; without `weight_required` it may be missing. Events are
     1 or true, or the cells that equal `event_value`. With several causes, `causes` are their names,
-    or True for codes without names.
+    or True for codes without names. Delayed entry stands in the column `entry`, by default in one of
+    this name if there is any.
     """
     table = Table(path)
     if not weight_required and weight not in table.names:
@@ -52,7 +54,11 @@ def read_outcomes(
         frequency = None if weight is None else table.numbers(weight)
         times = table.numbers(time)
         events = table.values(event) if causes else table.flags(event, event_value)
-        return Outcomes(times, events, frequency, None if causes is True else causes)
+        named = None if causes is True else causes
+        if entry is None and "entry" in table.names:
+            entry = "entry"
+        entries = None if entry is None else table.numbers(entry)
+        return Outcomes(times, events, frequency, named, entries)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error

@@ -248,6 +248,8 @@ class CensoringWeights:
             return dot(p, weight) / float(p.sum())
         if self.y.entry is not None:  # who enters later is not in the score
             p = np.where((self.y.entry < t) | (self.y.entry == 0), p, 0.0)
+            if not p.any():
+                return 0.0
         g, seen = self.survivors(t), self.y.time <= t
         free = np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
         late = float(np.sum(p * free, where=~seen))

@@ -175,6 +175,7 @@ class Status:
             reference = self.weights.reference
             support.counts["lost_events"] = self.weights.lost_events
             support.largest["largest_weight"] = largest
+            mass = float(self.scheme.mass_at(self.times.size - 1).sum())
             support.shares["mean_weight"] = self.weights.mean_weight(last, self.mass) * mass, mass
             support.facts["reference_subjects"] = reference.subjects
             support.facts["last_reference_time"] = reference.last_time

@@ -239,7 +239,7 @@ def _mean(
     until = y.time if until is None else until
     score = np.where(mass > 0, score, 0.0)  # absent subjects, whose score may be infinite
     total = float(mass.sum())
-    value = float((mass * score).sum()) / total
+    value = float((mass * score).sum()) / total if total > 0 else float("nan")
     infinite = np.flatnonzero(np.isinf(score))
     assumed = share_past(curves, until, mass)
     support = Support(

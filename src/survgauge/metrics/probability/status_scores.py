@@ -89,7 +89,7 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         values, stderr = _padded(values, times.size), _padded(stderr, times.size)
         mean = float("nan")
     with np.errstate(invalid="ignore"):
-        details = _details(status, curves, rule, loss, mean, (a - mean * s) / total)
+        details = _details(status, curves, rule, loss, mean, (a - mean * s) / (total or 1.0))
     return CurveResult(times, values, mean, stderr, replace(details, counts_for=s))
 
 

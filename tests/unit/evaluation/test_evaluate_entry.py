@@ -1,0 +1,128 @@
+"""evaluate under delayed entry: what is scored, left out, said."""
+
+from __future__ import annotations
+
+import naive_entry as naive
+import numpy as np
+import pandas as pd
+import pytest
+
+import survgauge as sg
+from survgauge.errors import InputError
+
+Y, CURVES = naive.draw(0, n=150)
+TRAIN, _ = naive.draw(1, n=200)
+
+
+def values(ev: sg.Evaluation, model: str = "m") -> dict[tuple[str, float | None], float]:
+    return {(r["metric"], r["time"]): r["value"] for r in ev.rows() if r["model"] == model}
+
+
+def same(a: sg.Evaluation, b: sg.Evaluation) -> None:
+    for one, two in zip(a.rows(), b.rows(), strict=True):
+        assert one["metric"] == two["metric"]
+        for key in ("value", "low", "high", "stderr", "skill"):
+            np.testing.assert_array_equal(one[key], two[key], err_msg=one["metric"])
+
+
+def test_entry_of_zero_changes_nothing() -> None:
+    plain = sg.Outcomes(Y.time, Y.event)
+    train = sg.Outcomes(TRAIN.time, TRAIN.event)
+    asked = {"metrics": ["mae_po", "mae_dr", "brier", "ibs", "auc", "uno", "harrell", "crps"]}
+    zero = sg.Outcomes(Y.time, Y.event, entry=np.zeros(len(Y)))
+    trained = sg.Outcomes(TRAIN.time, TRAIN.event, entry=np.zeros(len(TRAIN)))
+    same(
+        sg.evaluate({"m": CURVES}, plain, y_train=train, **asked),
+        sg.evaluate({"m": CURVES}, zero, y_train=trained, **asked),
+    )
+
+
+def test_default_metrics_and_their_functions() -> None:
+    ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, time=4.0, tau=9.0)
+    codes = [warning.code for warning in ev.warnings]
+    assert "knows-no-entry" in codes
+    found = values(ev)
+    assert ("mae_po", None) not in found
+    assert ("antolini", None) not in found
+    assert found["brier", 4.0] == pytest.approx(sg.brier_score(Y, CURVES, [4.0]).mean, rel=1e-12)
+    assert found["auc", 4.0] == pytest.approx(
+        sg.cumulative_dynamic_auc(Y, CURVES, [4.0]).mean, rel=1e-12
+    )
+    assert found["crps", None] == pytest.approx(sg.crps(Y, CURVES, tau=9.0), rel=1e-12)
+    assert found["harrell", None] == pytest.approx(
+        sg.concordance_index(Y, -CURVES.median()), rel=1e-12
+    )
+    assert found["mae_margin", None] == pytest.approx(
+        sg.mae(Y, CURVES, y_train=TRAIN, method="margin", tau=9.0), rel=1e-12
+    )
+    assert ev.support["delayed_entry"] == (Y.entry > 0).sum()
+    assert ev.support["at_risk_since"] > 0
+    known = [
+        value
+        for (name, _), value in found.items()
+        if name not in ("log_likelihood", "d_calibration")
+    ]
+    assert np.isfinite(known).all()
+
+
+def test_a_frame_with_a_column_entry_is_read() -> None:
+    frame = pd.DataFrame({"time": Y.time, "event": Y.event, "entry": Y.entry})
+    asked = {"metrics": ["brier", "harrell"], "time": 4.0}
+    same(sg.evaluate({"m": CURVES}, frame, **asked), sg.evaluate({"m": CURVES}, Y, **asked))
+
+
+def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    from survgauge.evaluation import arrays, chunk
+
+    asked = {"time": 4.0, "tau": 9.0, "confidence": None}
+    asked["metrics"] = ["brier", "ibs", "ibll", "crps", "mae_dr", "mae_margin"]
+    whole = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
+    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 10)
+    monkeypatch.setattr(chunk, "CHUNK_ROWS", 40)
+    parts = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
+    for key, value in values(whole).items():
+        assert values(parts)[key] == pytest.approx(value, rel=1e-9), key
+
+
+@pytest.mark.parametrize("metric", ["mae_po", "antolini", "ici", "km_calibration", "brier_dr"])
+def test_metrics_that_know_no_entry_are_refused_by_name(metric: str) -> None:
+    with pytest.raises(InputError, match=f"{metric} know no delayed entry"):
+        sg.evaluate({"m": CURVES}, Y, metrics=[metric])
+
+
+def test_thin_first_risk_sets_are_said() -> None:
+    time, entry = Y.time.copy(), np.maximum(Y.entry, 0.5)
+    keep = time > 0.5
+    time, entry, event = time[keep], entry[keep], Y.event[keep]
+    entry[:2], time[:2] = 0.1, 0.4
+    y = sg.Outcomes(time, event, entry=entry)
+    ev = sg.evaluate({"m": CURVES[keep]}, y, metrics=["brier"], time=4.0)
+    [told] = [w.message for w in ev.warnings if w.code == "thin-first-risk-sets"]
+    assert "2 subjects" in told
+    assert f"before {ev.support['at_risk_since']:g}" in told
+
+
+def test_models_that_deny_an_entry_are_named() -> None:
+    curves = sg.SurvivalCurves([0, 3], [[1.0, 0.0]] * len(Y))
+    times = np.full(len(Y), 1.0)
+    ev = sg.evaluate({"gone": curves, "early": times, "m": CURVES}, Y, metrics=["mae_hinge"])
+    named = {w.model for w in ev.warnings if w.code == "denies-entry"}
+    assert named == {"gone", "early"}
+
+
+def test_groups_bootstrap_and_weights() -> None:
+    by = np.where(np.arange(len(Y)) % 2, "a", "b")
+    ev = sg.evaluate(
+        {"m": CURVES}, Y, y_train=TRAIN, metrics=["brier", "uno"], time=4.0, by=by,
+        reference="redrawn", n_boot=10,
+    )  # fmt: skip
+    assert np.isfinite([row["stderr"] for row in ev.rows()]).all()
+    weighted = sg.evaluate({"m": CURVES}, Y, metrics=["brier"], time=4.0,
+                           sample_weight=np.arange(len(Y)) % 3)  # fmt: skip
+    assert np.isfinite(weighted.rows()[0]["stderr"])
+
+
+def test_page(tmp_path: object) -> None:
+    pytest.importorskip("matplotlib")
+    ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, metrics=["brier", "mae_within"], time=4.0)
+    assert ev.to_html(tmp_path / "page.html").exists()  # type: ignore[operator]
