@@ -552,9 +552,13 @@ def equal(a, b):
     return a == b or (a != a and b != b)
 
 
+#: Figures that need no predictions.
+OF_OUTCOMES = ("support", "surrogates", "incidence")
+
+
 @pytest.mark.parametrize(
     "kind",
-    [k for k in DISPLAYS if k not in ("metrics", "differences", "groups", "support", "surrogates")],
+    [k for k in DISPLAYS if k not in ("metrics", "differences", "groups", *OF_OUTCOMES)],
 )
 def test_predictions_give_the_same_as_an_evaluation(ev, kind):
     ours = displays.display(ev, kind)
@@ -602,7 +606,7 @@ def test_streamed_evaluations_say_so(ev):
         if kind in ("metrics", "differences", "groups"):
             assert displays.display(bare, kind).rows() == displays.display(ev, kind).rows()
             continue
-        door = "from_outcomes" if kind in ("support", "surrogates") else "from_predictions"
+        door = "from_outcomes" if kind in OF_OUTCOMES else "from_predictions"
         with pytest.raises(sg.InputError, match=rf"holds none .*{door}\(\)"):
             displays.display(bare, kind)
 

@@ -18,7 +18,7 @@ pytest.importorskip("matplotlib")
 N = 40
 NEED_CURVES = {
     "brier", "d_calibration", "one_calibration", "calibration_panel", "mean_curve", "six_metrics",
-    "decision_curve",
+    "decision_curve", "stacked_incidence",
 }  # fmt: skip
 NEED_TIMES = {
     "subjects", "predicted_actual", "error_by_status", "error_over_time", "mae_variants",
