@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY, metrics_of
 
 pytestmark = pytest.mark.slow
 
@@ -17,9 +16,7 @@ TIME, TAU = 3.0, 4.0
 
 
 def curves_of(x, slope, scale=4.0):
-    return sg.SurvivalCurves(
-        GRID, np.exp(-((GRID / (scale * np.exp(-slope * x[:, None]))) ** 1.5))
-    )
+    return sg.SurvivalCurves(GRID, np.exp(-((GRID / (scale * np.exp(-slope * x[:, None]))) ** 1.5)))
 
 
 def draw(n, seed, jitter=1.0, every=1.0):
