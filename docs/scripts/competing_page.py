@@ -64,23 +64,28 @@ def overall(parts: dict[str, pd.DataFrame]) -> str:
     return table([*header, "distance, mistake", "bias", "bias, mistake"], rows)
 
 
-def paired(parts: dict[str, pd.DataFrame]) -> str:
-    """What the cause is worth: differences on the same sets, means over bases."""
+def paired(parts: dict[str, pd.DataFrame]) -> tuple[str, int]:
+    """What the cause is worth: differences on the same sets, means over bases.
+
+    Also for how many metrics both differences speak for the cause beyond their intervals.
+    """
     keys = ["dataset", "censoring", "repeat", "metric"]
     both = parts[RIGHT].merge(parts[WRONG], on=keys, suffixes=("", "_wrong"))
-    rows = []
+    rows, worse = [], 0
     for metric, words in WORDS.items():
         part = both[both["metric"] == metric]
-        cells = [words]
+        cells, ends = [words], []
         for measure, scale, unit in (("tau", 1.0, ""), ("relative", 100.0, " points")):
             gap = part[measure] - part[f"{measure}_wrong"]
             means = gap.groupby(part["dataset"], sort=False).mean()
             mean, low, high = (scale * value for value in t_interval(means))
+            ends.append(low if measure == "tau" else -high)
             digits = 2 if scale == 1.0 else 1
             cells.append(f"{mean:+.{digits}f}{unit} ({low:+.{digits}f} to {high:+.{digits}f})")
         better = (part["relative"] < part["relative_wrong"]).mean()
         rows.append([*cells, f"{100 * better:.0f} %"])
-    return table(["metric", "tau", "distance", "sets on which it is closer"], rows)
+        worse += min(ends) > 0
+    return table(["metric", "tau", "distance", "sets on which it is closer"], rows), worse
 
 
 def split(parts: dict[str, pd.DataFrame], column: str, groups: dict[str, Any]) -> str:
@@ -109,6 +114,7 @@ def pages() -> tuple[str, Any]:
     kinds = {words: [kind] for kind, words in KINDS.items()}
     censored = rows.groupby("censoring", sort=False)["censored"].mean()
     right, wrong = (over_bases(parts[name]) for name in (RIGHT, WRONG))
+    gaps, worse = paired(parts)
     facts = {
         "bases": str(len(bases)),
         "real": str(len(bases) - len(made_up)),
@@ -119,7 +125,9 @@ def pages() -> tuple[str, Any]:
         "folds": str(about["folds"]),
         "censored": ", ".join(f"{KINDS[k]} {100 * v:.0f} %" for k, v in censored.items()),
         "overall": overall(parts),
-        "paired": paired(parts),
+        "paired": gaps,
+        "worse": str(worse),
+        "metrics": str(len(WORDS)),
         "by_kind": split(parts, "censoring", kinds),
         "by_base": split(parts, "dataset", {"real": list(REAL), "made up": made_up}),
     }
