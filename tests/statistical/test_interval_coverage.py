@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 pytestmark = pytest.mark.slow
 
