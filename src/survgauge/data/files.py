@@ -42,8 +42,8 @@ def read_outcomes(
 
     Column `weight` has their frequencies; without `weight_required` it may be missing. Events are
     1 or true, or the cells that equal `event_value`. With several causes, `causes` are their names,
-    or True for codes without names. Delayed entry stands in the column `entry`, by default in one of
-    this name if there is any.
+    or True for codes without names. Delayed entry stands in the column `entry`, by default in one
+    of this name if there is any.
     """
     table = Table(path)
     if not weight_required and weight not in table.names:

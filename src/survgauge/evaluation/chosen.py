@@ -49,36 +49,34 @@ def under_dependence(
     chosen: list[Metric], named: bool
 ) -> tuple[list[Metric], list[EvaluationWarning]]:
     """Return the metrics that heed an assumed dependence; refuse others that were named."""
-    how = "know independent censoring only", "leave out dependence", "assumes-independence"
-    return _heeding(chosen, named, [metric.takes_dependence for metric in chosen], how)
+    heed = [metric.takes_dependence for metric in chosen]
+    how = "know independent censoring only", "leave out dependence"
+    kept, message = _heeding(chosen, named, heed, *how)
+    return kept, [EvaluationWarning("assumes-independence", message)] if message else []
 
 
 def under_entry(chosen: list[Metric], named: bool) -> tuple[list[Metric], list[EvaluationWarning]]:
     """Return the metrics that heed delayed entry; refuse others that were named."""
-    how = (
-        "know no delayed entry",
-        "give landmark=, which counts time from one time on for those at risk then",
-        "knows-no-entry",
-    )
-    return _heeding(chosen, named, [metric.takes_entry for metric in chosen], how)
+    heed = [metric.takes_entry for metric in chosen]
+    instead = "give landmark=, which counts time from one time on for those at risk then"
+    kept, message = _heeding(chosen, named, heed, "know no delayed entry", instead)
+    return kept, [EvaluationWarning("knows-no-entry", message)] if message else []
 
 
 def _heeding(
-    chosen: list[Metric], named: bool, heed: list[bool], how: tuple[str, str, str]
-) -> tuple[list[Metric], list[EvaluationWarning]]:
-    """Return the metrics that heed something; others are refused if named, else left out."""
-    lack, instead, code = how
+    chosen: list[Metric], named: bool, heed: list[bool], lack: str, instead: str
+) -> tuple[list[Metric], str]:
+    """Return the metrics that heed something, and which others are left out, unless named."""
     kept = [metric for metric, knows in zip(chosen, heed, strict=True) if knows]
     others = [metric.name for metric in chosen if metric not in kept]
     if others and named:
         raise InputError(f"metrics: {', '.join(others)} {lack}; leave them out, or {instead}")
     if not others:
-        return kept, []
-    message = (
+        return kept, ""
+    return kept, (
         f"{len(others)} of the default metrics are left out, because they {lack}: "
         f"{', '.join(others)}"
     )
-    return kept, [EvaluationWarning(code, message)]
 
 
 def _skipped(metric: Metric, n: int) -> EvaluationWarning:

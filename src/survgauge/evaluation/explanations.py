@@ -247,6 +247,17 @@ EXPLANATIONS: dict[str, Explanation] = {
         "the evaluation is about who is at risk at the landmark, and time is counted from it",
         "nothing; leave `landmark` out for everybody from the beginning",
     ),
+    "empty-landmark": Explanation(
+        "note",
+        "nobody is at risk at one of the landmarks",
+        "choose landmarks at which subjects have entered and are still observed",
+    ),
+    "landmark-past-horizon": Explanation(
+        "note",
+        "from one of the landmarks on, the data do not support one of the horizons, which has no "
+        "numbers there",
+        "ask for shorter horizons; `min_g` and `min_at_risk` change the limits",
+    ),
     "thin-first-risk-sets": Explanation(
         "caution",
         "under delayed entry few subjects are at risk at first, so numbers about early times rest "

@@ -13,13 +13,12 @@ from .._tools.arrays import numbers
 from .._tools.plain import as_frame, plain
 from ..data.outcomes import Outcomes
 from ..errors import InputError
+from ..metrics.registry import default_metrics
 from .call import evaluate
 from .landmark import checked_landmark
 from .result import Evaluation
 from .warnings import EvaluationWarning
 
-#: What a surface shows unless metrics are named.
-USUAL = ("brier", "auc", "uno", "mae_within")
 _NAN = float("nan")
 
 
@@ -149,8 +148,8 @@ def landmarks(
     landmarks, horizons : sequence of float
         Times on the clock of `y_test`, and times since the landmark.
     metrics : names, optional
-        By default brier, auc, uno and mae_within. Metrics read at a time are read at the horizon,
-        and all that stop at tau stop there.
+        By default mae_within, uno, auc, brier and ibs. Metrics read at a time are read at the
+        horizon, and all that stop at tau stop there.
     confidence, random_state, n_boot, unit, min_g, min_at_risk
         As for `evaluate`.
 
@@ -172,7 +171,10 @@ def landmarks(
     times = tuple(dict.fromkeys(checked_landmark(s) for s in _listed(landmarks, "landmarks")))
     spans = tuple(dict.fromkeys(_listed(horizons, "horizons")))
     named = dict(predictions) if isinstance(predictions, Mapping) else {"model": predictions}
-    chosen = USUAL if metrics is None else (metrics,) if isinstance(metrics, str) else (*metrics,)
+    chosen = (metrics,) if isinstance(metrics, str) else metrics
+    if chosen is None:  # what a study reports at the horizon, or up to it
+        known = [metric for metric in default_metrics() if metric.reported]
+        chosen = [m.name for m in known if m.family != "calibration" and (m.reads or m.stops)]
     y = Outcomes.of(y_test, "y_test", entry=True)
     found: dict[tuple[float, float], Evaluation] = {}
     remarks: list[EvaluationWarning] = []

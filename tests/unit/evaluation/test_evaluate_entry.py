@@ -57,11 +57,8 @@ def test_default_metrics_and_their_functions() -> None:
     )
     assert ev.support["delayed_entry"] == (Y.entry > 0).sum()
     assert ev.support["at_risk_since"] > 0
-    known = [
-        value
-        for (name, _), value in found.items()
-        if name not in ("log_likelihood", "d_calibration")
-    ]
+    past_curves = ("log_likelihood", "d_calibration")
+    known = [value for (name, _), value in found.items() if name not in past_curves]
     assert np.isfinite(known).all()
 
 
