@@ -39,6 +39,7 @@ def coverage(y_true: Any, curves: Any, level: float = 0.9) -> float:
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
     >>> round(coverage(([2, 4, 6, 9.9], [1, 0, 1, 1]), curves, level=0.8), 4)
     0.7083
