@@ -220,7 +220,7 @@ def _states(t: Any) -> Any:
 
 def multi_log_loss() -> Any:
     figure, (left, right) = panels(2, height=3.1, width_ratios=(1.5, 1))
-    t, when = np.linspace(0, 20, 201), 8.0
+    t, when = np.linspace(0, 20, 61), 8.0
     names, colours = ("event-free", "relapse", "death"), (SKY, ORANGE, PURPLE)
     left.stackplot(t, _states(t), colors=colours, alpha=0.8)
     left.axvline(when, color=INK, lw=1.4)
