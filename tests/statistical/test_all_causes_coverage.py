@@ -10,10 +10,13 @@ import survgauge as sg
 pytestmark = pytest.mark.slow
 
 AT, RUNS = 3.0, 2000
-GRID = np.linspace(0.5, 6.0, 12)
+GRID = np.append(np.linspace(0.5, 6.0, 12), [12.0, 24.0, 50.0, 200.0])
 SCORES = (
-    "log", "squared", "integrated log", "integrated squared", "accuracy", "td", "td ipcw",
+    "log", "squared", "integrated log", "integrated squared", "accuracy", "td ipcw",
+    "td", "accuracy of the known", "log-likelihood",
 )  # fmt: skip
+#: Those without weights have a limit that depends on how many are censored.
+UNWEIGHTED = slice(6, None)
 #: Mean censoring times that censor about 30 and 60 %.
 ENDS = {30: 6.5, 60: 1.9}
 
@@ -40,16 +43,17 @@ def scores(y, curves):
     for loss in ("log", "squared"):
         found.append(sg.integrated_multi_cause_score_details(y, curves, times, loss=loss))
     found.append(sg.accuracy_in_time(y, curves, [AT]).details)
-    found.append(sg.concordance_td_details(y, curves, tau=AT, cause="a"))
     found.append(sg.concordance_td_details(y, curves, method="ipcw", tau=AT, cause="a"))
+    found.append(sg.concordance_td_details(y, curves, tau=AT, cause="a"))
+    found.append(sg.accuracy_in_time(y, curves, [AT], method="known").details)
+    found.append(sg.log_likelihood_details(y, curves))
     return np.array([(d.value, d.stderr) for d in found])
 
 
 def limits(rng, end):
     """Values for very many subjects, and the standard errors of these."""
     found = scores(*draw(rng, 100_000, end=None))
-    # Antolini's C without weights has another limit, which depends on how many are censored.
-    found[5] = scores(*draw(rng, 100_000, end=end))[5]
+    found[UNWEIGHTED] = scores(*draw(rng, 100_000, end=end))[UNWEIGHTED]
     return found.T
 
 

@@ -90,3 +90,19 @@ def test_without_a_cause_they_say_what_they_need(data):
     for name in NAMES[:3]:
         with pytest.raises(sg.InputError, match=f"{name} is about several causes"):
             sg.evaluate(models["true"].survival(), y.any_cause(), metrics=name)
+
+
+def test_batches_give_the_same_numbers(data):
+    train, y, models = data
+    given = {"y_train": train, "cause": 1, "time": 4.0, "metrics": [*NAMES[:3], "log_likelihood"]}
+    whole, curves = scores(sg.evaluate(models, y, **given)), models["true"]
+    batches = [
+        {"time": y.time[rows], "event": y.cause[rows], "one": curves.values[rows, 0],
+         "two": curves.values[rows, 1]}
+        for rows in np.array_split(np.arange(len(y)), 4)
+    ]  # fmt: skip
+    columns = {"true": sg.IncidenceColumns({"a": "one", "b": "two"}, curves.times)}
+    for key, score in scores(sg.evaluate_stream(batches, predictions=columns, **given)).items():
+        assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
+        assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key
+        assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-6), key
