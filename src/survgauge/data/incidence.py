@@ -209,6 +209,16 @@ class IncidenceCurves:
         checked = SurvivalCurves(self.times, free, self.interpolation, tail)
         return self._for_all(checked.survival, tail)
 
+    def ends(self, tail: str) -> SurvivalCurves:
+        """Curves on the same grid of which only the last value means something: of no event.
+
+        What asks how far curves go needs no more, and no more memory.
+        """
+        last = 1.0 - self._once[:, :, -1].sum(axis=1, dtype=np.float64)
+        last = np.where(last > 1e-9, last, 0.0)[:, None]
+        rows = np.broadcast_to(last, (len(self), self.times.size))
+        return SurvivalCurves._trusted(self.times, rows, self.interpolation, tail)
+
     def matching(
         self, causes: tuple[str, ...], argument: str = "curves", outcomes: str = "y_true"
     ) -> IncidenceCurves:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._tools.arrays import Bools, Floats
+from ..._tools.arrays import Bools, Floats, stored_once
 from ...data.causes import Codes
 from ...data.curve_reader import GridColumns, Scratch
 from ...data.incidence import IncidenceCurves
@@ -59,9 +59,12 @@ class States:
         return lambda rows, scratch: read(rows, scratch, places, change[rows, None] > columns)
 
     def _causes(self, rows: slice, scratch: Scratch, places: GridColumns) -> Iterator[Floats]:
-        """Incidence of one cause after the other, each in the same memory."""
+        """Incidence of one cause after the other, each in the same memory, only to be read."""
+        values = self.curves.values
+        if stored_once(values):  # one row stands for all
+            rows = slice(0, 1)
         for cause in range(len(self.curves.causes)):
-            yield places.read(self.curves.values[rows, cause], scratch)
+            yield places.read(values[rows, cause], scratch)
 
     def _probability(
         self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools
@@ -73,7 +76,7 @@ class States:
         for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
             free -= incidence
             members = np.flatnonzero(self.codes[rows] == cause)
-            own[members] = incidence[members]
+            own[members] = incidence if len(incidence) == 1 else incidence[members]
         np.copyto(own, np.maximum(free, 0.0, out=free), where=alive)
         return own
 
@@ -84,9 +87,10 @@ class States:
         free.fill(1.0)
         for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
             free -= incidence
-            incidence -= ~alive & (self.codes[rows, None] == cause)
-            incidence *= incidence
-            loss += incidence
+            happened = ~alive & (self.codes[rows, None] == cause)
+            gap = np.subtract(incidence, happened, out=scratch("gap", alive.shape))
+            gap *= gap
+            loss += gap
         np.maximum(free, 0.0, out=free)
         free -= alive
         free *= free
@@ -102,7 +106,7 @@ class States:
         guess = scratch("guess", alive.shape, np.int32)
         for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
             free -= incidence
-            guess[incidence > most] = cause
+            np.copyto(guess, cause, where=incidence > most)
             np.maximum(most, incidence, out=most)
         guess[np.maximum(free, 0.0, out=free) >= most] = 0
         right = guess == np.where(alive, 0, self.codes[rows, None])

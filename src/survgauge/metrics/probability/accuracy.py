@@ -102,8 +102,8 @@ def accuracy_curve(y_true: Any, incidence: Any, times: Any, **options: Any) -> C
     >>> accuracy_curve(y, curves, [4.0]).mean
     0.5
     """
-    status, free = state_status(y_true, incidence, times, "right", **options)
-    return score_curve(status, free, AsRead(), "most probable state")
+    status, ends = state_status(y_true, incidence, times, "right", **options)
+    return score_curve(status, ends, AsRead(), "most probable state")
 
 
 def _deciles(y: Outcomes, sample_weight: Any) -> Floats:

@@ -80,7 +80,7 @@ def multi_cause_score(
     >>> multi_cause_score(y, curves, [4]).values.round(4)  # -(log 0.5 + log 0.4 + log 0.8) / 3
     array([0.6109])
     """
-    status, free = _status(
+    status, ends = _status(
         y_true,
         incidence,
         times,
@@ -91,7 +91,7 @@ def multi_cause_score(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
     )
-    return score_curve(status, free, _rule(status, loss, clip), _named(loss))
+    return score_curve(status, ends, _rule(status, loss, clip), _named(loss))
 
 
 def integrated_multi_cause_score(
@@ -133,7 +133,7 @@ def integrated_multi_cause_score(
     >>> round(integrated_multi_cause_score(y, curves, [1, 4, 7]), 4)
     0.634
     """
-    status, free = _status(
+    status, ends = _status(
         y_true,
         incidence,
         times,
@@ -144,7 +144,7 @@ def integrated_multi_cause_score(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
     )
-    return integral(status, free, _rule(status, loss, clip))
+    return integral(status, ends, _rule(status, loss, clip))
 
 
 def integrated_multi_cause_score_details(
@@ -198,8 +198,8 @@ def integrated_states(
     >>> round(integrated_states(y, curves, [1, 4, 7], "log").value, 4)
     0.634
     """
-    status, free = _status(y_true, incidence, times, loss, **options)
-    return integral_details(status, free, _rule(status, loss, clip), _named(loss))
+    status, ends = _status(y_true, incidence, times, loss, **options)
+    return integral_details(status, ends, _rule(status, loss, clip), _named(loss))
 
 
 def state_status(
@@ -212,13 +212,13 @@ def state_status(
     tail: str = "nan",
     **options: Any,
 ) -> tuple[Status, SurvivalCurves]:
-    """Question about the state at given times, and the predicted probability of no event.
+    """Question about the state at given times, and how far the predictions go.
 
     Past the grid nothing is known, unless `tail` says that the last values hold.
     """
     asked = every_cause(y_true, incidence, y_train)
-    free = asked.curves.survival(tail)
-    status, checked = make_status(asked.y, free, times, y_train=asked.y_train, **options)
+    ends = asked.curves.ends(tail)
+    status, checked = make_status(asked.y, ends, times, y_train=asked.y_train, **options)
     return replace(status, states=States(asked.curves, asked.codes, reads)), checked
 
 
