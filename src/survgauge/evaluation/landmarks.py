@@ -170,6 +170,8 @@ def landmarks(
     """
     times = tuple(dict.fromkeys(checked_landmark(s) for s in _listed(landmarks, "landmarks")))
     spans = tuple(dict.fromkeys(_listed(horizons, "horizons")))
+    if not all(spans):
+        raise InputError("horizons must be times after the landmark, above 0; got 0")
     named = dict(predictions) if isinstance(predictions, Mapping) else {"model": predictions}
     chosen = (metrics,) if isinstance(metrics, str) else metrics
     if chosen is None:  # what a study reports at the horizon, or up to it
