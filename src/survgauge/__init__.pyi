@@ -10,8 +10,10 @@ from .auditing import audit as audit
 from .auditing.tipping import TippingPoint as TippingPoint
 from .auditing.tipping import tipping_point as tipping_point
 from .blending import conditional as conditional
+from .censoring import Entries as Entries
 from .censoring import SemiSynthetic as SemiSynthetic
 from .censoring import Visits as Visits
+from .censoring import delayed_entry as delayed_entry
 from .censoring import semisynthetic as semisynthetic
 from .censoring import visits as visits
 from .data.adapters import as_curves as as_curves

@@ -70,6 +70,7 @@ RECORDS = {
     "ICIResult",
     "IncidenceByGroup",
     "KaplanMeier",
+    "Entries",
     "Landmarks",
     "LogRankResult",
     "MetaAnalysis",
@@ -210,6 +211,7 @@ CALLS = {
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None},
     "gray_test": {"y": (TIME, np.arange(N) % 3), "group": np.arange(N) % 2, "cause": 1, "rho": 1.0},
+    "delayed_entry": {"y": Y, "latest": 5.0, "late": 0.5, "entry": None, "random_state": 0},
     "landmarks": {"predictions": {"m": TIMES}, "y_test": Y, "landmarks": [0.0, 2.0],
                   "horizons": [4.0], "metrics": ["mae_hinge"], "y_train": TRAIN,
                   "confidence": 0.95, "random_state": 0, "n_boot": 2, "unit": "", "min_g": 0.05,
@@ -342,7 +344,7 @@ OUTCOMES = {"y_true", "y_test", "y_train", "y", "y_a", "y_b", "external"}
 SEVERAL = np.arange(N) % 3
 #: What knows several causes, or reads them later.
 KNOWING = {
-    "gray_test", "incidence_by_group", "semisynthetic", "subdistribution_weights", "scorer",
+    "delayed_entry", "gray_test", "incidence_by_group", "semisynthetic", "subdistribution_weights", "scorer",
     "accuracy_in_time",
     "multi_cause_score", "integrated_multi_cause_score", "integrated_multi_cause_score_details",
 }  # fmt: skip
@@ -364,6 +366,47 @@ def test_several_causes_are_refused_where_one_kind_of_event_is_expected(name, ar
         call["censoring"] = "external"
     with pytest.raises(sg.InputError, match=r"one kind of event .* y\.only\(cause\)"):
         getattr(sg, name)(**call)
+
+
+ENTRY = sg.Outcomes(TIME, Y[1], entry=TIME / 2 * (np.arange(N) % 2))
+#: What knows delayed entry of the test outcomes, as it is called here: methods such as po, an
+#: assumed dependence and the rules of other packages do not go with it.
+KNOWS_ENTRY = {
+    "a_calibration", "brier_skill", "coverage", "coverage_details", "cox_snell_residuals", "crps",
+    "crps_details", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "d_calibration",
+    "deviance_residuals", "landmarks", "log_likelihood", "log_likelihood_details",
+    "martingale_residuals", "observed_expected", "residual_details",
+}  # fmt: skip
+#: What takes G or Kaplan-Meier from training outcomes with delayed entry, or reads them later.
+TRAINS_ON_ENTRY = {
+    "Reference", "brier_decomposition", "brier_skill", "concordance_td", "concordance_td_details",
+    "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "landmarks", "net_benefit",
+    "reference_curves", "scorer",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        (n, a)
+        for n in sorted(CALLS)
+        for a in CALLS[n]
+        if a in OUTCOMES and not (n in KNOWING - {"scorer"} and a == "y_train")
+    ],
+)
+def test_delayed_entry_is_known_or_refused(name, argument):
+    call = {**CALLS[name], argument: ENTRY}
+    if argument == "external":
+        call["censoring"] = "external"
+    training = argument == "y_train" or name == "Reference"
+    known = name in (TRAINS_ON_ENTRY if training else KNOWS_ENTRY)
+    try:
+        getattr(sg, name)(**call)
+    except (sg.InputError, sg.UndefinedMetricError) as error:
+        assert "delayed entry" in str(error), error
+        assert not known
+    else:
+        assert known
 
 
 def test_several_causes_are_refused_in_streams():

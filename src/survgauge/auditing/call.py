@@ -135,7 +135,7 @@ def audit(
     weight = None if mass is None else mass / np.where(y.weight > 0, y.weight, 1.0)
     problem = Problem.of(
         y,
-        y_train,
+        None if y_train is None else Reference.of(y_train),
         weight,
         tau=tau,
         time=time,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .comparison import CensoringComparison
 from .copulas import COPULAS
+from .entries import Entries, delayed_entry
 from .generate import SemiSynthetic, semisynthetic
 from .laws import KINDS, PARAMETRIC
 from .schedules import Visits, visits
@@ -13,8 +14,10 @@ __all__ = [
     "KINDS",
     "PARAMETRIC",
     "CensoringComparison",
+    "Entries",
     "SemiSynthetic",
     "Visits",
+    "delayed_entry",
     "semisynthetic",
     "visits",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import numbers
+from .._tools.arrays import numbers, shown, to_numpy
 from .._tools.plain import as_frame, plain
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -170,11 +170,13 @@ def landmarks(
     """
     times = tuple(dict.fromkeys(checked_landmark(s) for s in _listed(landmarks, "landmarks")))
     spans = tuple(dict.fromkeys(_listed(horizons, "horizons")))
+    if not all(spans):
+        raise InputError("horizons must be times after the landmark, above 0; got 0")
     named = dict(predictions) if isinstance(predictions, Mapping) else {"model": predictions}
     chosen = (metrics,) if isinstance(metrics, str) else metrics
     if chosen is None:  # what a study reports at the horizon, or up to it
-        known = [metric for metric in default_metrics() if metric.reported]
-        chosen = [m.name for m in known if m.family != "calibration" and (m.reads or m.stops)]
+        usual = [metric for metric in default_metrics() if metric.reported]
+        chosen = [m.name for m in usual if m.family != "calibration" and (m.reads or m.stops)]
     y = Outcomes.of(y_test, "y_test", entry=True)
     found: dict[tuple[float, float], Evaluation] = {}
     remarks: list[EvaluationWarning] = []
@@ -203,9 +205,9 @@ def landmarks(
 
 
 def _listed(values: Any, argument: str) -> list[float]:
-    found = numbers(np.atleast_1d(values), argument).astype(np.float64)
+    found = numbers(np.atleast_1d(to_numpy(values, argument)), argument).astype(np.float64)
     if not found.size or not np.isfinite(found).all() or (found < 0).any():
-        raise InputError(f"{argument} must be times, finite and not negative; got {values!r}")
+        raise InputError(f"{argument} must be times, finite and not negative; got {shown(values)}")
     return [float(value) for value in found]
 
 

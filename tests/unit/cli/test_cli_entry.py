@@ -22,8 +22,9 @@ def write(folder: Path, name: str) -> list[str]:
     grid = ",".join(f"{t:g}" for t in CURVES.times)
     np.savetxt(folder / "m.csv", CURVES.survival, delimiter=",", header=grid, comments="",
                fmt="%.17g")  # fmt: skip
-    return ["evaluate", "--test", str(folder / "test.csv"), "--pred", f"m={folder / 'm.csv'}",
-            "--metrics", "brier,harrell", "--time", "4", "--json", str(folder / "o.json")]  # fmt: skip
+    asked = ["--metrics", "brier,harrell", "--time", "4", "--json", str(folder / "o.json")]
+    files = ["--test", str(folder / "test.csv"), "--pred", f"m={folder / 'm.csv'}"]
+    return ["evaluate", *files, *asked]
 
 
 def values(folder: Path) -> list[float]:
