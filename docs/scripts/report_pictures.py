@@ -1,4 +1,4 @@
-"""Draw the figures of docs/guides/figures.md and the first screen of its report.
+"""Draw the figures of docs/guides/figures.md (two of competing_risks.md) and its report.
 
 `python docs/scripts/report_pictures.py` writes docs/images/figures and docs/images/report.png. They
 are committed, so that pages show them in the repository too; the report needs chromium.
@@ -34,10 +34,10 @@ def smaller(picture: Path) -> None:
         full.convert("RGB").quantize(COLOURS).save(picture, optimize=True)
 
 
-def draw_figures(ev: Any, grouped: Any) -> None:
+def draw_figures(ev: Any, others: dict[str, Any]) -> None:
     FIGURES.mkdir(exist_ok=True)
     for kind in DISPLAYS:
-        (grouped if kind == "groups" else ev).plot(kind).savefig(FIGURES / f"{kind}.png", dpi=120)
+        others.get(kind, ev).plot(kind).savefig(FIGURES / f"{kind}.png", dpi=120)
         smaller(FIGURES / f"{kind}.png")
 
 
@@ -53,5 +53,7 @@ if __name__ == "__main__":
     from example import run
 
     names = run(DOCS / "guides" / "figures.md")
-    draw_figures(names["ev"], names["grouped"])
+    causes = run(DOCS / "guides" / "competing_risks.md")["ev"]
+    others = {"groups": names["grouped"], "incidence": causes, "stacked_incidence": causes}
+    draw_figures(names["ev"], others)
     photograph(names["ev"])

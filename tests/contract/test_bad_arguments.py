@@ -233,7 +233,7 @@ CALLS = {
                       "confidence": 0.9},
     "multi_cause_score": MULTI_CAUSE,
     "net_benefit": {"y_true": Y, "risk_or_curves": CURVES, "time": 9.0, "thresholds": [0.2, 0.4],
-                    "y_train": TRAIN, "method": "ipcw", "censoring": "train"},
+                    "y_train": TRAIN, "method": "ipcw", "censoring": "train", "cause": None},
     "weak_calibration": {**ON_CURVES, "time": 9.0, "probability": "survival", "cause": None},
     "observed_expected": {**ON_CURVES, "time": 9.0, "probability": "survival", "confidence": 0.9,
                           "cause": None},

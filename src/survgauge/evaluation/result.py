@@ -219,8 +219,8 @@ class Evaluation:
         kind : str
             metrics, differences, groups, subjects, predicted_actual, error_by_status,
             error_over_time, brier, auc, d_calibration, one_calibration, calibration_panel,
-            mean_curve, decision_curve, risk_groups, support, surrogates, six_metrics or
-            mae_variants.
+            mean_curve, incidence, stacked_incidence, decision_curve, risk_groups, support,
+            surrogates, six_metrics or mae_variants.
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one per panel; by default on a new figure.
         width : float, optional
