@@ -10,6 +10,7 @@ import numpy as np
 
 from .._tools.extras import need
 from .._tools.writing import check_outputs, write_atomically
+from ..data.causes import cause_names
 from ..data.files import read_outcomes
 from ..data.tables import PARQUET, csv_rows, read_frame
 from ..errors import InputError
@@ -27,14 +28,16 @@ def add_commands(commands: Any) -> None:
         description="Make a semi-synthetic data set: real events, drawn censoring times. Rows "
         "censored in the file shape the censoring and are left out.",
         epilog="""The output has all other columns of the file and time, event, true_time. Train on
-time and event only; true_time is the answer.
+time and event only; true_time is the answer, with --causes also true_cause.
 
 examples:
   half of the subjects censored, as if they entered at random times:
     survgauge censor --data study.csv --type uniform --rate 0.5 --out half.csv
   censoring that depends on the event, with a picture of before and after:
     survgauge censor --data study.csv --type exponential --kendall-tau 0.5 \\
-        --out dependent.csv --plot dependent.png""",
+        --out dependent.csv --plot dependent.png
+  competing risks, with 1 for a relapse and 2 for a death in the file:
+    survgauge censor --data study.csv --type uniform --causes relapse,death --out two.csv""",
     )
     command.add_argument("--data", required=True, metavar="FILE", help="CSV or Parquet")
     command.add_argument("--type", required=True, choices=KINDS, help="how censoring is drawn")
@@ -52,6 +55,11 @@ examples:
         "--event-value", metavar="VALUE", help="what means an event, such as dead or 2 (default: 1)"
     )
     command.add_argument(
+        "--causes",
+        metavar="A,B,...",
+        help="names of several causes in the order of their codes; the output has codes",
+    )
+    command.add_argument(
         "--plot", metavar="FILE", help="also draw before and after (PNG, SVG, PDF)"
     )
     command.set_defaults(run=run)
@@ -65,14 +73,15 @@ def run(args: argparse.Namespace) -> int:
     check_outputs({"--out": args.out, "--plot": args.plot}, inputs)
     _check_formats(args)
     columns = {"time": args.time_column, "event": args.event_column}
-    coded = {**columns, "event_value": args.event_value}
+    coded = {**columns, "event_value": args.event_value, "causes": _causes(args)}
     y = read_outcomes(args.data, **coded)
     external = None if args.external is None else read_outcomes(args.external, **coded)
     typed, verbatim = _read(args.data)
     if len(typed) != len(y):
         raise InputError(f"{args.data}: {len(typed)} rows of features, {len(y)} of outcomes")
     features = typed.drop(columns=list(columns.values()))
-    taken = [name for name in _ADDED if name in features.columns]
+    added = _ADDED if args.causes is None else (*_ADDED, "true_cause")
+    taken = [name for name in added if name in features.columns]
     if taken:
         raise InputError(
             f"{args.data}: column(s) {', '.join(taken)} would be overwritten; rename or drop them"
@@ -97,6 +106,15 @@ def run(args: argparse.Namespace) -> int:
         f"seed {data.random_state}"
     )
     return 0
+
+
+def _causes(args: argparse.Namespace) -> tuple[str, ...] | None:
+    """Read --causes; None for one kind of event."""
+    if args.causes is None:
+        return None
+    if args.event_value is not None:
+        raise InputError("--event-value is for one kind of event; with --causes leave it out")
+    return cause_names([name.strip() for name in args.causes.split(",")])
 
 
 def _is_parquet(path: str) -> bool:
@@ -145,7 +163,10 @@ def _write(features: Any, data: Any, path: str) -> None:
     for name, values in (("time", data.y.time), ("true_time", data.true_time)):
         whole = bool((values == np.floor(values)).all())
         table[name] = values.astype(np.int64) if whole else values
-    table.insert(table.columns.get_loc("true_time"), "event", data.y.event.astype(np.int64))
+    codes = data.y.event if data.y.cause is None else data.y.cause
+    table.insert(table.columns.get_loc("true_time"), "event", codes.astype(np.int64))
+    if data.true_cause is not None:
+        table["true_cause"] = data.true_cause
     if _is_parquet(path):
         options = {"index": False, "engine": "pyarrow", "write_page_checksum": True}
         write_atomically(path, lambda place: table.to_parquet(place, **options))

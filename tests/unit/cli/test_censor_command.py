@@ -147,3 +147,25 @@ def test_refusals(data, tmp_path):
     with pytest.raises(InputError, match="true_time would be overwritten"):
         run("--data", data, "--type", "uniform", "--out", out, *COLUMNS)
     assert not out.exists()
+
+
+def test_several_causes_are_written_with_the_true_ones(tmp_path, capsys):
+    from survgauge.cli.main import main
+
+    codes = [1, 0, 2, 1, 2, 1, 2, 1]
+    frame = pd.DataFrame({"age": range(8), "time": [5, 8, 3, 9, 4, 7, 6, 2], "event": codes})
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    call = ["censor", "--data", str(tmp_path / "in.csv"), "--type", "exponential", "--seed", "3"]
+    call += ["--causes", "relapse,death", "--out", str(tmp_path / "out.csv")]
+    assert main(call) == 0
+    written = pd.read_csv(tmp_path / "out.csv")
+    y = Outcomes(frame["time"], codes, causes=["relapse", "death"])
+    ss = semisynthetic(frame[["age"]], y, "exponential", 3)
+    assert written["event"].tolist() == ss.y.cause.tolist()
+    assert written["true_cause"].tolist() == ss.true_cause.tolist()
+    assert written["true_time"].tolist() == ss.true_time.tolist()
+    assert main([*call, "--event-value", "2"]) != 0
+    assert "--event-value is for one kind of event" in capsys.readouterr().err
+    frame.rename(columns={"age": "true_cause"}).to_csv(tmp_path / "in.csv", index=False)
+    assert main(call) != 0
+    assert "true_cause would be overwritten" in capsys.readouterr().err
