@@ -40,8 +40,8 @@ def _structured_fields(
 ) -> tuple[Any, Any, Any]:
     """Find the boolean and the numeric field of a structured array.
 
-    With `several` causes they are called ``time`` and ``event``: two numbers look alike. Entries
-    are called ``entry``, beside a ``time``.
+    With `several` causes they are called ``time`` and ``event``, or are the only whole numbers and
+    the only floats. Entries are called ``entry``, beside a ``time``.
     """
     names = array.dtype.names or ()
     entry = array["entry"] if {"time", "entry"} <= set(names) else None
@@ -49,6 +49,10 @@ def _structured_fields(
         return array["time"], array["event"], entry
     if entry is not None:
         names = tuple(name for name in names if name != "entry")
+    codes = [name for name in names if array.dtype[name].kind in "iu"]
+    times = [name for name in names if array.dtype[name].kind == "f"]
+    if several and len(codes) == len(times) == 1 and len(names) == 2:  # scikit-survival's
+        return array[times[0]], array[codes[0]], entry
     booleans = [name for name in names if array.dtype[name].kind == "b"]
     numeric = [name for name in names if array.dtype[name].kind in "fiu"]
     if len(booleans) != 1 or len(numeric) != 1:

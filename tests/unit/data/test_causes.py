@@ -77,6 +77,7 @@ def test_the_same_from_frames_arrays_and_files(tmp_path):
         {"time": TIME, "event": CODES},
         (TIME, CODES),
         structured,
+        np.array(list(zip(CODES, TIME, strict=True)), dtype=[("status", "i8"), ("ftime", "f8")]),
     ):
         same(sg.Outcomes.of(obj, causes=NAMES), of())
     for name in ("codes.csv", "codes.parquet", "words.csv", "words.parquet"):
