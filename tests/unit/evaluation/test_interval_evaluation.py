@@ -81,7 +81,7 @@ def test_baseline_is_turnbull_for_everybody(ev):
     )
     assert own.value - row["difference"] == pytest.approx(base)
     data = ev.to_dict()
-    assert data["support"]["baseline"] == "Turnbull's estimate for everybody"
+    assert data["support"]["estimate"] == "Turnbull's estimate"
 
 
 def test_verdict_text_page_and_plots(ev, tmp_path):
