@@ -137,16 +137,22 @@ def test_law_per_subject():
     assert values[0] == pytest.approx(np.mean(values[1:]))
 
 
-def test_chunks_give_the_same(monkeypatch):
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_chunks_give_the_same(monkeypatch, confidence):
     y, models, _ = draw()
-    options = {"y_train": draw(seed=1)[0], "confidence": None}
+    options = {"y_train": draw(seed=1)[0], "confidence": confidence}
     whole = sg.evaluate(models, y, **options)
     monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_ROWS", 17)
     monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_VALUES", 1)
-    monkeypatch.setattr("survgauge.evaluation.arrays.CONTRIBUTIONS_LIMIT", 10)
+    for room in ("arrays", "finish", "call"):
+        monkeypatch.setattr(f"survgauge.evaluation.{room}.CONTRIBUTIONS_LIMIT", 10)
     parts = sg.evaluate(models, y, **options)
     for a, b in zip(whole.rows(), parts.rows(), strict=True):
-        assert a["value"] == pytest.approx(b["value"], nan_ok=True), a["metric"]
+        for key in ("value", "stderr", "low", "high", "skill"):
+            assert a[key] == pytest.approx(b[key], nan_ok=True), (a["metric"], key)
+    pairs = zip(whole.comparisons(), parts.comparisons(), strict=True)
+    for a, b in pairs:
+        assert a["p_value"] == pytest.approx(b["p_value"], nan_ok=True, abs=1e-9), a["metric"]
 
 
 def test_right_censored_training_outcomes_are_taken():
