@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge import displays
 from survgauge.metrics.interval_problem import IntervalProblem
 from survgauge.metrics.registry import metrics_of
 
@@ -100,6 +101,17 @@ def test_plots_of_the_table(ev):
     pytest.importorskip("matplotlib")
     assert ev.plot("metrics") is not None
     assert ev.plot("differences") is not None
+    assert ev.plot("mean_curve") is not None
+
+
+def test_mean_curve_is_held_against_turnbull(ev):
+    y, models, _ = draw()
+    shown = displays.display(ev, "mean_curve", times=[2, 4])
+    np.testing.assert_allclose(shown.km, sg.Turnbull.fit(y).at([2, 4]))
+    np.testing.assert_allclose(shown.mean["true"], models["true"].at([2, 4]).mean(axis=0))
+    assert (shown.km_low < shown.km).all()
+    assert (shown.km < shown.km_high).all()
+    assert shown.describe().title == "Mean predicted curve against Turnbull's estimate"
 
 
 def test_groups_clusters_weights_and_times():
