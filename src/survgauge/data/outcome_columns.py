@@ -29,9 +29,12 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, A
                 f"{[str(c) for c in columns[:8]]}"
             )
         return obj["time"], obj["event"], obj["entry"] if "entry" in columns else None
+    advice = ""
+    if hasattr(obj, "lower") and hasattr(obj, "upper"):  # IntervalOutcomes, which rest on these
+        advice = ": evaluate and the functions called interval_... take interval-censored outcomes"
     raise InputError(
         f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
-        f"with columns time and event; got {type(obj).__name__}"
+        f"with columns time and event; got {type(obj).__name__}{advice}"
     )
 
 

@@ -107,8 +107,8 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
 }
 
 
-#: Kinds that need the table of an evaluation only, whatever its outcomes.
-FROM_TABLE = ("metrics", "differences", "groups")
+#: Kinds that know interval-censored outcomes too.
+OF_INTERVALS = ("metrics", "differences", "groups", "mean_curve")
 
 
 def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
@@ -120,9 +120,9 @@ def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
     3
     """
     one_of("kind", kind, DISPLAYS)
-    if ev.problem.outcomes == "interval" and kind not in FROM_TABLE:
+    if ev.problem.outcomes == "interval" and kind not in OF_INTERVALS:
         raise InputError(
             f"kind {kind!r} draws right-censored outcomes; of interval-censored ones there are "
-            f"{', '.join(map(repr, FROM_TABLE))}"
+            f"{', '.join(map(repr, OF_INTERVALS))}"
         )
     return replace(DISPLAYS[kind](ev, **options), about=about(ev))

@@ -13,6 +13,7 @@ from ..metrics.calibration.inputs import log_log
 from ..metrics.calibration.smooth_calibration import ICIResult
 from ..reference.aalen_johansen import AalenJohansen
 from ..reference.kaplan_meier import RiskTable
+from ..reference.turnbull import Turnbull
 
 
 def kaplan_meier_band(
@@ -34,6 +35,20 @@ def kaplan_meier_band(
     at = table.times.searchsorted(times, "right")
     km, spread = survival[at], np.sqrt(variance[at])
     return km, *log_log_band(km, spread, confidence)
+
+
+def turnbull_band(
+    law: Turnbull, times: Floats, confidence: float | None
+) -> tuple[Floats, Floats, Floats]:
+    """Turnbull's estimate at `times` with its pointwise band, its intervals with mass as given.
+
+    >>> law = Turnbull.fit(([0, 2, 2, 4], [2, 4, 4, 6]))
+    >>> [bound.round(3) for bound in turnbull_band(law, np.array([2.0, 4.0]), 0.95)]
+    [array([0.75, 0.25]), array([0.128, 0.009]), array([0.961, 0.665])]
+    """
+    s, psi = law.at(times), law.contributions(times)
+    relative = np.divide(np.sqrt(np.sum(psi**2, axis=1)), s, out=np.zeros_like(s), where=s > 0)
+    return s, *log_log_band(s, relative, confidence)
 
 
 def smooth_band(result: ICIResult, confidence: float | None) -> tuple[Floats, Floats]:

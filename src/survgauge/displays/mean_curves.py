@@ -12,7 +12,8 @@ from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..metrics.checks import check_times
-from ._bands import kaplan_meier_band
+from ..metrics.interval_problem import IntervalProblem
+from ._bands import kaplan_meier_band, turnbull_band
 from ._base import FromPredictions, Source, check_one_kind, measure_each, members, records
 from .description import (
     Axis,
@@ -34,7 +35,7 @@ class MeanCurveDisplay(FromPredictions):
     times : ndarray of shape (k,)
         From 0 to the last observed time.
     km, km_low, km_high : ndarray of shape (k,)
-        Kaplan-Meier with its pointwise band.
+        Kaplan-Meier with its pointwise band; of interval-censored outcomes Turnbull's estimate.
     mean : dict of model to ndarray of shape (k,)
         Average of the models' curves; NaN where some say nothing (tail "nan").
 
@@ -58,6 +59,8 @@ class MeanCurveDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Which estimate `km` is.
+    estimate: str = "Kaplan-Meier"
 
     @classmethod
     def from_evaluation(
@@ -70,11 +73,15 @@ class MeanCurveDisplay(FromPredictions):
         y = ev.problem.y
         grid = time_grid(y) if times is None else check_times(times)
         found = measure_each(usable, left_out, what, lambda p: mean_survival(p, y, grid))
-        km, low, high = kaplan_meier_band(y, grid, ev.confidence)
+        if isinstance(ev.problem, IntervalProblem):
+            km, low, high = turnbull_band(ev.problem.observed, grid, ev.confidence)
+        else:
+            km, low, high = kaplan_meier_band(y, grid, ev.confidence)
         order = tuple(ev.predictions)
         return cls(
-            grid, km, low, high, found, ev.problem.horizon, order, ev.unit, ev.confidence, left_out
-        )
+            grid, km, low, high, found, ev.problem.horizon, order, ev.unit, ev.confidence, left_out,
+            "Turnbull's estimate" if ev.problem.outcomes == "interval" else "Kaplan-Meier",
+        )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a curve and time; Kaplan-Meier is a curve without a model."""
@@ -91,8 +98,8 @@ class MeanCurveDisplay(FromPredictions):
         end = float(self.times[-1])
         level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
         km = Line(
-            self.times, self.km, "ink", f"Kaplan-Meier{level}", self.km_low, self.km_high,
-            step=True, width=1.1,
+            self.times, self.km, "ink", f"{self.estimate}{level}", self.km_low, self.km_high,
+            step=self.estimate == "Kaplan-Meier", width=1.1,
         )  # fmt: skip
         place = positions(self.models)
         lines = [
@@ -105,9 +112,9 @@ class MeanCurveDisplay(FromPredictions):
             (km, *lines, *horizon_marks(self.horizon, end)),
         )
         return Chart(
-            "Mean predicted curve against Kaplan-Meier",
-            "The mean of a model's curves follows Kaplan-Meier of the test subjects if the model "
-            "is right on average.",
+            f"Mean predicted curve against {self.estimate}",
+            f"The mean of a model's curves follows {self.estimate} of the test subjects if the "
+            "model is right on average.",
             (panel,),
             left_out=self.left_out,
         )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge import displays
 from survgauge.metrics.interval_problem import IntervalProblem
 from survgauge.metrics.registry import metrics_of
 
@@ -81,7 +82,7 @@ def test_baseline_is_turnbull_for_everybody(ev):
     )
     assert own.value - row["difference"] == pytest.approx(base)
     data = ev.to_dict()
-    assert data["support"]["baseline"] == "Turnbull's estimate for everybody"
+    assert data["support"]["estimate"] == "Turnbull's estimate"
 
 
 def test_verdict_text_page_and_plots(ev, tmp_path):
@@ -100,6 +101,17 @@ def test_plots_of_the_table(ev):
     pytest.importorskip("matplotlib")
     assert ev.plot("metrics") is not None
     assert ev.plot("differences") is not None
+    assert ev.plot("mean_curve") is not None
+
+
+def test_mean_curve_is_held_against_turnbull(ev):
+    y, models, _ = draw()
+    shown = displays.display(ev, "mean_curve", times=[2, 4])
+    np.testing.assert_allclose(shown.km, sg.Turnbull.fit(y).at([2, 4]))
+    np.testing.assert_allclose(shown.mean["true"], models["true"].at([2, 4]).mean(axis=0))
+    assert (shown.km_low < shown.km).all()
+    assert (shown.km < shown.km_high).all()
+    assert shown.describe().title == "Mean predicted curve against Turnbull's estimate"
 
 
 def test_groups_clusters_weights_and_times():
@@ -137,16 +149,22 @@ def test_law_per_subject():
     assert values[0] == pytest.approx(np.mean(values[1:]))
 
 
-def test_chunks_give_the_same(monkeypatch):
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_chunks_give_the_same(monkeypatch, confidence):
     y, models, _ = draw()
-    options = {"y_train": draw(seed=1)[0], "confidence": None}
+    options = {"y_train": draw(seed=1)[0], "confidence": confidence}
     whole = sg.evaluate(models, y, **options)
     monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_ROWS", 17)
     monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_VALUES", 1)
-    monkeypatch.setattr("survgauge.evaluation.arrays.CONTRIBUTIONS_LIMIT", 10)
+    for room in ("arrays", "finish", "call"):
+        monkeypatch.setattr(f"survgauge.evaluation.{room}.CONTRIBUTIONS_LIMIT", 10)
     parts = sg.evaluate(models, y, **options)
     for a, b in zip(whole.rows(), parts.rows(), strict=True):
-        assert a["value"] == pytest.approx(b["value"], nan_ok=True), a["metric"]
+        for key in ("value", "stderr", "low", "high", "skill"):
+            assert a[key] == pytest.approx(b[key], nan_ok=True), (a["metric"], key)
+    pairs = zip(whole.comparisons(), parts.comparisons(), strict=True)
+    for a, b in pairs:
+        assert a["p_value"] == pytest.approx(b["p_value"], nan_ok=True, abs=1e-9), a["metric"]
 
 
 def test_right_censored_training_outcomes_are_taken():
