@@ -57,7 +57,7 @@ class GBins:
         found: Ints = np.maximum(self.edges.searchsorted(time, "right") - 1, 0)
         return found
 
-    def counts(self, **rules: str) -> CensoringCounts:
+    def counts(self, **rules: Any) -> CensoringCounts:
         """Return what the subjects move through G."""
         return CensoringCounts(self.edges, self.events, self.censored, **rules)
 

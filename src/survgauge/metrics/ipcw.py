@@ -140,7 +140,7 @@ class CensoringWeights:
     @property
     def own(self) -> bool:
         """Whether G was estimated from these very subjects, and from nobody else."""
-        return self.source == "test" and self._whole is None and self.y.entry is None
+        return self.source == "test" and self._whole is None
 
     @property
     def of_more(self) -> bool:

@@ -336,7 +336,7 @@ class Problem:
 
     def estimated_g(self, by_convention: bool) -> EstimatedG | None:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
-        if self.censoring != "test" or self.dependence is not None or self.y.entry is not None:
+        if self.censoring != "test" or self.dependence is not None:
             return None
         if by_convention:
             return self.weights.estimated

@@ -111,7 +111,7 @@ class Terms:
             a = details.psi * total + value * mass
         pulls = details.pulls
         if pulls is not None:
-            pulls = Pulls(pulls.event * total, pulls.survivors * total, pulls.times)
+            pulls = pulls.scaled(total)
         support = details.counted or Support()
         return cls(a, mass, details.convention, support, pulls)
 
@@ -150,8 +150,7 @@ class Terms:
         """Return what of the ratio moves with the weights."""
         if self.s_moves:  # weights only: as they change, so does their sum
             return Pulls.of_events(psi)
-        pulls = self.pulls
-        return Pulls(pulls.event / total, pulls.survivors / total, pulls.times)  # type: ignore[union-attr]
+        return self.pulls.scaled(1.0 / total)  # type: ignore[union-attr]
 
 
 def root_of(mean: float) -> float:

@@ -62,6 +62,21 @@ def test_default_metrics_and_their_functions() -> None:
     assert np.isfinite(known).all()
 
 
+def test_standard_errors_are_those_of_the_functions() -> None:
+    asked = {"metrics": ["brier", "uno", "auc", "mae_ipcw_d"], "time": 4.0, "tau": 8.0}
+    ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
+    found = {row["metric"]: row["stderr"] for row in ev.rows()}
+    uno = sg.concordance_index_details(Y, -CURVES.median(), method="uno", tau=8.0)
+    wanted = {
+        "brier": sg.brier_score(Y, CURVES, [4.0]).details.stderr,
+        "uno": uno.stderr,
+        "auc": sg.cumulative_dynamic_auc_details(Y, CURVES, [4.0]).stderr,
+        "mae_ipcw_d": sg.time_error_details(Y, CURVES, method="ipcw_d", tau=8.0).stderr,
+    }
+    for name, stderr in wanted.items():
+        assert found[name] == pytest.approx(stderr, rel=1e-9), name
+
+
 def test_a_frame_with_a_column_entry_is_read() -> None:
     frame = pd.DataFrame({"time": Y.time, "event": Y.event, "entry": Y.entry})
     asked = {"metrics": ["brier", "harrell"], "time": 4.0}

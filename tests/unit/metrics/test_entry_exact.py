@@ -160,6 +160,34 @@ def test_methods_that_know_no_entry_say_so(method: str) -> None:
         sg.mae(sg.Outcomes(y.time, y.event), curves, y_train=y, method=method)
 
 
+ASKED = {
+    "brier": lambda y, c: sg.brier_score(y, c, [4.0]).details,
+    "ibs": lambda y, c: sg.integrated_brier_score_details(y, c, np.linspace(1, 8, 15)),
+    "ipcw_d": lambda y, c: sg.time_error_details(y, c, method="ipcw_d", tau=8.0),
+    "uno": lambda y, c: sg.concordance_index_details(y, -c.median(), method="uno", tau=8.0),
+    "harrell": lambda y, c: sg.concordance_index_details(y, -c.median()),
+    "auc": lambda y, c: sg.cumulative_dynamic_auc_details(y, c, [4.0]),
+    "crps": lambda y, c: sg.crps_details(y, c, tau=9.0),
+    "oe": lambda y, c: sg.observed_expected(y, c, 5.0),
+}
+
+
+@pytest.mark.parametrize("name", list(ASKED))
+@pytest.mark.parametrize("whole", [False, True])
+def test_contributions_are_derivatives_also_through_g(name: str, whole: bool) -> None:
+    """C without a subject is about C - psi: psi is the derivative in the subject's frequency."""
+    y, curves = naive.draw(3, n=25, whole=whole)
+
+    def value(row: int, step: float) -> float:
+        weight = np.ones(len(y))
+        weight[row] += step
+        return ASKED[name](sg.Outcomes(y.time, y.event, weight, entry=y.entry), curves).value
+
+    h = 1e-5
+    wanted = [(value(i, h) - value(i, -h)) / (2 * h) for i in range(len(y))]
+    np.testing.assert_allclose(ASKED[name](y, curves).psi, wanted, atol=1e-8)
+
+
 Y, CURVES = naive.draw(10)
 REFUSING = {
     "concordance_td": lambda: sg.concordance_td(Y, CURVES),

@@ -15,7 +15,7 @@ have all subjects of one time at hand (an estimated G, weights that depend on th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -345,6 +345,8 @@ def _column(
     pulls = None
     if g is not None:
         pulls = g.pulls(np.where(alive, 0.0, psi), np.array([psi[alive].sum()]), k)
+        if scheme.enter is not None:
+            pulls = replace(pulls, own=np.where(alive, psi, 0.0))
     if not scheme.by_weight:
         psi -= p * (value / divisor)
     if g is not None and pulls is not None:

@@ -115,13 +115,16 @@ class Status:
     @property
     def _own_g(self) -> bool:
         """Whether G is that of the test subjects."""
-        return self.ipcw and self.weights.source == "test" and self.y.entry is None
+        return self.ipcw and self.weights.source == "test"
 
     @cached_property
     def through_g(self) -> ThroughG | None:
         """What G of the test subjects adds to the contributions; None where G is another's."""
         if not self._own_g or not self.weights.contributions:
             return None
+        if self.y.entry is not None:
+            everything = np.ones(self.times.size, dtype=np.bool_)
+            return ThroughG(self.times, None, everything, None)
         floor = self.convention.g_floor
         moves = None if floor <= 0 else self.weights.at_own_time > floor
         return ThroughG(self.times, moves, self._common > floor, self.weights.estimated)

@@ -71,7 +71,8 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
     frequency = status.y.weight if status.y.weighted else None
     values, stderr = np.full(share.size, np.nan), np.full(share.size, np.nan)
     a, s = np.zeros(n), np.zeros(n)
-    for column in by_columns(scheme, curves, rule):
+    event, own, survivors = np.zeros(n), np.zeros(n), np.zeros(share.size)
+    for column in by_columns(scheme, curves, rule, status.through_g):
         p = scheme.mass_at(column.k)
         if not p.any():  # nobody has entered yet
             continue
@@ -79,9 +80,17 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         if not np.isfinite(column.value):  # an infinite loss, which the mean has too
             a[0] = column.value
             continue
-        stderr[column.k] = standard_error(column.psi, frequency)
-        a += share[column.k] * (column.psi * p.sum() + p * column.value)
+        found = column.psi
+        if column.pulls is not None and status.weights.estimated is not None:
+            found = found + status.weights.estimated.influence(column.pulls)
+        stderr[column.k] = standard_error(found, frequency)
+        part = share[column.k] * p.sum()
+        a += part * column.psi + share[column.k] * p * column.value
         s += share[column.k] * p
+        if column.pulls is not None and column.pulls.own is not None:
+            event += part * column.pulls.event
+            own += part * column.pulls.own
+            survivors[column.k] = part * column.pulls.survivors[0]
     times, total = status.times, float(s.sum())
     mean = float(a.sum()) / total if total > 0 else float("nan")
     if status.on_unsupported == "nan" and status.left_out.size:
@@ -89,7 +98,14 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         values, stderr = _padded(values, times.size), _padded(stderr, times.size)
         mean = float("nan")
     with np.errstate(invalid="ignore"):
-        details = _details(status, curves, rule, loss, mean, (a - mean * s) / (total or 1.0))
+        psi = (a - mean * s) / (total or 1.0)
+    pulls = None
+    if status.through_g is not None:
+        pulls = Pulls(event, survivors, status.times, own).scaled(1.0 / (total or 1.0))
+        g = status.weights.estimated
+        if g is not None:
+            psi, pulls = psi + g.influence(pulls), None
+    details = _details(status, curves, rule, loss, mean, psi, pulls)
     return CurveResult(times, values, mean, stderr, replace(details, counts_for=s))
 
 

@@ -264,7 +264,7 @@ def make_auc_setting(
         weights = CensoringWeights(y, y_train, censoring, preset, mass=sampling)
     if stderr is not None:
         one_of("stderr", stderr, STDERR)
-    own = weights.own and preset.g_ties == "events_first"
+    own = weights.own and preset.g_ties == "events_first" and y.entry is None
     own &= preset.event_limit == "left" and preset.censored_at_t != "event_free"
     own &= preset.g_floor == 0 and method == "ipcw"
     if stderr == "auto":

@@ -134,7 +134,7 @@ class Question:
     @property
     def own_g(self) -> bool:
         """Whether anchors weigh by a G that was estimated from these very subjects."""
-        return self.weighted and self.weights.source == "test" and self.y.entry is None
+        return self.weighted and self.weights.source == "test"
 
     @cached_property
     def unit(self) -> Floats | None:
@@ -199,6 +199,9 @@ class Question:
             return psi
         if self.convention.g_floor > 0:  # at the floor weights do not move
             pull = np.where(self.weights.at_own_time > self.convention.g_floor, pull, 0.0)
+        if self.y.entry is not None:  # G(a_i) G(a_j)/G(t_i-)^2: psi has the pairs of both roles
+            pulls = Pulls(2.0 * pull, np.empty(0), np.empty(0), psi - 2.0 * pull)
+            return psi + estimated.influence(pulls)
         psi += estimated.influence(Pulls.of_events(2.0 * pull))  # 1/G^2
         return psi
 

@@ -45,10 +45,11 @@ def entered_tally(
         weight=np.concatenate((weight, -weight[late])),
         partners=partners,
     )
-    tally = tally_counts(counts, ties)
+    tally = tally_counts(counts, ties, anchored=partners)
     if tally.credit is None or tally.total is None:
         return tally
     credit, total = tally.credit[:n].copy(), tally.total[:n].copy()
     credit[late] += tally.credit[n:]
     total[late] += tally.total[n:]
-    return Tally(tally.ahead, tally.behind, tally.level, credit, total)
+    anchored = None if tally.anchored is None else tally.anchored[:, :n]
+    return Tally(tally.ahead, tally.behind, tally.level, credit, total, anchored)

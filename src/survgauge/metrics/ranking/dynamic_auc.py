@@ -11,6 +11,7 @@ from ..._tools.arrays import Bools, Floats, Ints, numbers, to_numpy
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...errors import InputError, numbered
+from ...reference.estimated_g import Pulls
 from ..checks import check_curves
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
@@ -241,6 +242,12 @@ def auc_curve(
         values, spread, psi = _spread(setting, risk)
     if stderr is None:
         spread = psi = None
+    described = setting.describe(risk_or_curves)
+    if psi is not None and setting.y.entry is not None and values.size == 1:
+        psi = _through_g(setting, psi)
+        if setting.weights.estimated is not None:
+            described["stderr"] = "G estimated in sample"
+        spread = np.array([standard_error(psi, setting.y.weight if setting.y.weighted else None)])
     mean = mean_auc(values, setting.drop) if setting.mean_defined else float("nan")
     frequency = setting.y.weight if setting.y.weighted else None
     support = setting.support()
@@ -251,11 +258,26 @@ def auc_curve(
         psi = None
     if psi is not None:
         support["sign_may_be_wrong"] = below_half(mean, psi, frequency, support["events"])
-    details = Details(mean, setting.describe(risk_or_curves), support, psi, frequency)
+    details = Details(mean, described, support, psi, frequency)
     if setting.on_unsupported == "nan":
         values, spread = (_with_gaps(part, setting.supported) for part in (values, spread))
         return CurveResult(setting.asked, np.asarray(values), mean, spread, details)
     return CurveResult(setting.asked[setting.supported], values, mean, spread, details)
+
+
+def _through_g(setting: AucSetting, psi: Floats) -> Floats:
+    """Contributions at one time with those through a G of the same subjects, under delayed entry.
+
+    A case weighs G(a)/G(T-) and a control G(a)/G(t), and each subject is one of them or neither.
+    """
+    estimated = setting.weights.estimated if setting.ipcw else None
+    if estimated is None:
+        return psi
+    time = float(setting.asked[setting.supported][0])
+    case = setting.y.time <= time
+    own = np.where(case, 0.0, psi)
+    pulls = Pulls(np.where(case, psi, 0.0), np.array([own.sum()]), np.array([time]), own)
+    return psi + estimated.influence(pulls)
 
 
 def _with_gaps(values: Any, supported: Bools) -> Any:

@@ -61,7 +61,7 @@ class _Sums:
         counts, y = self.support.result(), setting.y
         if not (self.below > 0 and self.anybody):
             raise nobody(self.rules, counts)
-        own = METHODS[method].weights_by_g and setting.g_from == "test" and y.entry is None
+        own = METHODS[method].weights_by_g and setting.g_from == "test"
         return TimeErrorDetails(
             self.above / self.below,
             self.rules,

@@ -283,7 +283,7 @@ def time_terms(
     if record.counts_censored:
         late = float(a[setting.censored[setting.past]].sum())
         support.rare_shares[PAST_KEY] = late, float(a.sum()), int(setting.past.size)
-    moves = record.weights_by_g and setting.g_from == "test" and y.entry is None
+    moves = record.weights_by_g and setting.g_from == "test"
     return TimeTerms(
         a,
         weight if share is None else share,
@@ -377,7 +377,7 @@ def convention(
             raise UndefinedMetricError("the normalised loss needs a reference time above zero")
     if METHODS[method].weights_by_g:
         convention |= {"normalize": normalize, "censoring": censoring}
-        estimated = setting.g_from == "test" and setting.y.entry is None
+        estimated = setting.g_from == "test"
         convention["stderr"] = "G estimated in sample" if estimated else "G fixed"
     if setting.y.entry is not None:
         convention["entry"] = "curves, laws and G given being event-free and uncensored at entry"

@@ -170,6 +170,8 @@ def time_errors(
         if dependence_of(dependence) is not None:
             methods = [name for name in methods if METHODS[name].takes_dependence]
     names = (methods,) if isinstance(methods, str) else as_names(methods, "methods")
+    if not names:
+        raise InputError("methods must name at least one method; got an empty list")
     for name in names:
         one_of("methods", name, METHODS)
     setting, predicted = _question(
