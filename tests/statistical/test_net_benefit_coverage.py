@@ -70,3 +70,35 @@ def test_coverage_of_observed_over_expected(scale):
     share = inside / DRAWS
     assert (share > 0.93).all(), share
     assert (share < 0.97).all(), share
+
+
+@pytest.mark.parametrize("method", ["kaplan_meier", "ipcw"])
+def test_coverage_of_one_cause(method):
+    """With a competing cause, whose events are treated in vain; about 40 % are censored."""
+    rng = np.random.default_rng(5)
+
+    def causes(rng, n):
+        x = rng.normal(size=n)
+        one, two = 0.08 * np.exp(0.8 * x), 0.06 * np.exp(-0.4 * x)
+        time, first = rng.exponential(1 / (one + two)), rng.random(n) < one / (one + two)
+        risk = one / (one + two) * (1 - np.exp(-TIME * (one + two)))
+        return time, np.where(first, 1, 2), risk
+
+    time, cause, risk = causes(np.random.default_rng(99), 4_000_000)
+    had, odds = (cause == 1) & (time <= TIME), LEVELS / (1 - LEVELS)
+    wanted = np.array([
+        (had & (risk >= p)).mean() - o * (~had & (risk >= p)).mean()
+        for p, o in zip(LEVELS, odds, strict=True)
+    ])  # fmt: skip
+    gain = wanted - (had.mean() - odds * (1 - had.mean()))
+    inside = np.zeros((2, 2))
+    for _ in range(DRAWS):
+        time, cause, risk = causes(rng, N // 2)
+        end = rng.exponential(9.0, N // 2)
+        y = sg.Outcomes(np.minimum(time, end), np.where(time <= end, cause, 0))
+        found = sg.net_benefit(y, risk, TIME, thresholds=LEVELS, method=method, cause=1)
+        inside[0] += abs(found.values - wanted) <= 1.959964 * found.stderr
+        inside[1] += abs(found.gain - gain) <= 1.959964 * found.gain_stderr
+    share = inside / DRAWS
+    assert (share > 0.93).all(), share
+    assert (share < 0.97).all(), share

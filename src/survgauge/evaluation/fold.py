@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
+from ..data.event_words import events_by_cause
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.ipcw import g_rules
@@ -97,6 +98,8 @@ class Fold:
         self.mass = 0.0
         self.open_mass: dict[str, float] = {}
         self.subjects = self.events = 0
+        #: Events of each cause, where there are several.
+        self.by_cause: dict[str, int] = {}
         #: Last time of a subject.
         self.last_time = 0.0
 
@@ -117,10 +120,16 @@ class Fold:
         if self.columns is not None:
             self.columns.update(found)
 
+    def _count(self, events: dict[str, int]) -> None:
+        """Add events of each cause."""
+        for name, count in events.items():
+            self.by_cause[name] = self.by_cause.get(name, 0) + count
+
     def _note(self, problem: Problem, models: dict[ModelName, Prediction]) -> None:
         """Count what metrics read past the curves, also past Kaplan-Meier of the reference."""
         self.subjects += problem.y.count
         self.events += problem.y.event_count
+        self._count(events_by_cause(problem.y))
         self.mass += float(problem.mass.sum())
         self.last_time = max(self.last_time, float(problem.y.time.max()))
         if not any(metric.reads for metric in self.plan.metrics) and self.plan.tails is None:
@@ -207,6 +216,7 @@ class Fold:
         self.kinds |= other.kinds
         self.subjects += other.subjects
         self.events += other.events
+        self._count(other.by_cause)
         self.mass += other.mass
         self.last_time = max(self.last_time, other.last_time)
         for name, mass in other.open_mass.items():

@@ -249,7 +249,7 @@ class _Words:
             first = "The" if of else whose
             words = EventWords.of(self.data["support"])
             until = "" if words.cause is None else f" until {words.the_event}"
-            return f"{first} predicted times{until}{of if of != ' of model' else ''} are off by"
+            return f"{first} predicted times{of if of != ' of model' else ''}{until} are off by"
         return f"{self.title}{of}{self.when} is"
 
     def _on_average(self) -> str:

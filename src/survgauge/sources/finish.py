@@ -66,9 +66,7 @@ def finish(
         warnings += check_follow_up(problem.first, problem, request.metrics)
     folds = _groups(total)
     sizes = {
-        str(name_of(key)): {"subjects": fold.subjects, "events": fold.events}
-        for key, fold in folds
-        if key is not None
+        str(name_of(key)): _size(fold, problem.cause_name) for key, fold in folds if key is not None
     }
     warnings += check_groups(sizes)
     scores, remarks = [], []
@@ -83,6 +81,8 @@ def finish(
     if request.default:
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores, known.follow)
+    if problem.cause is not None:  # of all subjects, also where not all outcomes were kept
+        support["events_by_cause"] = dict(total.folds[None].by_cause)
     if sizes:
         by = scoring.layout.by
         support |= {"groups": sizes, "by": [] if by is None else by.columns}
@@ -150,7 +150,16 @@ def _census(total: Accumulator, problem: Problem) -> Census:
         raise InputError("the horizon changed while the stream was read; did the data change?")
     everybody = total.folds[None]
     subjects, events = everybody.subjects, everybody.events
-    return Census(subjects, events, past[0], past[1], total.outline.last_time)
+    mine = None
+    if problem.cause_name is not None:
+        mine = everybody.by_cause.get(problem.cause_name, 0)
+    return Census(subjects, events, past[0], past[1], total.outline.last_time, mine)
+
+
+def _size(fold: Fold, cause: str | None) -> dict[str, int]:
+    """Count subjects and events of a group, and those of the cause that is asked about."""
+    found = {"subjects": fold.subjects, "events": fold.events}
+    return found if cause is None else found | {"events_of_cause": fold.by_cause.get(cause, 0)}
 
 
 def _skipped(request: Request, subjects: int, total: Accumulator) -> list[EvaluationWarning]:
