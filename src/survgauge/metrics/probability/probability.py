@@ -87,6 +87,7 @@ def brier_score(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> result = brier_score(([2, 5, 8], [1, 0, 1]), curves, [4, 6])
     >>> result.values.round(4)
@@ -147,6 +148,7 @@ def binomial_log_likelihood(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> binomial_log_likelihood(([2, 5, 8], [1, 0, 1]), curves, [4]).values.round(4)
     array([0.3406])
@@ -204,6 +206,7 @@ def integrated_brier_score(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> round(integrated_brier_score(([2, 5, 8], [1, 0, 1]), curves), 4)
     0.0572
@@ -251,6 +254,7 @@ def integrated_brier_score_details(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> details = integrated_brier_score_details(([2, 5, 8], [1, 0, 1]), curves)
     >>> round(details.stderr, 4), details.convention["grid"]
@@ -297,6 +301,7 @@ def integrated_binomial_log_likelihood(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
     >>> y = ([2, 5, 8], [1, 0, 1])
     >>> round(integrated_binomial_log_likelihood(y, curves, [1, 3, 5, 7]), 4)
@@ -346,6 +351,7 @@ def integrated_binomial_log_likelihood_details(
 
     Examples
     --------
+    >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4], [[1, 0.0], [1, 0.9]])  # the first lives to 9
     >>> y = ([9, 2], [1, 1])
     >>> integrated_binomial_log_likelihood_details(y, curves, [2, 4]).support["infinite_losses"]
