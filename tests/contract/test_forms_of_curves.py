@@ -64,7 +64,7 @@ def flat(result):
     """All numbers of a result."""
     if isinstance(result, dict):
         return np.concatenate([flat(value) for value in result.values()])
-    for name in ("values", "value", "p_value", "ici", "mean", "residuals", "brier"):
+    for name in ("values", "value", "p_value", "ici", "mean", "residuals", "brier", "predicted"):
         if hasattr(result, name) and not callable(getattr(result, name)):
             return np.ravel(np.asarray(getattr(result, name), dtype=float))
     if isinstance(result, sg.WeakCalibration):

@@ -19,6 +19,7 @@ from .._tools.arrays import (
 )
 from .._tools.sorting import sorting_order
 from ..errors import InputError, numbered
+from .entry import refuse_entry
 from .outcomes import Outcomes
 
 
@@ -133,6 +134,7 @@ class IntervalOutcomes:
             return obj
         if isinstance(obj, Outcomes):
             y = obj.of_one_cause(argument)
+            refuse_entry(y.entry, argument)
             weight = y.weight if y.weighted else None
             return cls._trusted(y.time, np.where(y.event, y.time, np.inf), weight)
         lower, upper = _columns(obj, argument)

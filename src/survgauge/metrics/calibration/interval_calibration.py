@@ -12,7 +12,7 @@ from ..._tools.arrays import Floats, Ints, positive
 from ..._tools.arrays import probability as checked_probability
 from ...data.curves import SurvivalCurves
 from ...data.intervals import IntervalOutcomes
-from ...errors import UndefinedMetricError
+from ...errors import InputError, UndefinedMetricError
 from ...reference.turnbull import Turnbull
 from ..checks import check_curves
 from ..details import Clusters, Details, standard_error
@@ -98,7 +98,7 @@ def interval_observed_expected(
             f"no event is expected by time {time:g}: every predicted risk is 0, so observed over "
             "expected has no value"
         )
-    law = Turnbull.fit(y) if observed is None else observed
+    law = _estimate(y, observed)
     happened = 1.0 - float(law.at(time))
     ratio = happened / expected
     spread = -law.contributions(time)[0]
@@ -113,6 +113,18 @@ def interval_observed_expected(
         ratio, described, support, psi, plain.frequency, low=low, high=high, observed=happened,
         expected=expected, time=time,
     )  # fmt: skip
+
+
+def _estimate(y: IntervalOutcomes, known: Turnbull | None) -> Turnbull:
+    """Turnbull's estimate of the outcomes, unless it is known."""
+    if known is None:
+        return Turnbull.fit(y)
+    if not isinstance(known, Turnbull):
+        raise InputError(
+            "observed must be Turnbull's estimate of the same outcomes, sg.Turnbull.fit(y); got "
+            f"{type(known).__name__}"
+        )
+    return known
 
 
 @dataclass(frozen=True)
@@ -277,7 +289,9 @@ def turnbull_calibration_details(
         )
     grid = stop * (np.arange(_STEPS) + 0.5) / _STEPS
     weight = y.weight / float(y.weight.sum())
-    law = Turnbull.fit(y) if observed is None else observed
+    law = _estimate(y, observed)
+    if clusters is not None and not isinstance(clusters, Clusters):
+        raise InputError(f"clusters must be Clusters; got {type(clusters).__name__}")
     psi = -law.contributions(grid).T
     mean, curve = np.zeros(grid.size), law.at(grid)
     for rows in predicted.blocks(grid.size):
