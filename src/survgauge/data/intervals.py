@@ -11,19 +11,18 @@ from .._tools.arrays import (
     LARGEST,
     Bools,
     Floats,
-    Ints,
     frozen,
     read_only,
     subject_index,
     vector,
 )
-from .._tools.sorting import sorting_order
 from ..errors import InputError, numbered
 from .entry import refuse_entry
 from .outcomes import Outcomes
+from .weighted import Weighted
 
 
-class IntervalOutcomes:
+class IntervalOutcomes(Weighted):
     """Interval-censored outcomes of n subjects: frozen, validated once, trusted afterwards.
 
     The event of a subject happened after `lower` and not after `upper`: in (lower, upper].
@@ -59,7 +58,7 @@ class IntervalOutcomes:
     (array([False, False, False,  True]), array([ True,  True, False,  True]))
     """
 
-    __slots__ = ("_order", "_weight", "lower", "time", "upper")
+    __slots__ = ("lower", "upper")
 
     #: There is one kind of event; `Outcomes` may have several.
     cause: ClassVar[None] = None
@@ -68,9 +67,6 @@ class IntervalOutcomes:
 
     lower: Floats
     upper: Floats
-    time: Floats
-    _weight: Floats | None
-    _order: Ints | None
 
     def __init__(self, lower: Any, upper: Any, weight: Any = None, *, copy: bool = True) -> None:
         low = vector(lower, "lower", minimum=0.0, largest=LARGEST)
@@ -92,20 +88,17 @@ class IntervalOutcomes:
         self._set(keep(low), keep(high), None if weights is None else keep(weights))
 
     def _set(self, lower: Floats, upper: Floats, weight: Floats | None) -> None:
-        time = np.where(np.isfinite(upper), upper, lower)
-        for array in (lower, upper, time, weight):
+        event = np.isfinite(upper)
+        time = np.where(event, upper, lower)
+        for array in (lower, upper, time, event, weight):
             if array is not None:
                 array.setflags(write=False)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
         object.__setattr__(self, "time", time)
+        object.__setattr__(self, "event", event)
         object.__setattr__(self, "_weight", weight)
         object.__setattr__(self, "_order", None)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(
-            f"IntervalOutcomes are frozen; make new ones instead of setting {name!r}"
-        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (IntervalOutcomes, (self.lower, self.upper, self._weight))
@@ -161,57 +154,6 @@ class IntervalOutcomes:
     def exact(self) -> Bools:
         """Where the event time itself is known."""
         return self.lower == self.upper
-
-    @property
-    def event(self) -> Bools:
-        """Where an event was seen, at whatever time."""
-        return np.isfinite(self.upper)
-
-    @property
-    def weight(self) -> Floats:
-        """Frequencies, ones where none were given; not to be written to."""
-        if self._weight is None:
-            return np.broadcast_to(np.float64(1.0), self.lower.size)
-        return self._weight
-
-    @property
-    def weighted(self) -> bool:
-        """Whether frequencies were given."""
-        return self._weight is not None
-
-    @property
-    def fractional(self) -> bool:
-        """Whether there are frequencies that are not whole numbers."""
-        return self._weight is not None and not np.array_equal(self._weight, np.rint(self._weight))
-
-    @property
-    def count(self) -> int:
-        """Number of rows that are present: those of weight zero are not."""
-        return len(self) if self._weight is None else int(np.count_nonzero(self._weight))
-
-    @property
-    def event_count(self) -> int:
-        """Number of rows with an event among those present."""
-        return int(np.count_nonzero(self.event & (self.weight > 0)))
-
-    def order(self, keep: bool = False) -> Ints:
-        """Rows by `time`, equal times as they come; `keep` the sorting for whoever asks next."""
-        known = self._order
-        if known is not None:
-            return known
-        order = sorting_order(self.time)
-        if keep:
-            order.setflags(write=False)
-            object.__setattr__(self, "_order", order)
-        return order
-
-    def __len__(self) -> int:
-        return int(self.lower.size)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(n,): scikit-learn takes what has a shape for an array, and selects rows of it."""
-        return (len(self),)
 
     def __getitem__(self, rows: Any) -> IntervalOutcomes:
         found = self._selected(subject_index(rows), copy=True)

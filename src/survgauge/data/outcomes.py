@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Bools, Floats, Ints, frozen, read_only, subject_index, vector
-from .._tools.sorting import sorting_order
+from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, subject_index, vector
 from ..errors import InputError
 from .causes import Codes, cause_code, read_events, several_causes
 from .entry import joined_entry, read_entry, refuse_entry, some_entry
 from .outcome_columns import outcome_columns
+from .weighted import Weighted
 
 
-class Outcomes:
+class Outcomes(Weighted):
     """Right-censored outcomes of n subjects: frozen, validated once, trusted afterwards.
 
     Parameters
@@ -71,15 +71,11 @@ class Outcomes:
     Outcomes(n=3, events=2, delayed entry=1, last time=8)
     """
 
-    __slots__ = ("_order", "_weight", "cause", "causes", "entry", "event", "time")
+    __slots__ = ("cause", "causes", "entry")
 
-    time: Floats
-    event: Bools
     cause: Codes | None
     causes: tuple[str, ...] | None
     entry: Floats | None
-    _weight: Floats | None
-    _order: Ints | None
 
     def __init__(
         self,
@@ -113,9 +109,6 @@ class Outcomes:
         fields = {"time": time, "event": event, "cause": cause, "causes": causes, "entry": entry}
         for name, known in {**fields, "_weight": weight, "_order": None}.items():
             object.__setattr__(self, name, known)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Outcomes are frozen; make new ones instead of setting {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Outcomes, (self.time, self._codes, self._weight, self.causes, self.entry))
@@ -237,38 +230,6 @@ class Outcomes:
         object.__setattr__(found, "_order", self._order)
         return found
 
-    @property
-    def fractional(self) -> bool:
-        """Whether there are frequencies that are not whole numbers."""
-        return self._weight is not None and not np.array_equal(self._weight, np.rint(self._weight))
-
-    @property
-    def weight(self) -> Floats:
-        """Frequencies, ones where none were given; not to be written to."""
-        if self._weight is None:
-            return np.broadcast_to(np.float64(1.0), self.time.size)
-        return self._weight
-
-    @property
-    def weighted(self) -> bool:
-        """Whether frequencies were given."""
-        return self._weight is not None
-
-    def order(self, keep: bool = False) -> Ints:
-        """Rows by time, equal times as they come; `keep` the sorting for whoever asks next.
-
-        >>> Outcomes([5, 8, 3], [1, 0, 1]).order()
-        array([2, 0, 1])
-        """
-        known = self._order
-        if known is not None:
-            return known
-        order = sorting_order(self.time)
-        if keep:
-            order.setflags(write=False)
-            object.__setattr__(self, "_order", order)
-        return order
-
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.
 
@@ -284,14 +245,6 @@ class Outcomes:
         for name, known in columns.items():
             array[name] = known
         return array
-
-    def __len__(self) -> int:
-        return int(self.time.size)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(n,): scikit-learn takes what has a shape for an array, and selects rows of it."""
-        return (len(self),)
 
     def __getitem__(self, rows: Any) -> Outcomes:
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
@@ -343,18 +296,6 @@ class Outcomes:
         found = Outcomes._trusted(self.time, self.event, weights, *known)
         object.__setattr__(found, "_order", self._order)
         return found
-
-    @property
-    def count(self) -> int:
-        """Number of rows that are present: those of weight zero are not."""
-        return len(self) if self._weight is None else int(np.count_nonzero(self._weight))
-
-    @property
-    def event_count(self) -> int:
-        """Number of rows with an event among those present."""
-        if self._weight is None:
-            return int(np.count_nonzero(self.event))
-        return int(np.count_nonzero(self.event & (self._weight > 0)))
 
     def present(self) -> Outcomes:
         """Leave out subjects of weight zero, who count as absent."""
