@@ -59,3 +59,17 @@ def test_concordance_until(name: str) -> None:
     found = sg.concordance_index_details(outcomes(name), risk, tau=wanted["ymax"])
     np.testing.assert_allclose(found.value, wanted["value"], rtol=1e-8)
     np.testing.assert_allclose((found.psi**2).sum(), wanted["variance"], rtol=1e-8)
+
+
+@SETS
+def test_incidence(name: str) -> None:
+    wanted, data = WANTED[name], WANTED[name]["data"]
+    y = sg.Outcomes(data["time"], np.array(data["status"], dtype=int), entry=data["entry"])
+    found = sg.AalenJohansen.fit(y)
+    for k in (1, 2):
+        at = found.at(wanted["incidence_times"], k)
+        np.testing.assert_allclose(at, wanted["incidence"][k - 1], rtol=1e-8, atol=1e-12)
+        spread = found.stderr_at(wanted["incidence_times"], k)
+        np.testing.assert_allclose(spread, wanted["incidence_stderr"][k - 1], rtol=1e-8, atol=1e-9)
+        psi = found.contributions(6.0, k)  # their squares add up to the same variance
+        np.testing.assert_allclose((psi**2).sum(), found.stderr_at(6.0, k) ** 2, rtol=1e-8)

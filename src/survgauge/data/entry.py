@@ -52,6 +52,6 @@ def refuse_entry(entry: Floats | None, argument: str) -> None:
     raise InputError(
         f"{argument} has delayed entry (left truncation) for {int(np.count_nonzero(entry))} of "
         f"{entry.size} subjects, which this function does not know of; ignoring it would bias the "
-        "result. sg.evaluate, the metrics whose documentation names entry, sg.KaplanMeier and "
-        "sg.landmarks know it; y.from_landmark(s) counts time from s on for those at risk then"
+        "result. sg.evaluate, sg.landmarks, sg.KaplanMeier and most metrics know it (see the guide "
+        "on delayed entry); y.from_landmark(s) counts time from s on for those at risk then"
     )

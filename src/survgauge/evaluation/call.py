@@ -40,7 +40,7 @@ from .interval_call import (
     outcomes_of,
     refuse_settings,
 )
-from .landmark import at_landmark
+from .landmark import from_landmark_on
 from .reading import read_outcomes, read_predictions
 from .result import Evaluation
 from .score import NAN, Score
@@ -209,7 +209,7 @@ def evaluate(
     if isinstance(y_test, IntervalOutcomes):
         refuse_settings(evaluate, given)
     if landmark is not None:
-        return _from_landmark(given, made)
+        return from_landmark_on(evaluate, given, made)
     one_of("reference", reference, ("fixed", "redrawn"))
     if X_test is not None and sample_weight is not None:
         raise InputError(
@@ -290,24 +290,6 @@ def evaluate(
     return Evaluation(
         scores, problem, confidence, support, warnings, seed, models, parsed, unit, provenance=made
     )
-
-
-def _from_landmark(given: dict[str, Any], made: dict[str, Any]) -> Evaluation:
-    """Ask the same of those at risk at the landmark."""
-    if given.pop("cause") is not None:
-        raise InputError("landmark goes with one kind of event; leave it or cause out")
-    asked = (given.pop(name) for name in ("landmark", "predictions", "y_test", "y_train"))
-    s, predictions, y_test, y_train = asked
-    parsed, y, train, more = at_landmark(s, predictions, y_test, y_train, given)
-    ev = evaluate(parsed, y, y_train=train, **more)
-    before = len(Outcomes.of(y_test, "y_test", entry=True))
-    message = (
-        f"time is counted from the landmark {float(s):g}; {len(y)} of {before} subjects are at "
-        "risk then, and the others are left out"
-    )
-    warnings = [EvaluationWarning("from-landmark", message), *ev.warnings]
-    support = {**ev.support, "landmark": float(s), "subjects_in_all": before}
-    return replace(ev, support=support, warnings=warnings, provenance=made)
 
 
 def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
 from ..reference.reference import Reference
+from .result import Evaluation
+from .warnings import EvaluationWarning
 
 #: Arguments of `evaluate` with one entry per test subject, and per training subject.
 _OF_TEST, _OF_TRAIN = ("sample_weight", "cluster", "by", "X_test"), ("X_train",)
@@ -101,3 +104,23 @@ def _some(values: Any, rows: Ints) -> Any:
     if hasattr(values, "iloc"):
         return values.iloc[rows]
     return np.asarray(values)[rows] if not hasattr(values, "__array__") else values[rows]
+
+
+def from_landmark_on(
+    evaluate: Callable[..., Evaluation], given: dict[str, Any], made: dict[str, Any]
+) -> Evaluation:
+    """Ask `evaluate` the same of those at risk at the landmark; `given` are its arguments."""
+    if given.pop("cause") is not None:
+        raise InputError("landmark goes with one kind of event; leave it or cause out")
+    asked = (given.pop(name) for name in ("landmark", "predictions", "y_test", "y_train"))
+    s, predictions, y_test, y_train = asked
+    parsed, y, train, more = at_landmark(s, predictions, y_test, y_train, given)
+    ev = evaluate(parsed, y, y_train=train, **more)
+    before = len(Outcomes.of(y_test, "y_test", entry=True))
+    message = (
+        f"time is counted from the landmark {float(s):g}; {len(y)} of {before} subjects are at "
+        "risk then, and the others are left out"
+    )
+    warnings = [EvaluationWarning("from-landmark", message), *ev.warnings]
+    support = {**ev.support, "landmark": float(s), "subjects_in_all": before}
+    return replace(ev, support=support, warnings=warnings, provenance=made)

@@ -233,7 +233,12 @@ class Evaluation:
         return displays.display(self, kind, **options).plot(ax, width=width)
 
     def to_html(
-        self, path: Any, *, title: str = "Evaluation of survival models", audit: Any = None
+        self,
+        path: Any,
+        *,
+        title: str = "Evaluation of survival models",
+        audit: Any = None,
+        landmarks: Any = None,
     ) -> Any:
         """Write a report: one page that works offline, with tables, charts and downloads.
 
@@ -245,13 +250,16 @@ class Evaluation:
             Heading of the page.
         audit : Audit, optional
             Audit of the metrics on the same predictions, shown in a section of its own.
+        landmarks : Landmarks, optional
+            From `landmarks` on the same predictions, shown in a section of its own.
 
         Returns
         -------
         Path
             The file.
         """
-        return import_module("survgauge.report").write_evaluation(self, path, title, audit)
+        write = import_module("survgauge.report").write_evaluation
+        return write(self, path, title, audit, landmarks)
 
     def study(
         self,

@@ -12,6 +12,7 @@ from ..data.causes import Codes, cause_code
 from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
+from .kaplan_meier import awaited
 
 VARIANCES = ("jackknife", "aalen")
 
@@ -38,6 +39,16 @@ class CauseCounts:
         total: Floats = np.bincount(self.place, y.weight, size).astype(np.float64)
         # From the end, so that the last group is exactly its own size.
         self.at_risk: Floats = np.cumsum(total[::-1])[::-1]
+        #: Number of distinct times up to each subject's entry; None: nobody enters late.
+        self.entered: Ints | None = None
+        waiting = awaited(y, self.times)
+        if waiting is not None and y.entry is not None:
+            self.at_risk = np.maximum(self.at_risk - waiting, total)
+            self.entered = np.where(y.entry > 0, self.times.searchsorted(y.entry, "right"), 0)
+
+    def until_entry(self, cumulative: Floats) -> Floats | float:
+        """What has accumulated when each subject enters, (n,)."""
+        return 0.0 if self.entered is None else np.append(0.0, cumulative)[self.entered]
 
     @cached_property
     def survival(self) -> Floats:
@@ -50,7 +61,8 @@ class AalenJohansen:
 
     Build it with `fit`. The incidence of cause k rises by S(t-) d_k/n at each time t with d_k
     events of it among n at risk, where S is Kaplan-Meier of any event. All causes and S add up to
-    1. With one kind of event it is 1 - Kaplan-Meier.
+    1. With one kind of event it is 1 - Kaplan-Meier. With delayed entry those at risk at t are
+    those with entry < t <= time.
 
     Attributes
     ----------
@@ -103,7 +115,7 @@ class AalenJohansen:
             hypergeometric variance of tied events, as ``cmprsk::cuminc``. They differ little.
         """
         one_of("variance", variance, VARIANCES)
-        return cls(CauseCounts(Outcomes.of(y, causes=True).present()), variance)
+        return cls(CauseCounts(Outcomes.of(y, causes=True, entry=True).present()), variance)
 
     def at(self, t: Any, cause: int | str, side: str = "right") -> Floats:
         """Incidence of a cause at `t`, or just before it; past the end it keeps its value."""
@@ -208,7 +220,7 @@ class AalenJohansen:
         own, beyond = own / n, beyond * self._ratio / n
         expected = np.cumsum(own * self.events[row] / n - beyond * total / n)
         place, codes = self._counts.place, self._counts.codes
-        psi: Floats = -expected[place]
+        psi: Floats = self._counts.until_entry(expected) - expected[place]
         psi[codes > 0] -= beyond[place[codes > 0]]
         psi[codes == row + 1] += own[place[codes == row + 1]]
         return psi
@@ -236,7 +248,8 @@ class AalenJohansen:
         place, codes, weight = self._counts.place, self._counts.codes, self._counts.weight
         n, f, had, own = self.at_risk, self.incidence[row], codes > 0, codes == row + 1
         (p_risk, b_risk), any_event, own_event = self.pulls(row + 1)
-        p, q = p_risk[place], b_risk[place]
+        since = self._counts.until_entry(p_risk), self._counts.until_entry(b_risk)
+        p, q = p_risk[place] - since[0], b_risk[place] - since[1]
         p[had] += any_event[0, place[had]]
         q[had] += any_event[1, place[had]]
         p[own] += own_event[0, place[own]]
@@ -244,9 +257,25 @@ class AalenJohansen:
         pp, pq, qq = (
             np.cumsum(np.bincount(place, weight * a, size)) for a in (p * p, p * q, q * q)
         )
-        left = np.append(n[1:], 0.0)  # still at risk after each time
-        variance: Floats = pp - 2 * f * pq + f * f * qq + left * (p_risk - f * b_risk) ** 2
-        return variance
+        gone: Floats = pp - 2 * f * pq + f * f * qq
+        if self._counts.entered is None:
+            left = np.append(n[1:], 0.0)  # still at risk after each time
+            return gone + left * (p_risk - f * b_risk) ** 2
+        return gone + self._still_at_risk(p_risk - f * b_risk, f, *since)
+
+    def _still_at_risk(self, x: Floats, f: Floats, p: Any, q: Any) -> Floats:
+        """Sum of squares over who is at risk after each time: x less what came before its entry."""
+        place, weight, size = self._counts.place, self._counts.weight, self.times.size
+        entered = np.asarray(self._counts.entered)
+
+        def total(values: Any) -> Floats:
+            came = np.bincount(entered, weight * values, size + 1)[:size]
+            went = np.bincount(place, weight * values, size)
+            return np.cumsum(came - went, dtype=np.float64)
+
+        ones = np.ones(weight.size)
+        squares = total(p * p) - 2 * f * total(p * q) + f * f * total(q * q)
+        return total(ones) * x * x - 2 * x * (total(p) - f * total(q)) + squares
 
     def _aalen(self, row: int) -> Floats:
         """Delta method: increments of all causes as independent, with hypergeometric variances."""

@@ -61,15 +61,15 @@ class RiskTable:
             died = np.where(y.event[order], weight, 0.0)
             first = np.flatnonzero(np.concatenate(([True], time[1:] != time[:-1])))
             counts = np.add.reduceat(died, first), np.add.reduceat(weight, first)
-            return cls(time[first], *counts, _awaited(y, time[first]))
+            return cls(time[first], *counts, awaited(y, time[first]))
         time, event = sorted_outcomes(y.time, y.event)
         new = time[1:] != time[:-1]
         if new.all():  # nobody tied: each row counts itself
-            return cls(time, event, None, _awaited(y, time))
+            return cls(time, event, None, awaited(y, time))
         first = np.flatnonzero(np.concatenate(([True], new)))
         events = np.add.reduceat(event, first, dtype=np.int32)
         total = np.diff(first, append=time.size).astype(np.int32)
-        return cls(time[first], events, total, _awaited(y, time[first]))
+        return cls(time[first], events, total, awaited(y, time[first]))
 
     @property
     def events(self) -> Floats:
@@ -160,7 +160,7 @@ class RiskTable:
         return padded
 
 
-def _awaited(y: Outcomes, times: Floats) -> Floats | None:
+def awaited(y: Outcomes, times: Floats) -> Floats | None:
     """Return the number of subjects who enter at each of the times or later."""
     if y.entry is None:
         return None

@@ -19,7 +19,7 @@ from .card import evaluation_card
 from .evaluation_page import evaluation_page
 from .experiment_content import experiment_content
 from .experiment_page import experiment_page
-from .landmark_section import landmark_page
+from .landmark_section import landmark_charts, landmark_page
 from .shell import Section
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ def evaluation_html(
     title: str = "Evaluation of survival models",
     audit: Audit | None = None,
     sections: Sequence[Section] = (),
+    landmarks: Landmarks | None = None,
 ) -> str:
-    """Make the page of an evaluation, with a section on an audit of its metrics if one is given.
+    """Make the page of an evaluation, with sections on an audit and on landmarks if given.
 
     Further `sections` come before what to report in a paper.
     """
@@ -56,6 +57,9 @@ def evaluation_html(
     if audit is not None:
         data["audit"] = audit.to_dict()
         figures["audit"] = audit_charts(data["audit"])
+    if landmarks is not None:
+        data["landmarks"] = landmarks.to_dict()
+        figures["landmarks"] = landmark_charts(data["landmarks"])
     tau = data["support"]["tau"]
     return evaluation_page(data, figures, title=title, tau=tau, sections=sections)
 
@@ -92,10 +96,14 @@ def _known(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_evaluation(
-    ev: Evaluation, path: str | os.PathLike[str], title: str, audit: Audit | None = None
+    ev: Evaluation,
+    path: str | os.PathLike[str],
+    title: str,
+    audit: Audit | None = None,
+    landmarks: Landmarks | None = None,
 ) -> Path:
     """Write the page of an evaluation, whole or not at all."""
-    return write_atomically(Path(path), evaluation_html(ev, title, audit))
+    return write_atomically(Path(path), evaluation_html(ev, title, audit, landmarks=landmarks))
 
 
 def write_audit(audit: Audit, path: str | os.PathLike[str], title: str) -> Path:

@@ -21,6 +21,7 @@ from .evaluation_tables import (
     is_grouped,
 )
 from .group_words import group_words
+from .landmark_section import landmark_section
 from .markup import Markup, join, tag
 from .outcomes_section import what_happened
 from .paper import print_edition
@@ -99,6 +100,7 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
         ("outcomes", "What happened", what_happened(data, charts.get("outcomes"))),
         ("trust", "What to trust", _trust(data)),
         ("audit", "Audit of the metrics", _audit(data, figures)),
+        ("landmarks", "Predictions over landmarks", _landmarks(data, figures)),
     ]
     if is_grouped(data):
         first.insert(2, ("groups", "Groups", _groups(data, sentences[1], charts["groups"])))
@@ -146,6 +148,12 @@ def _with(further: Sequence[Section], sections: list[Section]) -> list[Section]:
 def _audit(data: dict[str, Any], figures: Figures) -> Markup | None:
     """Show the audit of the metrics, where there was one."""
     return audit_section(data["audit"], figures["audit"]) if "audit" in data else None
+
+
+def _landmarks(data: dict[str, Any], figures: Figures) -> Markup | None:
+    """Show how good predictions are for those still at risk, where that was asked."""
+    found = "landmarks" in data
+    return landmark_section(data["landmarks"], figures["landmarks"]) if found else None
 
 
 def _whole(data: dict[str, Any], part: Markup | None) -> Markup | None:

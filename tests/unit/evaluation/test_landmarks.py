@@ -93,6 +93,8 @@ def test_surface(tmp_path: object) -> None:
     assert found.plot("uno") is not None
     page = found.to_html(tmp_path / "page.html").read_text()  # type: ignore[operator]
     assert "Predictions over landmarks" in page
+    whole = single.to_html(tmp_path / "whole.html", landmarks=found)  # type: ignore[operator]
+    assert "Predictions over landmarks" in whole.read_text()
 
 
 def test_updated_predictions() -> None:

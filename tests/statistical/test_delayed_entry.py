@@ -1,0 +1,73 @@
+"""Under delayed entry metrics are unbiased and intervals cover; ignoring it biases them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+pytestmark = pytest.mark.slow
+
+RUNS, N, AT, TAU = 1500, 500, 5.0, 12.0
+GRID = np.append(np.linspace(0.5, 15.0, 30), [20.0, 30.0, 60.0])
+TIMES = np.linspace(0.5, 10.0, 20)
+NAMES = ("brier", "ibs", "auc", "uno", "harrell", "mae_dr", "mae_ipcw_d", "crps", "oe")
+#: Their limit depends on how many are censored; that of the others does not.
+CENSORED = ("harrell", "crps", "oe")
+#: What ignoring delayed entry shifts by more than a tenth.
+SHIFTED = ("brier", "ibs", "mae_dr", "mae_ipcw_d", "crps", "oe")
+
+
+def draw(
+    rng: np.random.Generator, n: int, censored: bool = True
+) -> tuple[sg.Outcomes, sg.SurvivalCurves]:
+    """Subjects who are seen from some time on, and a model that is somewhat off."""
+    x = rng.normal(size=8 * n)
+    time = 10 * np.exp(-0.6 * x) * rng.weibull(1.5, x.size)
+    end = rng.uniform(3, 25, x.size)
+    entry = rng.uniform(0, 10, x.size)
+    keep = np.flatnonzero(np.minimum(time, end) > entry)[:n]
+    seen = np.minimum(time, end) if censored else time
+    y = sg.Outcomes(seen[keep], (time <= end)[keep] | (not censored), entry=entry[keep])
+    scale = 11 * np.exp(-0.4 * x[keep])
+    return y, sg.SurvivalCurves(GRID, np.exp(-((GRID / scale[:, None]) ** 1.5)))
+
+
+def scores(y: sg.Outcomes, curves: sg.SurvivalCurves) -> np.ndarray:
+    """Value and standard error of each metric."""
+    risk = -curves.median()
+    found = [
+        sg.brier_score(y, curves, [AT]).details,
+        sg.integrated_brier_score_details(y, curves, TIMES),
+        sg.cumulative_dynamic_auc_details(y, curves, [AT]),
+        sg.concordance_index_details(y, risk, method="uno", tau=TAU),
+        sg.concordance_index_details(y, risk, tau=TAU),
+        sg.time_error_details(y, curves, method="dr", tau=TAU),
+        sg.time_error_details(y, curves, method="ipcw_d", tau=TAU),
+        sg.crps_details(y, curves, tau=TAU),
+        sg.observed_expected(y, curves, AT),
+    ]
+    return np.array([(one.value, one.stderr) for one in found])
+
+
+def limits(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Values for very many subjects, and of the same subjects with their entries ignored."""
+    truth = scores(*draw(rng, 60_000, censored=False))[:, 0]
+    y, curves = draw(rng, 60_000)
+    known = [NAMES.index(name) for name in CENSORED]
+    truth[known] = scores(y, curves)[known, 0]
+    return truth, scores(sg.Outcomes(y.time, y.event), curves)[:, 0]
+
+
+def test_unbiased_and_covered() -> None:
+    rng = np.random.default_rng(19)
+    truth, ignored = limits(rng)
+    shift = dict(zip(NAMES, ignored / truth - 1, strict=True))
+    assert min(abs(shift[name]) for name in SHIFTED) > 0.1, shift
+    runs = np.array([scores(*draw(rng, N)) for _ in range(RUNS)])
+    values, errors = runs[..., 0], runs[..., 1]
+    assert (abs(values.mean(axis=0) / truth - 1) < 0.02).all()
+    np.testing.assert_allclose(errors.mean(axis=0), values.std(axis=0), rtol=0.08)
+    covered = (abs(values - truth) < 1.959964 * errors).mean(axis=0)
+    assert ((covered > 0.93) & (covered < 0.97)).all(), dict(zip(NAMES, covered, strict=True))
