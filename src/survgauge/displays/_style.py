@@ -134,7 +134,9 @@ def title(figure: Any, text: str, about: str) -> None:
     width, height = (float(size) for size in figure.get_size_inches())
     room = int(width * 13)
     whole = plain(f"{text} ({about})" if about else text)
-    lines = whole if len(whole) <= room else f"{fill(plain(text), room)}\n{about}".rstrip()
+    lines = (
+        whole if len(whole) <= room else f"{fill(plain(text), room)}\n{fill(about, room)}".rstrip()
+    )
     figure.set_size_inches(width, height + 0.16 * (lines.count("\n") + 1))
     figure.suptitle(lines, x=0.012, ha="left", fontsize=8.5, fontweight="bold")
 

@@ -17,11 +17,23 @@ from ..metrics.gray import IncidenceByGroup, incidence_by_group
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
 from ._base import Display, Source, check_outcomes, records
-from .description import Axis, Chart, Line, Mark, NumbersBelow, Panel, p_relation, round_ticks
+from .description import (
+    Axis,
+    Chart,
+    Line,
+    Mark,
+    NumbersBelow,
+    Panel,
+    p_relation,
+    round_ticks,
+    short_name,
+)
 from .mean_curves import time_grid
 
 _POINTS = 151
 _MOST_TICKS = 6
+#: Letters of a name beside numbers.
+_SHORT = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +188,7 @@ class IncidenceDisplay(Display):
         rows: list[tuple[int | str, str, tuple[float, ...]]]
         rows = [("ink", "at risk", tuple(self.at_risk[0].tolist()))]
         rows += [
-            (k, _called(cause), tuple(self.events[0, k].tolist()))
+            (k, short_name(_called(cause), _SHORT), tuple(self.events[0, k].tolist()))
             for k, cause in enumerate(self.causes)
         ]
         return self._panel(
@@ -187,9 +199,11 @@ class IncidenceDisplay(Display):
         marks: list[Mark] = [self._line(g, k, g, group) for g, group in enumerate(self.groups)]
         marks.append(self._key())
         p, cause = float(self.p_value[k]), _called(self.causes[k])
+        cause = short_name(cause, 24)
         title = f"{cause}: p {p_relation(p)}" if np.isfinite(p) else cause
         rows = tuple(
-            (g, group, tuple(self.at_risk[g].tolist())) for g, group in enumerate(self.groups)
+            (g, short_name(group, _SHORT), tuple(self.at_risk[g].tolist()))
+            for g, group in enumerate(self.groups)
         )
         return self._panel(marks, title, NumbersBelow("Subjects at risk", rows))
 

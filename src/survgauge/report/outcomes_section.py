@@ -21,7 +21,8 @@ def what_happened(data: dict[str, Any], charts: Markup | None) -> Markup | None:
 
 
 def _told(data: dict[str, Any], words: EventWords) -> str:
-    others = ", ".join(words.others)
+    *most, last = words.others or ("",)
+    others = f"{', '.join(most)} or {last}" if most else last
     told = f"This evaluation is about {words.event}."
     if not others:
         return told
