@@ -30,7 +30,12 @@ def chosen_metrics(
     if not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of names; got {metrics!r}")
     if isinstance(metrics, str) and metrics == "study":  # an array compares each entry
-        known = (m for m in metrics_of(outcomes, cause).values() if m.reported)
+        known = [m for m in metrics_of(outcomes, cause).values() if m.reported]
+        if not known:
+            raise InputError(
+                "metrics='study': a study reports metrics of right-censored outcomes; name those of "
+                "interval-censored ones, or leave metrics out"
+            )
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:

@@ -56,6 +56,7 @@ class IntervalProblem(Problem):
         law = Turnbull.fit(y if y_train is None else y_train)
         tau = None if tau is None else positive(tau, "tau")
         usual = law.quantile((1 - law.last_survival) / 2) if law.last_survival < 1 else np.nan
+        # One event stands for the middle of all: what is taken where no time is given.
         middle = Outcomes([usual], [True]) if np.isfinite(usual) else Outcomes([1.0], [False])
         times = times_of_interest(time, tau, middle)
         horizon, reason = _watched_until(y, checked_at_risk(min_at_risk))

@@ -179,6 +179,7 @@ def test_right_censored_training_outcomes_are_taken():
     ("options", "message"),
     [
         ({"metrics": ["brier"]}, "brier knows right-censored outcomes only"),
+        ({"metrics": "study"}, "a study reports metrics of right-censored outcomes"),
         ({"convention": "paper"}, "convention: metrics of interval-censored outcomes know no"),
         ({"censoring": "train"}, "censoring: metrics of interval-censored"),
         ({"reference": "redrawn"}, "reference: metrics of interval-censored"),
