@@ -68,6 +68,9 @@ def test_intervals_cover_what_they_are_about(jitter, in_sample):
             # Turnbull's estimate at one time converges with the cube root of n where all have
             # visits of their own; no formula covers it.
             assert 0.87 < share[name] < 0.95
+        elif in_sample and jitter and name in ("interval_ibs", "interval_mae_expected"):
+            # The law is estimated from the same subjects, which their standard errors leave out.
+            assert 0.90 < share[name] < 0.97
         elif name == "turnbull_calibration":
             assert share[name] > 0.93  # a distance: test inversion is on the safe side
             continue

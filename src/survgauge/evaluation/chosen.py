@@ -33,8 +33,8 @@ def chosen_metrics(
         known = [m for m in metrics_of(outcomes, cause).values() if m.reported]
         if not known:
             raise InputError(
-                "metrics='study': a study reports metrics of right-censored outcomes; name those of "
-                "interval-censored ones, or leave metrics out"
+                "metrics='study': a study reports metrics of right-censored outcomes; name those "
+                "of interval-censored ones, or leave metrics out"
             )
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
