@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, one_of
+from ..errors import InputError, UndefinedMetricError, one_of
 from ..evaluation.landmarks import Landmarks
 from ..metrics.registry import REGISTRY
 from ._base import Display
@@ -73,7 +73,13 @@ class LandmarksDisplay(Display):
 
     def describe(self) -> Chart:
         """Describe the figure: its panels, axes, marks and words."""
-        horizons = list(dict.fromkeys(row["horizon"] for row in self.values))
+        asked = dict.fromkeys(row["horizon"] for row in self.values)
+        known = {row["horizon"] for row in self.values if np.isfinite(row["value"])}
+        horizons = [horizon for horizon in asked if horizon in known]
+        if not horizons:
+            raise UndefinedMetricError(f"{self.metric} has no value at any landmark and horizon")
+        why = "the data do not support it from any landmark on"
+        gone = {f"horizon {amount(h, self.unit)}": why for h in asked if h not in known}
         better = {"lower": "Lower is better.", "higher": "Higher is better."}
         caption = (
             f"{self.title} for those at risk at each landmark, by the horizon since then, with "
@@ -87,6 +93,7 @@ class LandmarksDisplay(Display):
             columns=min(len(horizons), 2),
             shared="y",
             width=3.5 if len(horizons) == 1 else 7.0,
+            left_out=gone,
         )
 
     def _panel(self, horizon: float) -> Panel:

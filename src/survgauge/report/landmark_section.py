@@ -15,7 +15,9 @@ from .specs import figure as figure_spec
 
 def landmark_charts(data: dict[str, Any]) -> list[Spec]:
     """Return a chart for every metric, from the plain data of `Landmarks.to_dict`."""
-    shown = [LandmarksDisplay.from_record(data, metric) for metric in data["metrics"]]
+    known = {row["metric"] for row in data["table"] if row["value"] is not None}
+    drawn = [metric for metric in data["metrics"] if metric in known]
+    shown = [LandmarksDisplay.from_record(data, metric) for metric in drawn]
     return [figure_spec(f"landmarks-{s.metric}", [s.describe()], wide=True) for s in shown]
 
 
