@@ -23,6 +23,12 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
     if cause is None:
         y = Outcomes.of(y_test, "y_test", copy=False, entry=True)
         return y, Outcomes.of(y_train, "y_train", copy=False, entry=True) if read else y_train
+    for argument, given in (("y_test", y_test), ("y_train", y_train)):
+        if isinstance(given, Outcomes) and given.entry is not None:
+            raise InputError(
+                f"{argument} has delayed entry, which goes with one kind of event only: leave out "
+                "cause, or give outcomes of subjects who are observed from the beginning"
+            )
     if read and not isinstance(y_test, Outcomes):
         train = Outcomes.of(y_train, "y_train", copy=False, causes=True)
         if train.causes is not None:
