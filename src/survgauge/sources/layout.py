@@ -157,16 +157,32 @@ class Layout:
                 )
             specs[name] = spec.resolved(batch)
         laws = {name: spec.resolved(batch) for name, spec in self.laws.items()}
-        return replace(self, predictions=specs, laws=laws)
+        found = replace(self, predictions=specs, laws=laws)
+        found.refuse_entry(batch.names, batch.label)
+        return found
+
+    def refuse_entry(self, names: list[str], label: str) -> None:
+        """Refuse delayed entry, which `evaluate` reads from a column of this name."""
+        specs = [*self.predictions.values(), *self.laws.values()]
+        read = [name for spec in specs for name in spec.reads]
+        if "entry" in names and "entry" not in [*self.outcome_columns, *read]:
+            raise InputError(
+                f"{label}: the column 'entry' says that subjects enter late (left truncation), "
+                "which a stream does not know of; ignoring it would bias the result. Evaluate "
+                "outcomes in memory (sg.evaluate, or files that are read whole), or leave the "
+                "column out if everybody is observed from the beginning"
+            )
 
     def refuse_more(self, names: list[str], label: str) -> None:
-        """Refuse a file with wide columns that the first one did not have."""
+        """Refuse a file with columns that matter and that the first one did not have."""
+        self.refuse_entry(names, label)
         for spec in (*self.predictions.values(), *self.laws.values()):
             if isinstance(spec, CURVES):
                 spec.refuse_more(names, label)
 
     def outcomes(self, batch: Batch) -> Outcomes:
         """Read the outcomes of a batch."""
+        self.refuse_entry(batch.names, batch.label)
         try:
             y = self._flags(batch)
             if self.weight is None:

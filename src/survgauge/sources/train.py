@@ -38,8 +38,11 @@ def reference_of(
             f"{type(y_train).__name__}"
         )
     counts, source = OutcomeCounts(), as_source(y_train)
-    weighted = weight is not None and weight in source.first().names
-    layout = Layout.of("", time, event, weight if weighted else None)
+    source.check(Layout({}, time, event))
+    first = source.first()
+    weighted = weight is not None and weight in first.names
+    layout = Layout({}, time, event, weight if weighted else None)
+    layout.refuse_entry(first.names, first.label)
     columns = layout.outcome_columns
     if weight is not None:
         source.check_alike(weight)

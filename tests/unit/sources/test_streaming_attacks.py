@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from streaming_data import question
@@ -206,3 +208,26 @@ def test_a_root_far_from_its_square_counts_subjects_once():
         assert ev.support["metrics"]["m"]["mse_po"]["subjects"] == 40
         for a, b in zip(ev.rows(), whole.rows(), strict=True):
             assert a["stderr"] == pytest.approx(b["stderr"], rel=1e-9)
+
+
+@pytest.mark.parametrize("where", ["test", "later batch", "train", "file", "later file"])
+def test_delayed_entry_is_refused(where: str, tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    plain = pd.DataFrame({"time": [2.0, 3.0, 5.0], "event": [1, 0, 1], "m": [1.0, 4.0, 5.0]})
+    late = plain.assign(entry=[0.0, 1.0, 2.0])
+    batches = {"test": [late], "later batch": [plain, late]}.get(where, [plain])
+    train = [late] if where == "train" else plain[["time", "event"]]
+    if "file" in where:
+        pytest.importorskip("pyarrow")
+        for k, frame in enumerate([plain, late] if where == "later file" else [late]):
+            frame.to_parquet(tmp_path / f"{k}.parquet")
+        batches = str(tmp_path)
+    with pytest.raises(sg.InputError, match=r"column 'entry' .* a stream does not know of"):
+        sg.evaluate_stream(batches, y_train=train, predictions={"m": "m"})
+
+
+def test_a_column_entry_that_is_read_is_no_delayed_entry() -> None:
+    frame = {"time": [2.0, 3.0, 5.0], "event": [1, 0, 1], "entry": [1.0, 4.0, 5.0]}
+    train = frame["time"], frame["event"]
+    ev = sg.evaluate_stream([frame], y_train=train, predictions={"m": "entry"})
+    assert ev.support["subjects"] == 3
