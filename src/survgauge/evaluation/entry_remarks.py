@@ -16,9 +16,9 @@ def check_entry(
 ) -> list[EvaluationWarning]:
     """Say how thin the first risk sets are, and who was there although a model excluded it."""
     y = problem.y
+    found = _on_one_side(problem)
     if y.entry is None:
-        return []
-    found = []
+        return found
     early = (y.weight > 0) & (y.time < (np.inf if problem.since is None else problem.since))
     if early.any():
         until = "at any time" if problem.since is None else f"before {problem.since:g}"
@@ -46,6 +46,19 @@ def check_entry(
             )
             found.append(EvaluationWarning("denies-entry", message, name))
     return found
+
+
+def _on_one_side(problem: Problem) -> list[EvaluationWarning]:
+    """Remark on entries that only the test or only the training outcomes have."""
+    known = problem.reference
+    if known is None or (problem.y.entry is None) == (known.given.entry is None):
+        return []
+    late, other = ("y_train", "y_test") if problem.y.entry is None else ("y_test", "y_train")
+    message = (
+        f"{late} has delayed entry and {other} has none, so all of its subjects count as observed "
+        "from the beginning"
+    )
+    return [EvaluationWarning("entry-on-one-side", message)]
 
 
 def entry_support(problem: Problem) -> dict[str, Any]:

@@ -264,6 +264,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "on them alone",
         "ask about later times, or give `landmark`; `min_at_risk` changes the limit",
     ),
+    "entry-on-one-side": Explanation(
+        "caution",
+        "subjects enter late in one of the test and training outcomes only, and the others count "
+        "as observed from the beginning",
+        "give `entry` of both, unless the others were really observed from the beginning",
+    ),
     "denies-entry": Explanation(
         "caution",
         "a model said that subjects could not be event-free when they entered, and they were",

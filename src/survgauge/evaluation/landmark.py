@@ -25,7 +25,10 @@ def checked_landmark(landmark: Any) -> float:
     """Return a time that is not negative."""
     value = one_number(landmark)
     if not (np.isfinite(value) and value >= 0):
-        raise InputError(f"landmark must be one time, finite and not negative; got {shown(value)}")
+        raise InputError(
+            "landmark must be one time, finite and not negative (sg.landmarks takes several); got "
+            f"{shown(landmark)}"
+        )
     return value
 
 

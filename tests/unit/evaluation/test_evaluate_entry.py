@@ -138,3 +138,27 @@ def test_page(tmp_path: object) -> None:
     pytest.importorskip("matplotlib")
     ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, metrics=["brier", "mae_within"], time=4.0)
     assert ev.to_html(tmp_path / "page.html").exists()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("late", ["y_test", "y_train"])
+def test_entry_of_one_side_only_is_said(late: str) -> None:
+    plain = {
+        "y_test": sg.Outcomes(Y.time, Y.event),
+        "y_train": sg.Outcomes(TRAIN.time, TRAIN.event),
+    }
+    given = {**plain, late: Y if late == "y_test" else TRAIN}
+    said = sg.evaluate({"m": CURVES}, given["y_test"], y_train=given["y_train"]).warnings
+    assert [w.message.split()[0] for w in said if w.code == "entry-on-one-side"] == [late]
+    both = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN).warnings
+    assert "entry-on-one-side" not in {w.code for w in both}
+
+
+def test_entry_and_cause_say_what_to_do() -> None:
+    y = sg.Outcomes([3, 4, 5], [1, 2, 0], entry=[1, 0, 0])
+    with pytest.raises(InputError, match=r"y_test has delayed entry .* one cause .* any_cause"):
+        sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, cause=1)
+
+
+def test_several_landmarks_are_refused_as_they_came() -> None:
+    with pytest.raises(InputError, match=r"sg.landmarks takes several\); got \[1, 2\]"):
+        sg.evaluate({"m": CURVES}, Y, landmark=[1, 2])
