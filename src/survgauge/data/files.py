@@ -19,6 +19,7 @@ from .curve_tables import (
     refuse_row_numbers,
 )
 from .curves import SurvivalCurves
+from .entry import refuse_entry, some_entry
 from .incidence import IncidenceCurves
 from .intervals import IntervalOutcomes
 from .outcomes import Outcomes
@@ -83,9 +84,13 @@ def read_intervals(
         weight = None
     try:
         frequency = None if weight is None else table.numbers(weight)
+        if "entry" in table.names:
+            refuse_entry(some_entry(table.numbers("entry")), str(path))
         return IntervalOutcomes(table.numbers("lower"), table.numbers("upper"), frequency)
     except InputError as error:
         text = str(error)
+        if "'upper'" in text:
+            text += "; where no event was seen, upper is inf"
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
 
 

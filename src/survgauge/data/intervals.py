@@ -17,7 +17,7 @@ from .._tools.arrays import (
     vector,
 )
 from ..errors import InputError, numbered
-from .entry import refuse_entry
+from .entry import refuse_entry, some_entry
 from .outcomes import Outcomes
 from .weighted import Weighted
 
@@ -240,4 +240,6 @@ def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
             f"{argument} must have columns 'lower' and 'upper'; {' and '.join(map(repr, missing))} "
             f"missing, columns are {[str(name) for name in names[:8]]}"
         )
+    if "entry" in names:
+        refuse_entry(some_entry(vector(obj["entry"], "entry")), argument)
     return obj["lower"], obj["upper"]

@@ -23,10 +23,12 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, A
         columns = list(obj if isinstance(obj, Mapping) else obj.columns)
         missing = [name for name in ("time", "event") if name not in columns]
         if missing:
+            bounds = {"lower", "upper"} <= set(columns)
             raise InputError(
                 f"{argument} must have columns 'time' and 'event'; "
                 f"{' and '.join(map(repr, missing))} missing, columns are "
                 f"{[str(c) for c in columns[:8]]}"
+                + ("; sg.IntervalOutcomes.of reads interval-censored outcomes" if bounds else "")
             )
         return obj["time"], obj["event"], obj["entry"] if "entry" in columns else None
     advice = ""

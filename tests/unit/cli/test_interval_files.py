@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -58,3 +60,14 @@ def test_reader(files):
     assert not read_intervals(plain, "w", weight_required=False).weighted
     with pytest.raises(sg.InputError, match="row 1 has ''"):
         read_intervals(write(files / "gap.csv", [0], [""]))
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [("lower,upper\n1,2\n2,\n", "where no event was seen, upper is inf"),
+     ("lower,upper,entry\n1,2,0\n2,3,1\n", "delayed entry")],
+)  # fmt: skip
+def test_what_an_interval_file_cannot_have(cells: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "test.csv").write_text(cells)
+    with pytest.raises(sg.InputError, match=said):
+        read_intervals(tmp_path / "test.csv")

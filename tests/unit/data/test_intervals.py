@@ -89,3 +89,15 @@ def test_functions_of_right_censoring_refuse_intervals():
     y = sg.IntervalOutcomes([0, 3], [2, INF])
     with pytest.raises(sg.InputError, match="IntervalOutcomes"):
         sg.KaplanMeier.fit(y)
+
+
+def test_entry_in_a_frame_of_intervals_is_refused() -> None:
+    table = {"lower": [1, 2], "upper": [2, 3], "entry": [0, 1]}
+    with pytest.raises(sg.InputError, match="delayed entry"):
+        sg.IntervalOutcomes.of(table)
+    assert len(sg.IntervalOutcomes.of({**table, "entry": [0, 0]})) == 2
+
+
+def test_a_frame_of_intervals_where_times_are_meant_names_the_reader() -> None:
+    with pytest.raises(sg.InputError, match=r"sg.IntervalOutcomes.of reads"):
+        sg.Outcomes.of({"lower": [1, 2], "upper": [2, 3]})
