@@ -128,7 +128,8 @@ class Prediction:
 
     def ranked_by(self, time: float) -> Prediction:
         """Return the same, whose risk is the predicted incidence of the cause by a time."""
-        return Prediction(self.curves, self._times, self._risk, self.incidence, time)
+        by = max(time, 0.0)  # nobody is followed up: the horizon lies just below 0
+        return Prediction(self.curves, self._times, self._risk, self.incidence, by)
 
     def __len__(self) -> int:
         for part in (self.curves, self._times, self._risk):

@@ -80,7 +80,7 @@ def share_of_length(curves: SurvivalCurves, stop: float, weight: Floats | None =
     >>> share_of_length(SurvivalCurves([5, 10], [[0.9, 0.6], [0.4, 0.0]]), 20.0)
     0.25
     """
-    past = np.maximum(1.0 - curves.last_time / stop, 0.0)
+    past = np.maximum(stop - curves.last_time, 0.0) / stop
     return _average(np.where(curves.last_survival > 0, past, 0.0), weight)
 
 

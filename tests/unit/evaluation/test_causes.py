@@ -175,3 +175,17 @@ def test_survival_curves_are_no_incidence(data):
         sg.evaluate(other, y, y_train=train, cause=1)
     with pytest.raises(sg.InputError, match="cause goes with outcomes of several causes"):
         sg.evaluate(models, y.any_cause(), cause=1)
+
+
+def test_everybody_at_time_zero_has_no_follow_up() -> None:
+    y = sg.Outcomes(np.zeros(6), [0, 1, 2, 0, 1, 2])
+    curves = sg.IncidenceCurves([0, 1, 2], np.tile([[0, 0.2, 0.3], [0, 0.1, 0.2]], (6, 1, 1)))
+    said = sg.evaluate({"m": curves}, y, cause=1).warnings
+    assert "undefined-metric" in {w.code for w in said}
+
+
+def test_features_with_a_cause_say_what_to_do_instead() -> None:
+    y = sg.Outcomes([1, 2, 3], [0, 1, 2])
+    x = np.ones((3, 1))
+    with pytest.raises(sg.InputError, match=r"X_train goes with one kind .* Conditional"):
+        sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, y_train=y, X_train=x, X_test=x, cause=1)
