@@ -17,6 +17,12 @@ Codes = NDArray[np.int32]
 #: Words that mean a censored subject in a column of names of causes.
 _CENSORED = ("censored", "censor", "none", "0", "")
 
+#: What to do where the events alone do not say which causes there are.
+_NAME_THEM = (
+    "give their names, as in sg.Outcomes(time, event, causes=['relapse', 'death']) or --causes "
+    "relapse,death"
+)
+
 
 def read_events(event: Any, causes: Any) -> tuple[Bools, Codes | None, tuple[str, ...] | None]:
     """Read the column `event`: flags, and with several causes the code of each and their names.
@@ -77,7 +83,7 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
     """Read codes 0, 1, 2, ...; where others are meant, the names of all causes have to say so."""
     array = to_numpy(event, "event")
     if array.dtype == object or array.dtype.kind not in "fiu" or not array.size:
-        raise InputError(f"{refusal}; with several causes give their names as causes=") from refusal
+        raise InputError(f"{refusal}; with several causes {_NAME_THEM}") from refusal
     codes = _whole(array, array.size)
     if codes is None:
         raise refusal
@@ -86,7 +92,7 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
         listed = ", ".join(map(str, found[:8].tolist()))
         raise InputError(
             f"{refusal}. Its codes are {listed}: with several causes, 0 is censored and 1, 2, ... "
-            "are the causes; give their names as causes= if one of these codes does not occur"
+            f"are the causes; if one of these codes does not occur, {_NAME_THEM}"
         ) from refusal
     return codes, int(found[-1])
 
@@ -129,9 +135,11 @@ def _words(items: list[Any], names: tuple[str, ...]) -> Codes:
     codes = np.array([code(item) for item in items], dtype=np.int32)
     bad = np.flatnonzero(codes < 0)
     if bad.size:
+        meant = did_you_mean(items[bad[0]], names)
         raise InputError(
             f"event must be one of {', '.join(map(repr, names))} or 'censored'; got "
-            f"{items[bad[0]]!r} for {numbered(bad)}{did_you_mean(items[bad[0]], names)}"
+            f"{items[bad[0]]!r} for {numbered(bad)}"
+            f"{meant or '; if that means censored, write censored'}"
         )
     return codes
 

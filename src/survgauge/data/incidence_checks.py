@@ -123,4 +123,9 @@ def _what_to_do(values: Incidence, wrong: Incidence) -> str:
         )
     if (np.diff(wrong, axis=2) <= ROUNDING).all():
         return "values that fall along the times look like survival: pass 1 - values"
+    if (np.diff(wrong, axis=2) >= -ROUNDING).all():
+        return (
+            "causes that add up to more than 1 are often one model per cause with the others as "
+            "censored (1 - survival): predict the cumulative incidence from all of them together"
+        )
     return "pass repair='running_maximum' to mend it"

@@ -139,12 +139,12 @@ def test_one_cause_on_request():
 
 BAD = {
     # Many files of R have 1 for censored and 2 for dead: two causes have to be named there.
-    "no zero": ({"event": [1, 2, 2, 1]}, "Its codes are 1, 2: .* give their names as causes="),
+    "no zero": ({"event": [1, 2, 2, 1]}, "Its codes are 1, 2: .* give their names, .*--causes"),
     "a gap": ({"event": [0, 3, 1, 1]}, "Its codes are 0, 1, 3"),
     "fraction": ({"event": [0, 1, 1.5, 2]}, "event must be 0/1 or booleans .* got 1.5 for rows 3"),
     "negative": ({"event": [0, 1, -1, 2]}, "event must be 0/1 or booleans .* got -1 for rows 3"),
     "nan": ({"event": [0, 1, np.nan, 2]}, "event must be 0/1 or booleans .* got nan for rows 3"),
-    "words": ({"event": ["a", "b", "c", "c"]}, "with several causes give their names as causes="),
+    "words": ({"event": ["a", "b", "c", "c"]}, "with several causes give their names, .*--causes"),
     "text": ({"causes": "ab"}, "causes must be a list of names"),
     "twice": ({"causes": ["a", "a"]}, "causes must be names, distinct and not empty"),
     "empty": ({"causes": []}, "causes must be names, distinct and not empty"),

@@ -243,3 +243,9 @@ def test_orientation_is_checked():
         sg.as_incidence({"a": VALUES[:, 0]}, TIMES, causes=["b"])
     with pytest.raises(sg.InputError, match="at least one cause"):
         sg.as_incidence([])
+
+
+def test_causes_above_one_together_name_the_usual_reason() -> None:
+    values = np.tile([0.0, 0.5, 0.8], (3, 2, 1))
+    with pytest.raises(sg.InputError, match=r"reaches 1.6; .* with the others as censored"):
+        sg.IncidenceCurves([0, 1, 2], values)
