@@ -21,6 +21,7 @@ from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.pairing import Ids
 from ..data.tables import Table, parquet_files
+from ..errors import InputError
 from .causes import by_model, in_order, read_both
 from .named import interpolations, named
 
@@ -116,6 +117,12 @@ def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
 
     def read(path: str, *columns: Any, weight_required: bool = True, **options: Any) -> Any:
         if Path(path).is_file() and is_interval_file(path, args.time_column):
+            for flag, given in (("--entry", args.entry), ("--event-value", args.event_value)):
+                if given is not None:
+                    raise InputError(
+                        f"{path}: {flag} goes with columns of times and events; this file has "
+                        "lower and upper: leave it out"
+                    )
             return read_intervals(path, args.weight_column, weight_required=weight_required)
         return read_outcomes(path, *columns, weight_required=weight_required, **options)
 

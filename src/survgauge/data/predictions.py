@@ -120,7 +120,8 @@ class Prediction:
         if not isinstance(obj, IncidenceCurves):  # survival of any event says nothing of one cause
             raise InputError(
                 f"predictions of {name!r} must be IncidenceCurves, times or RiskScores where a "
-                "cause is asked for; sg.as_incidence reads the curves of other libraries; got "
+                "cause is asked for; sg.as_incidence reads the curves of other libraries, and the "
+                f"shell one file per cause (--pred {name}:{causes[0]}=FILE); got "
                 f"{type(obj).__name__}"
             )
         incidence = obj.matching(causes, f"predictions of {name!r}", "y_test")

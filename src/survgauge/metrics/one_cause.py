@@ -82,9 +82,11 @@ def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
     """Read outcomes that have the causes of others; codes may lack one that did not happen."""
     known = obj if isinstance(obj, Outcomes) else Outcomes.of(obj, argument, causes=causes)
     if known.causes != causes:
+        got = "one kind of event" if known.causes is None else ", ".join(map(repr, known.causes))
         raise InputError(
             f"{argument} must have the causes {', '.join(map(repr, causes))}, as the other "
-            f"outcomes; got {', '.join(map(repr, known.causes or ('one kind of event',)))}"
+            f"outcomes; got {got}. If a cause did not happen there, name all of them: "
+            "sg.Outcomes(time, event, causes=[...]), or --causes A,B"
         )
     refuse_entry(known.entry, argument)
     return known

@@ -71,3 +71,10 @@ def test_what_an_interval_file_cannot_have(cells: str, said: str, tmp_path: Path
     (tmp_path / "test.csv").write_text(cells)
     with pytest.raises(sg.InputError, match=said):
         read_intervals(tmp_path / "test.csv")
+
+
+@pytest.mark.parametrize("option", [["--entry", "lower"], ["--event-value", "1"]])
+def test_options_of_times_and_events_are_refused(option, files, capsys):
+    command = ["evaluate", "--test", str(files / "test.csv"), "--pred", f"lr={files / 'lr.csv'}"]
+    assert main([*command, *option]) == 2
+    assert f"{option[0]} goes with columns of times and events" in capsys.readouterr().err

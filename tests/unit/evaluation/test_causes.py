@@ -184,8 +184,14 @@ def test_everybody_at_time_zero_has_no_follow_up() -> None:
     assert "undefined-metric" in {w.code for w in said}
 
 
+def test_training_without_one_of_the_causes_says_how_to_name_them() -> None:
+    y, train = sg.Outcomes([1, 2, 3], [0, 1, 2]), sg.Outcomes([1, 2, 3], [0, 1, 1])
+    with pytest.raises(sg.InputError, match=r"got one kind of event. If a cause .* --causes A,B"):
+        sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, y_train=train, cause=1)
+
+
 def test_features_with_a_cause_say_what_to_do_instead() -> None:
     y = sg.Outcomes([1, 2, 3], [0, 1, 2])
     x = np.ones((3, 1))
-    with pytest.raises(sg.InputError, match=r"X_train goes with one kind .* Conditional"):
+    with pytest.raises(sg.InputError, match=r"X_train goes with one kind .*Conditional"):
         sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, y_train=y, X_train=x, X_test=x, cause=1)

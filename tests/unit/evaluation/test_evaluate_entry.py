@@ -155,7 +155,7 @@ def test_entry_of_one_side_only_is_said(late: str) -> None:
 
 def test_entry_and_cause_say_what_to_do() -> None:
     y = sg.Outcomes([3, 4, 5], [1, 2, 0], entry=[1, 0, 0])
-    with pytest.raises(InputError, match=r"y_test has delayed entry .* one cause .* any_cause"):
+    with pytest.raises(InputError, match=r"y_test has delayed entry .* one cause .*any_cause"):
         sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, cause=1)
 
 
