@@ -30,26 +30,13 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
                 "cause, or give outcomes of subjects who are observed from the beginning"
             )
     if read and not isinstance(y_test, Outcomes):
-        train = _of_causes(y_train, "y_train")
+        train = Outcomes.of(y_train, "y_train", copy=False, causes=True)
         if train.causes is not None:
             return with_causes(y_test, "y_test", train.causes), train
-    y = _of_causes(y_test, "y_test")
+    y = Outcomes.of(y_test, "y_test", copy=False, causes=True)
     if y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
     return y, with_causes(y_train, "y_train", y.causes) if read else y_train
-
-
-def _of_causes(given: Any, argument: str) -> Outcomes:
-    """Read outcomes of several causes, which nobody enters late."""
-    y = Outcomes.of(given, argument, copy=False, causes=True, entry=True)
-    if y.entry is not None:
-        raise InputError(
-            f"{argument} has delayed entry (left truncation), which metrics of one cause do not "
-            "know of; ignoring it would bias the result. Leave cause out and pass y.any_cause() "
-            "for the first event of whatever cause, or pass y.from_landmark(s) and predictions of "
-            "those at risk at s"
-        )
-    return y
 
 
 def read_predictions(

@@ -153,12 +153,6 @@ def test_entry_of_one_side_only_is_said(late: str) -> None:
     assert "entry-on-one-side" not in {w.code for w in both}
 
 
-def test_entry_and_cause_say_what_to_do() -> None:
-    y = sg.Outcomes([3, 4, 5], [1, 2, 0], entry=[1, 0, 0])
-    with pytest.raises(InputError, match=r"y_test has delayed entry .* one cause .*any_cause"):
-        sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, cause=1)
-
-
 def test_several_landmarks_are_refused_as_they_came() -> None:
     with pytest.raises(InputError, match=r"sg.landmarks takes several\); got \[1, 2\]"):
         sg.evaluate({"m": CURVES}, Y, landmark=[1, 2])
