@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._tools.provenance import input_record, provenance
 from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.sentences import listed
+from ..evaluation.warnings import EvaluationWarning
 from ..metrics.registry import metrics_of
 from ..reference.dependence import Dependence
 from .causes import add_causes, cause_of
@@ -247,6 +250,20 @@ def _groups(args: argparse.Namespace) -> dict[str, Any]:
     return {name: table.labels(name) for name in group_columns(args.by, table.names)}
 
 
+def _other_values(args: argparse.Namespace) -> list[EvaluationWarning]:
+    """Remark on further values of the event column, which count as censored by --event-value."""
+    if args.event_value is None:
+        return []
+    values = dict.fromkeys(np.char.strip(Table(args.test).labels(args.event_column)).tolist())
+    if len(values) < 3:
+        return []
+    message = (
+        f"column {args.event_column!r} holds {len(values)} values ({', '.join(list(values)[:5])}), "
+        f"and all but {args.event_value} count as censored"
+    )
+    return [EvaluationWarning("other-values", message)]
+
+
 def evaluate_files(args: argparse.Namespace, *, named_groups: bool = False) -> Any:
     """Read all files whole; with `named_groups` also groups of one column have its name."""
     given = read_inputs(args)
@@ -267,5 +284,6 @@ def evaluate_files(args: argparse.Namespace, *, named_groups: bool = False) -> A
         landmark=args.landmark,
         **_settings(args),
     )
+    result = replace(result, warnings=[*result.warnings, *_other_values(args)])
     # Labels of one column go without its name, which sentences know all the same.
     return replace(result, support=result.support | {"by": list(columns)}) if columns else result

@@ -264,6 +264,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "on them alone",
         "ask about later times, or give `landmark`; `min_at_risk` changes the limit",
     ),
+    "other-values": Explanation(
+        "caution",
+        "--event-value names one of several values of the event column, and all others count as "
+        "censored, which is wrong for events that compete with it",
+        "give --cause instead, with one prediction file per cause; or leave it, if the other "
+        "values are all kinds of censoring",
+    ),
     "entry-on-one-side": Explanation(
         "caution",
         "subjects enter late in one of the test and training outcomes only, and the others count "

@@ -101,6 +101,17 @@ def test_bad_input_is_one_line(files, capsys, more, message):
     assert error.count("\n") == 1
 
 
+def test_taking_other_causes_for_censored_is_said(files, capsys):
+    folder = files[0]
+    assert main(arguments(folder, "--event-value", "1", "--json", str(folder / "o.json"))) == 0
+    capsys.readouterr()
+    said = {
+        w["code"]: w["message"] for w in json.loads((folder / "o.json").read_text())["warnings"]
+    }
+    assert "holds 3 values" in said["other-values"]
+    assert "all but 1 count as censored" in said["other-values"]
+
+
 def test_a_stream_of_causes(files, capsys):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -68,9 +68,9 @@ def _compared(risk: Floats, case: Floats, control: Floats) -> tuple[float, Float
     Also what each subject contributes: its own share less the mean, as a case and as a control.
     """
     _, place = np.unique(risk, return_inverse=True)
+    case, control = case / case.sum(), control / control.sum()
     cases, controls = np.bincount(place, case), np.bincount(place, control)
-    a, c = float(case.sum()), float(control.sum())
     below = np.cumsum(controls) - controls / 2  # controls that the risks beat
     above = np.cumsum(cases[::-1])[::-1] - cases / 2  # cases that beat them
-    value = float(cases @ below) / (a * c)
-    return value, case * (below[place] / c - value) / a + control * (above[place] / a - value) / c
+    value = float(cases @ below)
+    return value, case * (below[place] - value) + control * (above[place] - value)
