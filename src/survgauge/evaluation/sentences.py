@@ -155,10 +155,12 @@ class _Words:
         #: Whether the metric says by how much time predictions are off.
         self.in_time = self.metric.loss == "absolute"
         stop, at = stops_at(data, v.metric), v.cell[2]
-        self.stop = "" if stop is None else rounded(stop, time)
+        landmark = data["support"].get("landmark")
+        since = f" from {rounded(landmark, time)} on" if landmark else ""
+        self.stop = "" if stop is None else f"{rounded(stop, time)}{since}"
         self.when = self.stop and f" up to {self.stop}"
         if at is not None:
-            self.when = f" at {rounded(at, time)}"
+            self.when = f" at {rounded(at, time)}{since}"
         if self.metric.reads_threshold:
             rows = [row for row in data["metrics"] if cell_of(row) == v.cell]
             known = [row["convention"]["threshold"] for row in rows if row["convention"]]

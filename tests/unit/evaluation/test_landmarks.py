@@ -117,3 +117,14 @@ def test_refused(landmark: float, said: str) -> None:
 def test_predictions_of_another_length() -> None:
     with pytest.raises(InputError, match="one entry per subject"):
         sg.evaluate({"m": CURVES[:7]}, Y, landmark=2.0)
+
+
+def test_the_verdict_says_from_when_on() -> None:
+    rng = np.random.default_rng(1)
+    scale = 10 * np.exp(-0.6 * rng.normal(size=120))
+    time, limit = scale * rng.weibull(1.3, 120), rng.uniform(2, 25, 120)
+    grid = np.linspace(0, 40, 60)
+    curves = sg.SurvivalCurves(grid, np.exp(-((grid / scale[:, None]) ** 1.3)))
+    y = sg.Outcomes(np.minimum(time, limit), time <= limit)
+    found = sg.evaluate(curves, y, landmark=2.0, tau=5.0, unit="years", metrics="mae_within")
+    assert "within the first 5 years from 2 years on" in str(found.verdict)
