@@ -9,9 +9,7 @@ from .reference import Reference
 from .residual import ResidualLaw
 
 
-def pseudo_given_entry(
-    reference: Reference, law: ResidualLaw, entry: Floats, time: Floats, tail: str
-) -> Floats:
+def pseudo_given_entry(reference: Reference, entry: Floats, time: Floats, tail: str) -> Floats:
     r"""Pseudo-observations of subjects at risk from entry a to censoring at c, to first order.
 
     With m(u) the mean of T given T > u, h the hazard of the reference set, and G the probability of
@@ -34,5 +32,5 @@ def pseudo_given_entry(
     first = np.where(entry > 0, look_up(times, entry, "right"), 0)
     gained = sums[look_up(times, time, "right")] - sums[first]
     scale = np.where(entry > 0, g.at(entry), 1.0)
-    start: Floats = law.mean(entry, first)
+    start: Floats = ResidualLaw.of_reference(reference, tail).mean(entry, first)
     return start + scale * gained

@@ -104,7 +104,7 @@ def _po_given_entry(s: Setting) -> Surrogates:
             f"area out, or pass area='step'; got {s.area!r}"
         )
     entry = np.zeros(s.c.size) if s.y.entry is None else s.y.entry[s.censored]
-    guess = pseudo_given_entry(s.reference, s.residual, entry, s.c, s.tail)
+    guess = pseudo_given_entry(s.reference, entry, s.c, s.tail)
     if s.reference.whole.y.entry is None:
         guess = np.where(entry > 0, guess, s.pseudo_means.at(s.c, s.j, s.reference.last_time))
     guess, notes = s.capped(guess)

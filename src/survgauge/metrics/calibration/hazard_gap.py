@@ -149,11 +149,10 @@ class HazardGap:
 def _nodes(y: Outcomes, table: RiskTable, stop: float) -> tuple[Floats, bool]:
     """Times at which somebody enters or leaves, or even ranks of them; whether these are all."""
     changes = np.unique(np.concatenate(([0.0], np.asarray(y.entry), y.time)))
-    start = table.enough_from(_ENOUGH)
-    first = float(np.min(np.asarray(y.entry))) if start is None else start
-    # Just after the last change before there are enough at risk; from the beginning at the latest.
-    begin = changes[max(int(changes.searchsorted(first, "left" if start is not None else "right"))
-                        - 1, 0)]  # fmt: skip
+    enough = table.enough_from(_ENOUGH)
+    # Who is at risk at a time has been since the last change before it.
+    place = 0 if enough is None else max(int(changes.searchsorted(enough)) - 1, 0)
+    begin = float(np.asarray(y.entry).min()) if enough is None else float(changes[place])
     if not begin < stop:
         raise UndefinedMetricError(
             f"km_calibration has no time to look at: {_ENOUGH} subjects are at risk since "
