@@ -132,3 +132,29 @@ def doubly_robust(y: sg.Outcomes, predicted: np.ndarray, floor: float) -> np.nda
                 value += (abs(u - p) - expected(u)) * jump / g
         found[i] = value
     return found
+
+
+def hazard_gap(y: sg.Outcomes, curves: sg.SurvivalCurves, stop: float) -> float:
+    """Mean squared gap of Kaplan-Meier and exp(-A), A of those at risk, since 10 are at risk."""
+    changes = sorted({0.0, *map(float, y.entry), *map(float, y.time)})
+    enough = [t for t in sorted(y.time) if sum(at_risk(y, i, t) for i in range(len(y))) >= 10]
+    begin = max(u for u in changes if u < enough[0])
+    inner = [u for u in changes if begin < u < stop]
+    nodes, km, free, total = [begin, *inner, stop], 1.0, 1.0, 0.0
+    for low, high in zip(nodes[:-1], nodes[1:], strict=True):
+        here = [i for i in range(len(y)) if y.entry[i] <= low and y.time[i] >= high]
+        before = free
+        if here:
+            rises = [
+                -np.log(
+                    conditional(curves, i, high, y.entry[i])
+                    / conditional(curves, i, low, y.entry[i])
+                )
+                for i in here
+            ]
+            free *= np.exp(-np.mean(rises))
+        a, b = before - km, free - km
+        total += (high - low) * (a * a + a * b + b * b) / 3
+        if high in y.time:
+            km *= factor(y, high, censoring=False)
+    return total / (stop - begin)

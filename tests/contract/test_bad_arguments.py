@@ -397,19 +397,22 @@ def test_several_causes_are_refused_where_one_kind_of_event_is_expected(name, ar
 
 
 ENTRY = sg.Outcomes(TIME, Y[1], entry=TIME / 2 * (np.arange(N) % 2))
-#: What knows delayed entry of the test outcomes, as it is called here: methods such as po, an
-#: assumed dependence and the rules of other packages do not go with it.
+#: What knows delayed entry of the test outcomes, as it is called here: an assumed dependence and
+#: the rules of other packages do not go with it.
 KNOWS_ENTRY = {
     "a_calibration", "brier_skill", "coverage", "coverage_details", "cox_snell_residuals", "crps",
     "crps_details", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "d_calibration",
-    "deviance_residuals", "landmarks", "log_likelihood", "log_likelihood_details",
-    "martingale_residuals", "observed_expected", "residual_details",
+    "deviance_residuals", "evaluate", "km_calibration", "km_calibration_details", "landmarks",
+    "log_likelihood", "log_likelihood_details", "mae", "martingale_residuals", "mse",
+    "observed_expected", "one_calibration", "residual_details", "rmse", "surrogate_times",
+    "time_error", "time_error_details", "time_errors",
 }  # fmt: skip
 #: What takes G or Kaplan-Meier from training outcomes with delayed entry, or reads them later.
 TRAINS_ON_ENTRY = {
     "Reference", "brier_decomposition", "brier_skill", "concordance_td", "concordance_td_details",
-    "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "landmarks", "net_benefit",
-    "reference_curves", "scorer",
+    "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "evaluate", "landmarks", "mae",
+    "mse", "net_benefit", "reference_curves", "rmse", "scorer", "surrogate_times", "time_error",
+    "time_error_details", "time_errors",
 }  # fmt: skip
 
 

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.reference.pseudo_entry import pseudo_given_entry
+from survgauge.reference.reference import Reference
+from survgauge.reference.residual import ResidualLaw
 
 pytestmark = pytest.mark.slow
 
@@ -71,3 +74,56 @@ def test_unbiased_and_covered() -> None:
     np.testing.assert_allclose(errors.mean(axis=0), values.std(axis=0), rtol=0.08)
     covered = (abs(values - truth) < 1.959964 * errors).mean(axis=0)
     assert ((covered > 0.93) & (covered < 0.97)).all(), dict(zip(NAMES, covered, strict=True))
+
+
+def true_model(rng: np.random.Generator, n: int) -> tuple[sg.Outcomes, sg.SurvivalCurves]:
+    """Subjects, four in five of whom enter late, and the curves that they were drawn from."""
+    x = rng.normal(size=8 * n)
+    scale = 10 * np.exp(-0.6 * x)
+    time, end = scale * rng.weibull(1.5, x.size), rng.uniform(3, 25, x.size)
+    entry = rng.uniform(0, 10, x.size) * (rng.random(x.size) < 0.8)
+    keep = np.flatnonzero(np.minimum(time, end) > entry)[:n]
+    y = sg.Outcomes(np.minimum(time, end)[keep], (time <= end)[keep], entry=entry[keep])
+    grid = np.append(np.linspace(0.1, 15, 150), [17.0, 20.0, 25.0, 30.0, 40.0, 60.0])
+    return y, sg.SurvivalCurves(grid, np.exp(-((grid / scale[keep, None]) ** 1.5)))
+
+
+def test_calibration_of_a_true_model() -> None:
+    rng = np.random.default_rng(20)
+    p_values, distances, expected, low = [], [], [], []
+    for _ in range(600):
+        y, curves = true_model(rng, 400)
+        p_values.append([sg.one_calibration(y, curves, t).p_value for t in (5.0, 8.0)])
+        found = sg.km_calibration_details(y, curves, tau=12.0)
+        distances.append(found.value)
+        assert found.law is not None
+        expected.append(found.law.expected_if_calibrated)
+        low.append(found.law.limits(0.95)[0])
+    size = (np.array(p_values) < 0.05).mean(axis=0)
+    assert ((size > 0.03) & (size < 0.075)).all(), size
+    assert abs(np.mean(distances) / np.mean(expected) - 1) < 0.2
+    assert np.mean(np.array(low) == 0) > 0.95
+
+
+def test_pseudo_observations_are_right_given_entry_and_features() -> None:
+    """Censored subjects count as `po` says, events as the same sum with their own event in it."""
+    rng, tau, runs = np.random.default_rng(21), 10.0, []
+    for _ in range(300):
+        x = rng.normal(size=3_200)
+        time = 10 * np.exp(-0.6 * x) * rng.weibull(1.5, x.size)
+        end, entry = rng.uniform(3, 25, x.size), rng.uniform(0, 9, x.size)
+        keep = np.flatnonzero(np.minimum(time, end) > entry)[:400]
+        time, end, entry, x = time[keep], end[keep], entry[keep], x[keep]
+        y = sg.Outcomes(np.minimum(time, end), time <= end, entry=entry)
+        found = sg.surrogate_times(y, method="po", tau=tau).time
+        late = np.minimum(y.time, tau)
+        reference, g = Reference(y.restricted(tau)), sg.KaplanMeier.fit_censoring(y)
+        whole = pseudo_given_entry(reference, entry, late, "linear")
+        known = y.event | (y.time >= tau)
+        law = ResidualLaw.of_reference(reference, "linear")
+        ahead = law.mean(late, law.places(late)) - late
+        scale = g.at(entry) / g.at(late, side="left")
+        whole = np.where(known, whole - ahead * scale, found)
+        gap = whole - np.minimum(time, tau)
+        runs.append([gap[part].mean() for part in (x < 0, x >= 0, entry > 4, entry <= 4)])
+    assert (np.abs(np.mean(runs, axis=0)) < 0.02).all()

@@ -485,7 +485,7 @@ class Method:
             raise UndefinedMetricError(
                 f"method {self.name!r} knows no delayed entry: what it puts in place of a censored "
                 "time is an average over subjects who were all observed from the beginning; use "
-                "'margin', 'expected', 'dr', 'ipcw_d', 'hinge' or 'uncensored'"
+                "'po', 'margin', 'expected', 'dr', 'ipcw_d', 'hinge' or 'uncensored'"
             )
         found = called(self.function, what, setting)
         if not isinstance(found, Surrogates):

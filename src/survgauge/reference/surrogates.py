@@ -8,8 +8,9 @@ import numpy as np
 
 from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
-from ..errors import InputError, one_of
+from ..errors import InputError, UndefinedMetricError, one_of
 from .dependent_g import LateByDifference
+from .pseudo_entry import pseudo_given_entry
 from .setting import Method, Setting, Surrogates, make_setting
 
 __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrogate_times"]
@@ -85,7 +86,28 @@ def ipcw_t(s: Setting) -> Surrogates:
 
 def po(s: Setting) -> Surrogates:
     """Pseudo-observation: (N+1) theta(D+i) - N theta(D); in sample, leave-one-out."""
+    if s.by_entry:
+        return _po_given_entry(s)
     guess, notes = s.capped(s.pseudo_means.at(s.c, s.j, s.reference.last_time))
+    return s.fill(guess, notes=notes)
+
+
+def _po_given_entry(s: Setting) -> Surrogates:
+    """Pseudo-observations given entry; those of subjects from the beginning stay as they were.
+
+    That is if the reference set has no delayed entry: else its size says nothing about how many are
+    at risk, and their pseudo-observations are those given the entry 0.
+    """
+    if s.area != "step":
+        raise UndefinedMetricError(
+            "method 'po' under delayed entry takes areas under the steps of Kaplan-Meier: leave "
+            f"area out, or pass area='step'; got {s.area!r}"
+        )
+    entry = np.zeros(s.c.size) if s.y.entry is None else s.y.entry[s.censored]
+    guess = pseudo_given_entry(s.reference, entry, s.c, s.tail)
+    if s.reference.whole.y.entry is None:
+        guess = np.where(entry > 0, guess, s.pseudo_means.at(s.c, s.j, s.reference.last_time))
+    guess, notes = s.capped(guess)
     return s.fill(guess, notes=notes)
 
 
@@ -185,6 +207,7 @@ METHODS: dict[str, Method] = {
             extrapolates=True,
             usual=True,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "pop_po",

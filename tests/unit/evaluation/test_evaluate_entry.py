@@ -42,7 +42,7 @@ def test_default_metrics_and_their_functions() -> None:
     codes = [warning.code for warning in ev.warnings]
     assert "knows-no-entry" in codes
     found = values(ev)
-    assert ("mae_po", None) not in found
+    assert ("ici", 4.0) not in found
     assert ("antolini", None) not in found
     assert found["brier", 4.0] == pytest.approx(sg.brier_score(Y, CURVES, [4.0]).mean, rel=1e-12)
     assert found["auc", 4.0] == pytest.approx(
@@ -54,6 +54,15 @@ def test_default_metrics_and_their_functions() -> None:
     )
     assert found["mae_margin", None] == pytest.approx(
         sg.mae(Y, CURVES, y_train=TRAIN, method="margin", tau=9.0), rel=1e-12
+    )
+    assert found["mae_po", None] == pytest.approx(
+        sg.mae(Y, CURVES, y_train=TRAIN, method="po", tau=9.0), rel=1e-12
+    )
+    assert found["km_calibration", None] == pytest.approx(
+        sg.km_calibration(Y, CURVES, tau=9.0), rel=1e-12
+    )
+    assert found["one_calibration", 4.0] == pytest.approx(
+        sg.one_calibration(Y, CURVES, 4.0).p_value, rel=1e-12
     )
     assert ev.support["delayed_entry"] == (Y.entry > 0).sum()
     assert ev.support["at_risk_since"] > 0
@@ -87,7 +96,7 @@ def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> 
     from survgauge.evaluation import arrays, chunk
 
     asked = {"time": 4.0, "tau": 9.0, "confidence": None}
-    asked["metrics"] = ["brier", "ibs", "ibll", "crps", "mae_dr", "mae_margin"]
+    asked["metrics"] = ["brier", "ibs", "ibll", "crps", "mae_dr", "mae_margin", "mae_po"]
     whole = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
     monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 10)
     monkeypatch.setattr(chunk, "CHUNK_ROWS", 40)
@@ -96,7 +105,9 @@ def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> 
         assert values(parts)[key] == pytest.approx(value, rel=1e-9), key
 
 
-@pytest.mark.parametrize("metric", ["mae_po", "antolini", "ici", "km_calibration", "brier_dr"])
+@pytest.mark.parametrize(
+    "metric", ["mae_pop_po", "antolini", "ici", "calibration_slope", "brier_dr"]
+)
 def test_metrics_that_know_no_entry_are_refused_by_name(metric: str) -> None:
     with pytest.raises(InputError, match=f"{metric} know no delayed entry"):
         sg.evaluate({"m": CURVES}, Y, metrics=[metric])

@@ -9,6 +9,9 @@ import pytest
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
+from survgauge.reference.losses import Loss
+from survgauge.reference.pseudo_entry import pseudo_given_entry
+from survgauge.reference.setting import make_setting
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 
@@ -151,7 +154,7 @@ def test_time_errors(seed: int, whole: bool) -> None:
         np.testing.assert_allclose(surrogates.weight[i], 1 - known, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["po", "pop_po", "ipcw_t"])
+@pytest.mark.parametrize("method", ["pop_po", "ipcw_t"])
 def test_methods_that_know_no_entry_say_so(method: str) -> None:
     y, curves = naive.draw(9)
     with pytest.raises(UndefinedMetricError, match="knows no delayed entry"):
@@ -192,9 +195,9 @@ Y, CURVES = naive.draw(10)
 REFUSING = {
     "concordance_td": lambda: sg.concordance_td(Y, CURVES),
     "margin": lambda: sg.concordance_index(Y, -CURVES.median(), method="margin"),
-    "one_calibration": lambda: sg.one_calibration(Y, CURVES, 4.0),
+    "one_calibration": lambda: sg.one_calibration(Y, CURVES, 4.0, method="dn"),
     "ici": lambda: sg.integrated_calibration_index(Y, CURVES, 4.0),
-    "km_calibration": lambda: sg.km_calibration(Y, CURVES),
+    "km_calibration": lambda: sg.km_calibration(Y, CURVES, convention="survivaleval"),
     "slope": lambda: sg.calibration_slope(Y, CURVES, 4.0),
     "unweighted": lambda: sg.brier_score(Y, CURVES, [4.0], method="unweighted"),
     "decomposition": lambda: sg.brier_decomposition(Y, CURVES, 4.0),
@@ -216,3 +219,145 @@ def test_predicted_times_before_entry_are_counted() -> None:
     y, _ = naive.draw(11)
     found = sg.time_error_details(y, np.full(len(y), 0.5), method="hinge")
     assert found.support["predictions_before_entry"] == ((y.entry > 0) & (y.entry >= 0.5)).sum()
+
+
+@CASES
+def test_km_calibration(seed: int, whole: bool) -> None:
+    y, curves = naive.draw(seed, whole=whole)
+    for tau in (5.0, 9.0):
+        found = sg.km_calibration_details(y, curves, tau=tau)
+        np.testing.assert_allclose(found.value, naive.hazard_gap(y, curves, tau), rtol=1e-9)
+    assert found.law is not None
+    low, high = found.law.limits(0.95)
+    assert low <= found.value <= high
+
+
+def test_km_calibration_contributions_are_derivatives() -> None:
+    y, curves = naive.draw(11, n=150)
+    found = sg.km_calibration_details(y, curves, tau=8.0)
+    assert abs(found.psi.sum()) < 1e-12
+    for i in (0, 5, 40, 149):
+        moved = []
+        for change in (-1, 1):
+            times = np.full(len(y), 1000)
+            times[i] += 50 * change
+            other = sg.Outcomes(y.time, y.event, times, entry=y.entry)
+            moved.append(sg.km_calibration(other, curves, tau=8.0))
+        slope = (moved[1] - moved[0]) / 0.1
+        np.testing.assert_allclose(found.psi[i], slope, rtol=0.05, atol=2e-6)
+
+
+def test_km_calibration_before_enough_are_at_risk() -> None:
+    y, curves = naive.draw(1)
+    with pytest.raises(UndefinedMetricError, match="no time to look at"):
+        sg.km_calibration(y, curves, tau=1e-9)
+
+
+def test_km_calibration_without_entry_is_as_before() -> None:
+    y, curves = naive.draw(2)
+    plain = sg.km_calibration(sg.Outcomes(y.time, y.event), curves)
+    assert sg.km_calibration(sg.Outcomes(y.time, y.event, entry=0 * y.time), curves) == plain
+
+
+@CASES
+def test_one_calibration(seed: int, whole: bool) -> None:
+    y, curves = naive.draw(seed, whole=whole)
+    time = 6.0
+    entered = [i for i in range(len(y)) if y.entry[i] < time]
+    risk = {i: 1 - naive.conditional(curves, i, time, y.entry[i]) for i in entered}
+    found = sg.one_calibration(y, curves, time, groups=2)
+    statistic, border = 0.0, found.edges[1, 0] - 1e-9
+    assert found.edges[0, 1] < found.edges[1, 0]
+    assert abs(found.size[0] - found.size[1]) <= 1
+    for k, above in enumerate((False, True)):
+        group = [i for i in entered if (risk[i] > border) == above]
+        seen = sum(y.event[i] and y.time[i] <= time for i in group)
+        due = sum(
+            -np.log(naive.conditional(curves, i, min(y.time[i], time), y.entry[i])) for i in group
+        )
+        assert found.size[k] == len(group)
+        np.testing.assert_allclose(found.observed[k], seen / len(group), rtol=1e-12)
+        np.testing.assert_allclose(found.expected[k], due / len(group), rtol=1e-10)
+        statistic += (seen - due) ** 2 / due
+    np.testing.assert_allclose(found.statistic, statistic, rtol=1e-9)
+    assert found.degrees_of_freedom == 2
+    assert sg.one_calibration(y, curves, time).support["thin_groups"] == 0
+
+
+def test_one_calibration_of_curves_that_were_refuted() -> None:
+    y = sg.Outcomes([3.0, 4.0, 5.0, 6.0], [1, 0, 1, 1], entry=[1.0, 0.0, 2.0, 0.0])
+    gone = sg.SurvivalCurves([0, 2.5, 9], [[1.0, 0.0, 0.0]] * 4)
+    sure = sg.SurvivalCurves([0, 9], [[1.0, 1.0]] * 4)
+    for curves in (gone, sure):
+        found = sg.one_calibration(y, curves, 5.0)
+        assert (found.statistic, found.p_value) == (np.inf, 0.0)
+    with pytest.raises(InputError, match="goes with method 'predicted' and curves"):
+        sg.one_calibration(y, [0.5] * 4, 5.0)
+
+
+def test_one_calibration_without_entry_is_as_before() -> None:
+    y, curves = naive.draw(2, n=120)
+    plain = sg.one_calibration(sg.Outcomes(y.time, y.event), curves, 5.0)
+    none = sg.one_calibration(sg.Outcomes(y.time, y.event, entry=0 * y.time), curves, 5.0)
+    assert (none.p_value, none.statistic) == (plain.p_value, plain.statistic)
+
+
+@CASES
+def test_po_given_entry(seed: int, whole: bool) -> None:
+    y, _ = naive.draw(seed, whole=whole)
+    found = sg.surrogate_times(y, method="po", tau=9.0)
+    times = np.unique(y.time[y.event & (y.time < 9.0)])
+
+    def mean_past(u: float) -> float:
+        """Mean of min(T, 9) given T > u, Kaplan-Meier by loops."""
+        ends = [u, *(t for t in times if u < t < 9.0), 9.0]
+        parts = zip(ends[:-1], ends[1:], strict=True)
+        area = 0.0
+        for low, high in parts:
+            area += (high - low) * naive.between(y, u, low, left=False, censoring=False)
+        return u + area
+
+    for i in np.flatnonzero(~y.event & (y.time < 9.0)):
+        a, c = float(y.entry[i]), float(y.time[i])
+        value = mean_past(a)
+        for u in times[(times > a) & (times <= c)]:
+            hazard = 1 - naive.factor(y, u, censoring=False)
+            open_ = naive.between(y, a, u, left=True)
+            value += (mean_past(u) - u) * hazard / open_
+        np.testing.assert_allclose(found.time[i], min(value, 9.0), rtol=1e-10)
+
+
+def test_po_given_entry_is_the_doubly_robust_time() -> None:
+    """The sum over events is the one over censorings, integrated by parts."""
+    y, _ = naive.draw(12, n=200)
+    setting = make_setting(y, tau=6.0, floor=1e-9, entry=True)
+    time = Loss("time", "mean", lambda t, p: t + 0 * p, (("t", np.ones_like),), signed=False)
+    rows = np.flatnonzero(~setting.y.event)
+    wanted = setting.robust.phi(time, np.zeros(len(y)))[rows]
+    found = pseudo_given_entry(setting.reference, setting.y.entry[rows], setting.c, setting.tail)
+    assert (found >= setting.c - 1e-12).all()
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+
+
+def test_po_of_subjects_from_the_beginning_is_as_before() -> None:
+    y, curves = naive.draw(13, n=200)
+    train = sg.Outcomes(y.time, y.event)
+    before = sg.surrogate_times(train, y_train=train, method="po")
+    found = sg.surrogate_times(y, y_train=train, method="po")
+    plain = ~y.event & (y.entry == 0)
+    assert plain.sum() > 10
+    np.testing.assert_array_equal(found.time[plain], before.time[plain])
+    none = sg.Outcomes(y.time, y.event, entry=0 * y.time)
+    assert sg.mae(none, curves, method="po") == sg.mae(train, curves, method="po")
+    with pytest.raises(UndefinedMetricError, match="area='step'"):
+        sg.surrogate_times(y, method="po", area="trapezoid")
+
+
+def test_po_given_an_early_entry_is_near_the_pseudo_observation() -> None:
+    rng = np.random.default_rng(14)
+    time, end = 10 * rng.weibull(1.5, 2_000), rng.uniform(1, 18, 2_000)
+    y = sg.Outcomes(np.minimum(time, end) + 1e-6, time <= end)
+    late = sg.Outcomes(y.time, y.event, entry=np.full(2_000, 1e-7))
+    exact = sg.surrogate_times(y, method="po", tau=12.0).time
+    found = sg.surrogate_times(late, method="po", tau=12.0).time
+    assert 0 < np.abs(found - exact).max() < 0.01

@@ -20,6 +20,7 @@ from ..past_curve import share_of_length
 from ._clustered_gap import clustered_covariance
 from .distance_intervals import SquaredGap
 from .gap_influence import gap_influence, gap_stderr, observed_curve
+from .hazard_gap import HazardGap
 from .inputs import (
     CONVENTIONS,
     description,
@@ -92,6 +93,9 @@ def km_calibration(
     With several causes it is Aalen-Johansen calibration: the squared distance of the average
     predicted incidence of one cause from Aalen-Johansen.
 
+    With delayed entry Kaplan-Meier is compared with exp(-A), where A adds up the mean predicted
+    hazard of those at risk: who is in the sample changes with time. It begins when 10 are at risk.
+
     Parameters
     ----------
     y_true : outcomes
@@ -159,9 +163,13 @@ def km_distance(
 
     Without `contributions` there is the value alone: its law takes longer than all the rest.
     """
-    asked = one_cause(y_true, curves, None, cause)
+    asked = one_cause(y_true, curves, None, cause, entry=True)
     given, curves, stop = _follow_up(asked, convention, tau)
     y, curves = _present(given, curves)
+    if given.entry is not None:
+        return _entered_distance(
+            given, y, curves, stop, clusters if contributions else None, contributions
+        )
     lines, how = mean_curve(curves, y.weight, stop)
     km, influence_until = observed_curve(y, None if asked.competes is None else 1)
     value, end, gap = _distance(lines, km, stop, convention)
@@ -191,6 +199,40 @@ def km_distance(
     return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap, law)
 
 
+def _entered_distance(
+    given: Outcomes,
+    y: Outcomes,
+    curves: SurvivalCurves,
+    stop: float,
+    clusters: Clusters | None,
+    contributions: bool,
+) -> KMCalibrationDetails:
+    """Kaplan-Meier against the hazards of those at risk; `y` are the subjects who are present."""
+    found = HazardGap.of(y, curves, stop)
+    value, gap = found.distance()
+    psi, stderr, law = None, float("nan"), None
+    if contributions and (clusters is None or clusters.number > 1):
+        clusters = None if clusters is None else clusters[given.weight > 0]
+        own, points, covariance = found.influence(clusters)
+        freedom = float("inf") if clusters is None else clusters.freedom
+        law = SquaredGap.of(value, points, covariance, freedom)
+        stderr, psi = gap_stderr(points, covariance), np.zeros(len(given))
+        psi[given.weight > 0] = own
+    described, support = description(y, curves)
+    between = "every entry and exit" if found.exact else f"{found.nodes.size} of them"
+    described |= {
+        "mean_curve": f"predicted hazards of those at risk, between {between}",
+        "since": float(found.nodes[0]),
+        "tau": stop,
+    }
+    support["past_curves"] = float(np.mean(curves.last_time < stop))
+    support["past_curve"] = share_of_length(curves, stop, y.weight if y.weighted else None)
+    if law is not None:
+        support["expected_if_calibrated"] = law.expected_if_calibrated
+    weight = given.weight if given.weighted else None
+    return KMCalibrationDetails(value, described, support, psi, weight, stderr, gap, law)
+
+
 def _distance(
     lines: Lines, km: KaplanMeier, stop: float, convention: str
 ) -> tuple[float, float, Gap]:
@@ -213,7 +255,7 @@ def _follow_up(
     stop = float(y.present().time.max())
     if not stop > 0:
         raise UndefinedMetricError("km_calibration needs a test time above zero; all are zero")
-    for argument, given in (("tau", tau), ("cause", asked.name)):
+    for argument, given in (("tau", tau), ("cause", asked.name), ("delayed entry", y.entry)):
         if given is not None and convention != "survgauge":
             raise InputError(
                 f"{argument} is no part of convention {convention!r}, which ends at the last event "

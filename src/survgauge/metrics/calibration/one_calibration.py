@@ -14,6 +14,7 @@ from ...errors import InputError, UndefinedMetricError, one_of
 from ..checks import read_curves
 from ..one_cause import one_cause
 from . import kernels as kernel
+from .entered_groups import entered_groups
 from .groups import USUAL_GROUPS, StoppedRates, curve_hazards, shared_shape, stopped_rates
 from .inputs import (
     CONVENTIONS,
@@ -66,6 +67,11 @@ def one_calibration(
 
     where S(u), no event of any cause yet, and G are Kaplan-Meier's in the group: the test is about
     the cause alone, and the others need no prediction.
+
+    With delayed entry, groups are made by the risk given entry, of those who entered before
+    `time`. Events O_k are compared with what the cumulative hazards rise by while at risk, E_k:
+    :math:`X^2 = \sum_k (O_k - E_k)^2 / E_k`, with K degrees of freedom. `observed` and
+    `expected` are events per subject, and by default every group expects at least 5.
 
     Parameters
     ----------
@@ -136,9 +142,11 @@ def one_calibration(
     choices: tuple[int, ...] = USUAL_GROUPS if method == "predicted" else USUAL_GROUPS[:1]
     if groups is not None:
         choices = (checked_count(groups, "groups", lost + 1),)
-    asked_for = one_cause(y_true, curves, None, cause)
+    asked_for = one_cause(y_true, curves, None, cause, entry=True)
     y = asked_for.y
     time, curves = checked_time(time), read_curves(asked_for.curves)
+    if y.entry is not None:
+        return entered_groups(y, curves, time, method, choices)
     s, present = survival_at(y, curves, time, probability), np.flatnonzero(y.weight > 0)
     past = read_past(y, curves, time)
     if isinstance(curves, SurvivalCurves) and present.size < len(y):

@@ -124,6 +124,7 @@ RECORDS = (
     Metric(
         name="one_calibration",
         title="1-calibration",
+        takes_entry=True,
         other_names=(
             "1_calibration",
             "hosmer_lemeshow",
@@ -141,6 +142,7 @@ RECORDS = (
     Metric(
         name="km_calibration",
         title="KM-calibration",
+        takes_entry=True,
         about="Squared distance of the mean predicted curve from Kaplan-Meier (of a cause, from "
         "Aalen-Johansen) of the test subjects.",
         compute=_km_calibration,
