@@ -11,8 +11,10 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..metrics.checks import check_times
+from ..metrics.calibration.hazard_gap import HazardGap
+from ..metrics.checks import check_curves, check_times
 from ..metrics.interval_problem import IntervalProblem
+from ..reference.kaplan_meier import KaplanMeier
 from ._bands import kaplan_meier_band, turnbull_band
 from ._base import FromPredictions, Source, check_one_kind, measure_each, members, records
 from .description import (
@@ -61,6 +63,8 @@ class MeanCurveDisplay(FromPredictions):
     left_out: dict[str, str] = field(default_factory=dict)
     #: Which estimate `km` is.
     estimate: str = "Kaplan-Meier"
+    #: Whether entry is delayed: `mean` then comes from the hazards of those at risk.
+    by_entry: bool = False
 
     @classmethod
     def from_evaluation(
@@ -72,7 +76,8 @@ class MeanCurveDisplay(FromPredictions):
         check_one_kind(ev, what)
         y = ev.problem.y
         grid = time_grid(y) if times is None else check_times(times)
-        found = measure_each(usable, left_out, what, lambda p: mean_survival(p, y, grid))
+        read = mean_survival if y.entry is None else survival_of_those_at_risk
+        found = measure_each(usable, left_out, what, lambda p: read(p, y, grid))
         if isinstance(ev.problem, IntervalProblem):
             km, low, high = turnbull_band(ev.problem.observed, grid, ev.confidence)
         else:
@@ -81,6 +86,7 @@ class MeanCurveDisplay(FromPredictions):
         return cls(
             grid, km, low, high, found, ev.problem.horizon, order, ev.unit, ev.confidence, left_out,
             "Turnbull's estimate" if ev.problem.outcomes == "interval" else "Kaplan-Meier",
+            y.entry is not None,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
@@ -111,10 +117,13 @@ class MeanCurveDisplay(FromPredictions):
             Axis("Survival probability", low=0, high=1.03),
             (km, *lines, *horizon_marks(self.horizon, end)),
         )
+        what = "curve of the mean predicted hazards of those at risk" if self.by_entry else (
+            "mean of a model's curves"
+        )  # fmt: skip
         return Chart(
             f"Mean predicted curve against {self.estimate}",
-            f"The mean of a model's curves follows {self.estimate} of the test subjects if the "
-            "model is right on average.",
+            f"The {what} follows {self.estimate} of the test subjects if the model is right on "
+            "average.",
             (panel,),
             left_out=self.left_out,
         )
@@ -138,3 +147,18 @@ def mean_survival(prediction: Prediction, y: Outcomes, times: Floats) -> Floats:
         known = share[rows] > 0
         total += share[rows][known] @ curves.at_block(rows, times)[known]
     return total
+
+
+def survival_of_those_at_risk(prediction: Prediction, y: Outcomes, times: Floats) -> Floats:
+    """What the predicted hazards of those at risk say of Kaplan-Meier, under delayed entry.
+
+    It begins where Kaplan-Meier is when enough are at risk; before that it is NaN.
+    """
+    if prediction.curves is None:
+        return np.full(times.size, np.nan)
+    present = y.weight > 0
+    known, curves = y[present], check_curves(prediction.curves, y)[present]
+    found = HazardGap.of(known, curves, float(known.time.max()))
+    begin, free = found.nodes[0], np.interp(times, found.lines.nodes, found.lines.right)
+    free *= KaplanMeier.fit(known).at(begin)
+    return np.where(times >= begin, free, np.nan)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import survgauge as sg
+from survgauge.displays.mean_curves import MeanCurveDisplay
 from survgauge.errors import InputError
 
 Y, CURVES = naive.draw(0, n=150)
@@ -167,3 +168,16 @@ def test_entry_of_one_side_only_is_said(late: str) -> None:
 def test_several_landmarks_are_refused_as_they_came() -> None:
     with pytest.raises(InputError, match=r"sg.landmarks takes several\); got \[1, 2\]"):
         sg.evaluate({"m": CURVES}, Y, landmark=[1, 2])
+
+
+def test_mean_curve_is_that_of_those_at_risk() -> None:
+    ev = sg.evaluate({"m": CURVES}, Y, metrics=["km_calibration"])
+    shown = MeanCurveDisplay.from_evaluation(ev)
+    found = sg.km_calibration_details(Y, CURVES)
+    since = found.convention["since"]
+    start = sg.KaplanMeier.fit(Y).at(since)
+    late = (shown.times >= since) & (shown.times <= found.times[-1])
+    wanted = start * np.interp(shown.times[late], found.times, found.mean_survival)
+    np.testing.assert_allclose(shown.mean["m"][late], wanted, rtol=1e-9)
+    assert np.isnan(shown.mean["m"][shown.times < since]).all()
+    assert "those at risk" in shown.describe().caption
