@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from truth_figures import by_metric
 
 from survgauge.experiment.evidence import over_bases, t_interval
 
@@ -106,6 +105,8 @@ def split(parts: dict[str, pd.DataFrame], column: str, groups: dict[str, Any]) -
 
 def pages() -> tuple[str, Any]:
     """The page and its figure."""
+    from truth_figures import by_metric  # beside this script
+
     stored = json.loads((HERE / "competing.json").read_text())
     rows, about = pd.DataFrame(stored["rows"]), stored["about"]
     parts = halves(rows)
