@@ -23,6 +23,7 @@ from .when import rounded
 
 NOTHING = "No metric has a value on these data and predictions."
 NOBODY = "The metric to judge by has no value for all subjects together."
+_UNSEEN = "No {} was observed among the test subjects, so they do not tell which model is better."
 #: Digits of a number in a sentence.
 DIGITS = 3
 #: How many models are told one by one.
@@ -43,12 +44,14 @@ def verdict_sentences(data: dict[str, Any]) -> list[str]:
 
 def verdict_parts(data: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the sentences of the verdict on all subjects, and those on how groups differ."""
+    words, counted = EventWords.of(data["support"]), data["support"].get("events_by_cause") or {}
+    if counted.get(words.cause) == 0:
+        return [_UNSEEN.format(words.event)], []
     found = verdicts(data, headline(data))
     if not found:
         return [NOTHING if best_rows(data["metrics"]) == {} else NOBODY], []
     told = [text for verdict in found for text in _Words(data, verdict).sentences()]
-    remark = EventWords.of(data["support"]).remark
-    told += [remark] if remark else []
+    told += [words.remark] if words.remark else []
     return told, _between_groups(data, found)
 
 

@@ -100,3 +100,11 @@ def test_three_causes_are_listed():
     words = EventWords("a", ("a", "b", "c", "3"))
     assert words.remark.startswith("Events of b, c and cause 3 are counted")
     assert EventWords("a", ("a",)).remark == ""
+
+
+def test_without_an_event_of_the_cause_nobody_is_best():
+    y, curves = draw(120, 3)
+    unseen = sg.Outcomes(y.time, np.where(y.cause == 1, 0, y.cause), causes=y.causes)
+    models = {"a": curves, "b": curves[::-1]}
+    found = sg.evaluate(models, unseen, y_train=y, cause="relapse")
+    assert found.verdict.startswith("No relapse was observed among the test subjects")
