@@ -266,9 +266,9 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "other-values": Explanation(
         "caution",
-        "--event-value names one of several values of the event column, and all others count as "
+        "`--event-value` names one of several values of the event column, and all others count as "
         "censored, which is wrong for events that compete with it",
-        "give --cause instead, with one prediction file per cause; or leave it, if the other "
+        "give `--cause` instead, with one prediction file per cause; or leave it, if the other "
         "values are all kinds of censoring",
     ),
     "entry-on-one-side": Explanation(
