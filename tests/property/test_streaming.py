@@ -35,6 +35,7 @@ def streamed(batches, y_train, **options):
 @settings(max_examples=8, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 1000), cuts, st.sampled_from([None, 8.0]))
 @example(3, 133, [], None)
+@example(6, 279, [], 8.0)
 def test_chunks_give_what_the_whole_gives(n, seed, places, tau):
     columns, y_train = draw(n, seed, train=20)
     options = {"n_boot": 12, "tau": tau, "metrics": names_for(n)}
