@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class Scratch:
 
     def __call__(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
         """Return an array of that shape with whatever it held before."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         kept = self._kept.get(name)
         if kept is None or kept.size < size or kept.dtype != dtype:
             kept = self._kept[name] = np.empty(size, dtype=dtype)

@@ -15,7 +15,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
 from .censoring_remarks import check_agreement, check_weights
-from .chunk import Chunk, chunk_rows
+from .chunk import BASELINE_ROWS, Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, FoldPlan
@@ -111,7 +111,8 @@ def folded(
     alone = replace(plan, baseline="alone")
     plan = replace(plan, baseline="apart")
     total, total.base = Fold(plan), Fold(alone)
-    total.base.add(Chunk(whole.subset(slice(0, n)), {}))  # whose look-ups end with it
+    for rows in chunks(n, size=BASELINE_ROWS):
+        total.base.add(Chunk(whole.subset(rows), {}))  # whose look-ups end with it
 
     def score(rows: slice) -> Fold:
         part = Fold(plan)

@@ -18,6 +18,8 @@ from ..reference.conditional import Conditional
 
 #: Subjects that are scored together: their numbers fit the cache.
 CHUNK_ROWS = 65_536
+#: Subjects whose baseline is scored together: every pass looks at all of its curve.
+BASELINE_ROWS = 4 * CHUNK_ROWS
 #: Values of curves that are scored together.
 CHUNK_VALUES = 1_600_000
 

@@ -28,14 +28,15 @@ class MergedTimes:
     """
 
     def __init__(self, atoms: Floats, jumps: Floats) -> None:
-        both = np.concatenate((atoms, jumps))
-        order = both.argsort(kind="stable")  # two sorted runs are merged; of equals atoms are first
-        is_jump = order >= atoms.size
-        self._both = both[order]
-        self._jumps_until = np.zeros(both.size + 1, dtype=np.int32)
-        np.cumsum(is_jump, out=self._jumps_until[1:])
         #: For each jump, the number of atoms at or before it.
-        self.atoms_until = (np.flatnonzero(is_jump) - np.arange(jumps.size)).astype(np.int32)
+        self.atoms_until = look_up(atoms, jumps, "right").astype(np.int32)
+        is_jump = np.zeros(atoms.size + jumps.size, dtype=np.bool_)
+        is_jump[self.atoms_until + np.arange(jumps.size)] = True
+        self._both = np.empty(is_jump.size)
+        self._both[is_jump] = jumps
+        self._both[~is_jump] = atoms
+        self._jumps_until = np.zeros(is_jump.size + 1, dtype=np.int32)
+        np.cumsum(is_jump, out=self._jumps_until[1:])
 
     def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
         """Return the number of atoms and of jumps before t, with side="right" also at t."""

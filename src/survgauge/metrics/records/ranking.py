@@ -9,7 +9,6 @@ import numpy as np
 from ...data.predictions import Prediction
 from ..problem import Problem
 from ..ranking.discrimination import (
-    concordance_index_details,
     concordance_of,
     concordance_td_details,
 )
@@ -20,9 +19,8 @@ from ..supported import supported_end, supported_time
 
 
 def _harrell(problem: Problem, prediction: Prediction) -> Measured:
-    return concordance_index_details(
-        problem.y, prediction.risk, sample_weight=problem.sample_weight, cause=problem.cause
-    )
+    options = {"sample_weight": problem.sample_weight, "cause": problem.cause}
+    return concordance_of(problem.y, prediction.risk, "harrell", problem.contributions, **options)
 
 
 def _uno(problem: Problem, prediction: Prediction) -> Measured:
@@ -31,7 +29,7 @@ def _uno(problem: Problem, prediction: Prediction) -> Measured:
         # Anchors lie strictly before tau; the last time that the data support still counts.
         tau = float(np.nextafter(tau, np.inf))
     options = {"tau": tau, "cause": problem.cause, **problem.ipcw}
-    return concordance_of(problem.y, prediction.risk, "uno", True, **options)
+    return concordance_of(problem.y, prediction.risk, "uno", problem.contributions, **options)
 
 
 def _antolini(problem: Problem, prediction: Prediction) -> Measured:
