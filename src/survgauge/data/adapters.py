@@ -63,6 +63,11 @@ def as_curves_named(
             "pass (times, survival) with one row per subject"
         )
     if isinstance(obj, tuple) and len(obj) == 2:
+        if _exchanged(*obj):
+            raise InputError(
+                f"{argument} must be a pair (times, survival); got a matrix first and a vector "
+                "second: exchange the two"
+            )
         return SurvivalCurves(obj[0], obj[1], tail=tail, repair=repair)
     if isinstance(obj, (list, tuple)) or (isinstance(obj, np.ndarray) and obj.dtype == object):
         functions = list(obj)
@@ -73,6 +78,14 @@ def as_curves_named(
         f"step functions, or a pair (times, survival); got {type(obj).__name__}"
         + (f" of shape {obj.shape}" if isinstance(obj, np.ndarray) else "")
     )
+
+
+def _exchanged(times: Any, survival: Any) -> bool:
+    """Whether a matrix stands where times are meant, and a vector where probabilities are."""
+    try:
+        return np.ndim(times) == 2 and np.ndim(survival) == 1
+    except ValueError:  # ragged: neither
+        return False
 
 
 def are_curves(obj: Any) -> bool:

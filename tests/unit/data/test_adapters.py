@@ -164,3 +164,8 @@ def test_polars_columns():
     _, y = survival_data(40)
     frame = pl.DataFrame({"time": y.time, "event": y.event})
     assert sg.mae(frame, pl.Series(np.full(40, 7.0))) == sg.mae(y, np.full(40, 7.0))
+
+
+def test_a_pair_in_the_wrong_order_is_told_so():
+    with pytest.raises(sg.InputError, match="exchange the two"):
+        sg.as_curves(([[0.9, 0.4], [0.8, 0.1]], [1.0, 2.0]))
