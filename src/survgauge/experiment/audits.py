@@ -42,20 +42,8 @@ def audit_losses(
     audit sees what a user sees, never `true_time`. Where it recommends nothing without a horizon,
     the metric that it names for a choice all the same is taken.
 
-    Parameters
-    ----------
-    predictions : mapping of name to Prediction
-        The models of a fold, all with times or curves.
-    y_test, y_train : Outcomes
-        Censored outcomes of the fold.
-    true_time : ndarray of shape (n,)
-        Event times of the test subjects.
-    conditional : Conditional, optional
-        Law of event and censoring times given the features.
-    draws, random_state : int
-        Of the audit.
-    most : int
-        The audit takes no more test and training subjects than this, drawn at random.
+    `predictions` are those of a fold, all with times or curves, and `true_time` the event times of
+    its test subjects. The audit takes at most `most` test and training subjects, drawn at random.
 
     Returns
     -------

@@ -51,18 +51,8 @@ def evaluation_page(
 ) -> str:
     """Make the page.
 
-    Parameters
-    ----------
-    data : dict
-        From `Evaluation.to_dict`.
-    figures : dict of section to charts
-        From `survgauge.report.charts`; a section without charts is left out.
-    title : str
-        Of the page.
-    tau : float or None
-        Horizon of the time errors.
-    sections : sequence of Section
-        Further ones, before what to report in a paper.
+    `data` comes from `Evaluation.to_dict`, `figures` from `survgauge.report.charts` (a section
+    without charts is left out), and further `sections` stand before what to report in a paper.
     """
     support = data["support"]
     about = f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"
