@@ -59,7 +59,10 @@ class KeptPrediction(Prediction):
 class Columns:
     """Numbers of each subject that some metrics need in the end.
 
-    Some metrics need risks, some probabilities at the times of interest.
+    Parameters
+    ----------
+    metrics : list of Metric
+        Which metrics there are: some need risks, some probabilities at the times of interest.
     """
 
     def __init__(self, metrics: list[Metric]) -> None:

@@ -25,8 +25,12 @@ MOST_BINS, BINS = 16_384, 4_096
 class GBins:
     """Times, or groups of them, with events and censorings: where sums go.
 
-    `table` counts all test subjects; at `tau`, the horizon of the time errors, a group has to
-    begin.
+    Parameters
+    ----------
+    table : RiskTable
+        Counts of all test subjects at their distinct times.
+    tau : float, optional
+        Horizon of the time errors, at which a group has to begin.
     """
 
     def __init__(self, table: RiskTable, tau: float | None = None) -> None:
@@ -59,7 +63,15 @@ class GBins:
 
 
 class GSums:
-    """Sums by time and status of d numbers a subject, and of what moves with its weight."""
+    """Sums by time and status of d numbers a subject, and of what moves with its weight.
+
+    Parameters
+    ----------
+    size : int
+        How many numbers a subject has.
+    bins : GBins
+        Groups of times.
+    """
 
     def __init__(self, size: int, bins: GBins) -> None:
         #: Of events and of censored subjects.
