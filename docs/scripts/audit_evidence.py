@@ -12,9 +12,10 @@ import json
 from itertools import groupby
 from pathlib import Path
 
+from audit_losses import audit_losses
+
 from survgauge._tools.plain import plain
 from survgauge.errors import SurvgaugeError
-from survgauge.experiment.audits import audit_losses
 from survgauge.experiment.cells import fold_of, unpack
 from survgauge.experiment.store import Store
 

@@ -106,14 +106,7 @@ def did_you_mean(
 ) -> str:
     """Hint at names that are close, for the end of a message.
 
-    Parameters
-    ----------
-    value : object
-        What was given.
-    names : sequence of str
-        What there is.
-    others : mapping, optional
-        Other names by which people look for some of them.
+    `others` has other names by which people look for some of them.
 
     Examples
     --------

@@ -91,18 +91,9 @@ def interval(
     lower limit is the share under which that would happen with probability 1 - confidence,
     (1 - confidence)^(1 / size); a share of 0 is the mirror image.
 
-    Parameters
-    ----------
-    value, stderr : float
-        The metric and its standard error.
-    confidence : float
-        Level, such as 0.95.
-    scale : {"normal", "log", "logit", "none"}
-        Where the interval is symmetric.
-    size : float
-        Events that a share rests on; only read where the share is 0 or 1.
-    freedom : float
-        Degrees of freedom of the t quantile; infinite for the normal one.
+    `size` is the number of events that a share rests on, only read where the share is 0 or 1;
+    `freedom` are the degrees of freedom of the t quantile. With the scale "none" there are no
+    limits.
 
     Examples
     --------

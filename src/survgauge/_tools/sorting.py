@@ -58,12 +58,7 @@ def ordered_bits(values: Floats) -> NDArray[np.int64]:
 class KeyMaker:
     """Makes 64-bit keys of values: the leading bits of a value above a label of `bits` bits.
 
-    Parameters
-    ----------
-    values : (n,) array
-        All values that keys are to be made of; none may be NaN.
-    bits : int
-        Bits that a label takes.
+    None of the values may be NaN.
     """
 
     def __init__(self, values: Floats, bits: int) -> None:

@@ -36,12 +36,8 @@ def check_outputs(
 ) -> None:
     """Refuse, before any work, targets that cannot be written or that would destroy an input.
 
-    Parameters
-    ----------
-    targets : mapping
-        Paths by the option that names them; None and ``-`` (standard output) are left out.
-    inputs : iterable of path
-        What is read: the same file under another name (link, relative path, other case) counts.
+    Targets are paths by the option that names them; None and ``-`` (standard output) are left out.
+    An input under another name (link, relative path, other case) counts as the same file.
     """
     taken = [(os.fspath(path), os.fspath(path)) for path in inputs]
     for option, path in targets.items():

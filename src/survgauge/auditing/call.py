@@ -15,6 +15,7 @@ from ..data.predictions import Prediction
 from ..data.sampling import sampled
 from ..errors import InputError
 from ..evaluation.chosen import chosen_metrics
+from ..evaluation.reading import named_models, read_predictions
 from ..metrics.problem import Problem
 from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY
@@ -123,7 +124,7 @@ def audit(
     (True, 3.0)
     """
     y = Outcomes.of(y_test, "y_test")
-    parsed = _predictions(predictions, len(y))
+    parsed = read_predictions(named_models(predictions), y, None)
     number = whole_number(draws, "draws", 2)
     seed = check_seed(random_state)
     limit = one_number(max_bias)
@@ -192,16 +193,6 @@ def audit(
         unit=unit,
         left_out=scorer.left_out,
     )
-
-
-def _predictions(predictions: Any, n: int) -> dict[str, Prediction]:
-    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-    if not named:
-        raise InputError("predictions must hold at least one model; got an empty mapping")
-    parsed = {str(name): Prediction.of(obj, n, str(name)) for name, obj in named.items()}
-    if len(parsed) < len(named):
-        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
-    return parsed
 
 
 def _metrics(metrics: Iterable[str] | str | None, n: int) -> list[Metric]:

@@ -66,14 +66,8 @@ class AuditQuestion:
 class AuditScorer:
     """All questions about all models, with what does not change from draw to draw looked up once.
 
-    Parameters
-    ----------
-    problem : Problem
-        The question about the real data, whose settings every draw shares.
-    predictions : mapping of name to Prediction
-        The models.
-    questions : iterable of AuditQuestion
-        What is asked; a question that some model cannot answer is left out, see `left_out`.
+    `problem` is the question about the real data, whose settings every draw shares. A question that
+    some model cannot answer is left out, see `left_out`.
     """
 
     def __init__(

@@ -16,38 +16,27 @@ from .agreement import kendall_tau
 
 @dataclass(frozen=True)
 class WorldTally:
-    """How well each question is answered in a world; every array has one number per question.
+    """How well each question is answered in a world; every array has one number per question."""
 
-    Attributes
-    ----------
-    bias, relative_bias : ndarray
-        Mean of value - truth over draws and models, and the mean over models of the bias divided
-        by the mean truth.
-    off : ndarray
-        Mean over models of the size of the relative bias, which biases of both signs add to.
-    rmse, relative_rmse : ndarray
-        Root of the mean squared distance from the truth, and the same divided by the mean truth.
-    tau : ndarray
-        Mean of Kendall's tau with the true order; NaN for a single model.
-    best : ndarray
-        How often the metric picks the truly best model.
-    loss : ndarray
-        Mean of the true error of the picked model minus that of the best.
-    undefined : ndarray
-        Share of the draws on which the metric has no value for some model.
-    losses : ndarray of shape (draws, questions)
-        The loss of each draw, as a share of the best model's true error.
-    """
-
+    #: Mean of value - truth over draws and models, and the mean over models of the bias divided by
+    #: the mean truth.
     bias: Floats
     relative_bias: Floats
+    #: Mean over models of the size of the relative bias, which biases of both signs add to.
     off: Floats
+    #: Root of the mean squared distance from the truth, and the same divided by the mean truth.
     rmse: Floats
     relative_rmse: Floats
+    #: Mean of Kendall's tau with the true order; NaN for a single model.
     tau: Floats
+    #: How often the metric picks the truly best model.
     best: Floats
+    #: Mean of the true error of the picked model minus that of the best.
     loss: Floats
+    #: Share of the draws on which the metric has no value for some model.
     undefined: Floats
+    #: The loss of each draw, as a share of the best model's true error; of shape (draws,
+    #: questions).
     losses: Floats
 
     @property

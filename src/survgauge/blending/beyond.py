@@ -23,14 +23,8 @@ def continued(times: Floats, survival: Floats, shape: float) -> tuple[Floats, Fl
     too late for others; the mean of both was closer to the truth than either, and than constant
     hazards.
 
-    Parameters
-    ----------
-    times : ndarray of shape (m,)
-        Times of the steps; the last one is the end of follow-up.
-    survival : ndarray of shape (n, m)
-        Values from there on.
-    shape : float
-        k, see `late_shape`.
+    The last of the `times` is the end of follow-up; `survival` has a row per curve, and `shape` is
+    k, see `late_shape`.
     """
     last, s = times[-1], survival[:, -1]
     if not last > 0:

@@ -22,32 +22,21 @@ FOLDS = 3
 
 @dataclass(frozen=True)
 class Blend:
-    """A fitted mixture of members.
+    """A fitted mixture of members."""
 
-    Attributes
-    ----------
-    grid : Grid
-        Times of the curves.
-    members : tuple of Member
-        Those that could be fitted.
-    predict : tuple of callables
-        Survival probabilities of rows by each member.
-    weights : ndarray of shape (k,)
-        Of the members; their sum is 1.
-    likelihood : ndarray of shape (n, k)
-        Of each outcome under each member that was fitted without it.
-    frequency : ndarray of shape (n,)
-        How many times each subject counts.
-    left_out : dict
-        Members that could not be fitted, with the reason.
-    """
-
+    #: Times of the curves.
     grid: Grid
+    #: Those that could be fitted.
     members: tuple[Member, ...]
+    #: Survival probabilities of rows by each member.
     predict: tuple[Predict, ...]
+    #: Of the members; their sum is 1; of shape (k,).
     weights: Floats
+    #: Of each outcome under each member that was fitted without it; of shape (n, k).
     likelihood: Floats
+    #: How many times each subject counts; of shape (n,).
     frequency: Floats
+    #: Members that could not be fitted, with the reason.
     left_out: dict[str, str]
 
     @classmethod

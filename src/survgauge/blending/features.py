@@ -16,12 +16,8 @@ from ..errors import InputError, MissingExtraError, numbered
 def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, Floats, list[str]]:
     """Encode rows by what `fitted` shows: two matrices, and remarks.
 
-    Parameters
-    ----------
-    fitted, others : array-like or frame
-        Rows whose medians and levels fill gaps and make columns, and rows that follow them.
-    names : tuple of str
-        What the two arguments are called in messages.
+    Medians and levels of the `fitted` rows fill gaps and make columns. `names` are what the two
+    arguments are called in messages.
     """
     frames = _is_frame(fitted), _is_frame(others)
     if frames[0] != frames[1]:

@@ -20,14 +20,6 @@ class Grid:
     A step curve on few times moves the events of a span to one time. Were it the end of the span,
     all events would come late; the mean event time of the span keeps the mean of the law.
 
-    Attributes
-    ----------
-    edges : ndarray of shape (m,)
-        Last time of each span; members give their survival probability there. The last one is the
-        end of follow-up.
-    jumps : ndarray of shape (m,)
-        Mean event time of each span, where the curves that are given back have their steps.
-
     Examples
     --------
     >>> grid = Grid.of(Outcomes([1, 2, 3, 4, 6], [1, 1, 1, 1, 0]), most=2)
@@ -35,7 +27,11 @@ class Grid:
     (array([2., 4., 6.]), array([1.5, 3.5, 6. ]))
     """
 
+    #: Last time of each span; members give their survival probability there. The last one is the
+    #: end of follow-up; of shape (m,).
     edges: Floats
+    #: Mean event time of each span, where the curves that are given back have their steps; of shape
+    #: (m,).
     jumps: Floats
 
     @classmethod

@@ -29,29 +29,19 @@ CLEARLY = 2.0
 
 @dataclass(frozen=True)
 class Laws:
-    """What was learnt, and for which rows.
+    """What was learnt, and for which rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, p)
-        Features of the rows that curves are wanted for.
-    law : Blend
-        Of the event time.
-    curves : ndarray of shape (n, m)
-        Survival probabilities of the rows at ``law.grid``.
-    members : list of ndarray
-        The same by each member.
-    shape : float
-        Of the Weibull by which curves go on past the follow-up.
-    censoring : Blend or None
-        Of the censoring time, where one was tried.
-    """
-
+    #: Features of the rows that curves are wanted for; of shape (n, p).
     rows: Floats
+    #: Of the event time.
     law: Blend
+    #: Survival probabilities of the rows at ``law.grid``; of shape (n, m).
     curves: Floats
+    #: The same by each member.
     members: list[Floats]
+    #: Of the Weibull by which curves go on past the follow-up.
     shape: float
+    #: Of the censoring time, where one was tried.
     censoring: Blend | None
 
     def medians(self, tail: str) -> dict[str, Floats]:

@@ -27,27 +27,18 @@ UNFIT = (InputError, ModelError)
 
 @dataclass(frozen=True)
 class Member:
-    """A learner of the blend.
+    """A learner of the blend."""
 
-    Attributes
-    ----------
-    name, title : str
-        Name in `members=`, and words for people.
-    fit : callable
-        (X, y, grid, seed) to a function of rows.
-    needs : tuple of str
-        Packages without which it is left out.
-    extra : str
-        Extra of this package that brings them.
-    features : bool
-        Whether it reads the features.
-    """
-
+    #: Name in `members=`, and words for people.
     name: str
     title: str
+    #: (X, y, grid, seed) to a function of rows.
     fit: Callable[[Floats, Outcomes, Grid, int], Predict]
+    #: Packages without which it is left out.
     needs: tuple[str, ...] = ()
+    #: Extra of this package that brings them.
     extra: str = ""
+    #: Whether it reads the features.
     features: bool = True
 
     @property

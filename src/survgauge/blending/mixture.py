@@ -42,14 +42,9 @@ def mixture_weights(likelihood: Floats, frequency: Floats, prior: float = PRIOR)
     by expectation and maximisation: each step gives a member the mean probability that a subject
     belongs to it. The objective is concave and rises with every step.
 
-    Parameters
-    ----------
-    likelihood : ndarray of shape (n, k)
-        Of subject i under member k.
-    frequency : ndarray of shape (n,)
-        How many times each subject counts.
-    prior : float
-        alpha: 0 for the maximum of the likelihood, much for equal weights.
+    `likelihood` has a row per subject and a column per member; `frequency` says how many times a
+    subject counts. With `prior` alpha = 0 it is the maximum of the likelihood, with much of it
+    weights are equal.
     """
     members = likelihood.shape[1]
     weights = np.full(members, 1.0 / members)

@@ -15,15 +15,6 @@ from .outcomes import Outcomes
 class EventWords:
     """Words for one kind of event, or for one cause among several.
 
-    Attributes
-    ----------
-    cause : str or None
-        Name of the cause; None: there is one kind of event.
-    causes : tuple of str
-        Names of all causes.
-    named_estimate : str
-        Name of the estimate, where it is neither Kaplan-Meier nor Aalen-Johansen.
-
     Examples
     --------
     >>> EventWords().baseline, EventWords().event
@@ -35,8 +26,11 @@ class EventWords:
     'event of cause 2 by 5 years'
     """
 
+    #: Name of the cause; None: there is one kind of event.
     cause: str | None = None
+    #: Names of all causes.
     causes: tuple[str, ...] = ()
+    #: Name of the estimate, where it is neither Kaplan-Meier nor Aalen-Johansen.
     named_estimate: str = ""
 
     @classmethod

@@ -180,14 +180,8 @@ def read_incidence(
 ) -> IncidenceCurves:
     """Read the predicted cumulative incidence of one model, one file per cause.
 
-    Parameters
-    ----------
-    paths : mapping of cause to path
-        Files like those of curves, see `read_predictions`, which hold incidence instead.
-    interpolation, repair
-        As for `IncidenceCurves`; by default rows are read as lines, and frames as steps.
-    subjects, ids
-        As for `read_predictions`.
+    The files, by cause, are like those of `read_predictions`, which also says what the arguments
+    are, but hold incidence.
     """
     parts = [_read_matrix(Table(path), subjects, ids) for path in paths.values()]
     for path, part in zip(paths.values(), parts, strict=True):

@@ -7,19 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._tools.arrays import (
-    LARGEST,
-    Bools,
-    Floats,
-    frozen,
-    read_only,
-    subject_index,
-    vector,
-)
+from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from ..errors import InputError, numbered
 from .entry import refuse_entry, some_entry
 from .outcomes import Outcomes
-from .weighted import Weighted
+from .weighted import Weighted, read_weight, some_rows
 
 
 class IntervalOutcomes(Weighted):
@@ -79,11 +71,7 @@ class IntervalOutcomes(Weighted):
             )
         _check_order(low, high)
         vector(high[np.isfinite(high)], "upper", largest=LARGEST)
-        weights = None
-        if weight is not None:
-            weights = vector(weight, "weight", length=low.size, minimum=0.0, largest=LARGEST)
-            if not weights.sum() > 0:
-                raise InputError("weight must have a positive sum; got all zeros")
+        weights = read_weight(weight, low.size)
         keep = frozen if copy else read_only
         self._set(keep(low), keep(high), None if weights is None else keep(weights))
 
@@ -155,23 +143,9 @@ class IntervalOutcomes(Weighted):
         """Where the event time itself is known."""
         return self.lower == self.upper
 
-    def __getitem__(self, rows: Any) -> IntervalOutcomes:
-        found = self._selected(subject_index(rows), copy=True)
-        if not len(found):
-            raise InputError("this selection of outcomes is empty; at least one subject is needed")
-        return found
-
-    def part(self, rows: slice) -> IntervalOutcomes:
-        """Return neighbouring subjects, as views of the same arrays."""
-        return self._selected(rows, copy=False)
-
     def _selected(self, index: Any, copy: bool) -> IntervalOutcomes:
-        def select(array: Any) -> Any:
-            return None if array is None else array[index].copy() if copy else array[index]
-
-        return IntervalOutcomes._trusted(
-            select(self.lower), select(self.upper), select(self._weight)
-        )
+        arrays = self.lower, self.upper, self._weight
+        return IntervalOutcomes._trusted(*(some_rows(array, index, copy) for array in arrays))
 
     def own(self) -> IntervalOutcomes:
         """Return the same with arrays that nobody else can change."""
@@ -187,12 +161,6 @@ class IntervalOutcomes(Weighted):
         array([1., 3.])
         """
         return self._trusted(self.lower, self.upper, np.array(weight, dtype=np.float64))
-
-    def present(self) -> IntervalOutcomes:
-        """Leave out subjects of weight zero, who count as absent."""
-        if self._weight is None or (self._weight > 0).all():
-            return self
-        return self[self._weight > 0]
 
     def __repr__(self) -> str:
         seen, exact = int(self.event.sum()), int(self.exact.sum())

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, subject_index, vector
+from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from ..errors import InputError
 from .causes import Codes, cause_code, read_events, several_causes
 from .entry import joined_entry, read_entry, refuse_entry, some_entry
 from .outcome_columns import outcome_columns
-from .weighted import Weighted
+from .weighted import Weighted, read_weight, some_rows
 
 
 class Outcomes(Weighted):
@@ -95,11 +95,7 @@ class Outcomes(Weighted):
             raise InputError(
                 f"time and event must have the same length; got {times.size} and {events.size}"
             )
-        weights = None
-        if weight is not None:
-            weights = vector(weight, "weight", length=times.size, minimum=0.0, largest=LARGEST)
-            if not weights.sum() > 0:
-                raise InputError("weight must have a positive sum; got all zeros")
+        weights = read_weight(weight, times.size)
         keep = frozen if copy else read_only
         kept = keep(times), keep(events), None if weights is None else keep(weights)
         codes = None if codes is None else read_only(codes)
@@ -246,26 +242,10 @@ class Outcomes(Weighted):
             array[name] = known
         return array
 
-    def __getitem__(self, rows: Any) -> Outcomes:
-        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
-            rows = rows[0]  # as scikit-learn asks for rows of an array
-        index = subject_index(rows)
-        found = self._selected(index, copy=True)
-        if not len(found):
-            raise InputError("this selection of outcomes is empty; at least one subject is needed")
-        return found
-
-    def part(self, rows: slice) -> Outcomes:
-        """Return neighbouring subjects, as views of the same arrays."""
-        return self._selected(rows, copy=False)
-
     def _selected(self, index: Any, copy: bool) -> Outcomes:
-        def select(array: Any) -> Any:
-            return None if array is None else array[index].copy() if copy else array[index]
-
-        flags = select(self.time), select(self.event), select(self._weight)
-        entry = some_entry(select(self.entry))
-        return Outcomes._trusted(*flags, select(self.cause), self.causes, entry)
+        arrays = self.time, self.event, self._weight, self.cause, self.entry
+        time, event, weight, cause, entry = (some_rows(known, index, copy) for known in arrays)
+        return Outcomes._trusted(time, event, weight, cause, self.causes, some_entry(entry))
 
     def __repr__(self) -> str:
         if self.cause is None or self.causes is None:
@@ -296,12 +276,6 @@ class Outcomes(Weighted):
         found = Outcomes._trusted(self.time, self.event, weights, *known)
         object.__setattr__(found, "_order", self._order)
         return found
-
-    def present(self) -> Outcomes:
-        """Leave out subjects of weight zero, who count as absent."""
-        if self._weight is None or (self._weight > 0).all():
-            return self
-        return self[self._weight > 0]
 
     def restricted(self, tau: float | None) -> Outcomes:
         """Stop the clock at `tau`: everybody who gets there has a known time, `tau`.

@@ -16,12 +16,8 @@ from .tables import Table, is_number
 class Ids:
     """Who the rows of a file are, for the rows of other files to be put in the same order.
 
-    Parameters
-    ----------
-    table : Table
-        The file that sets the order.
-    column : str
-        Its column of ids. Numbers may be written in several ways (1, 1.0).
+    `table` is the file that sets the order; numbers in its `column` of ids may be written in
+    several ways (1, 1.0).
     """
 
     def __init__(self, table: Table, column: str) -> None:

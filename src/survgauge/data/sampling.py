@@ -22,14 +22,7 @@ def sampled(
     Who has a sampling weight of 0 gets a frequency of 0, which is what absent means everywhere.
     The second is frequency times `sample_weight`, (n,); None without sampling weights.
 
-    Parameters
-    ----------
-    y : Outcomes or IntervalOutcomes
-        The subjects, with their frequencies.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights as the caller gave them.
-    like : str
-        Name of the argument that `y` came from, for messages.
+    `like` is the name of the argument that `y` came from, for messages.
 
     Examples
     --------

@@ -122,16 +122,9 @@ def read_frame(
 ) -> pd.DataFrame:
     """Return a table as a frame of pandas, read by the ending of its name.
 
-    Parameters
-    ----------
-    path : path
-        CSV (.csv, .csv.gz, .tsv, .txt), Parquet or Feather.
-    content : binary stream, optional
-        The bytes, if they are not in a file of that name.
-    kind : str, optional
-        Ending that says the format, such as ".csv", whatever the name ends in.
-    **options
-        Of `pandas.read_csv`.
+    The file is CSV (.csv, .csv.gz, .tsv, .txt), Parquet or Feather; `content` has its bytes if they
+    are not in a file of that name, and `kind` the ending that says the format, whatever the name
+    ends in. `options` are those of `pandas.read_csv`.
     """
     pd = need("pandas", "reading tables", "pandas")
     path = Path(path)

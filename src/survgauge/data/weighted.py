@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints
+from .._tools.arrays import LARGEST, Bools, Floats, Ints, subject_index, vector
 from .._tools.sorting import sorting_order
+from ..errors import InputError
+
+W = TypeVar("W", bound="Weighted")
+
+
+def read_weight(weight: Any, n: int) -> Floats | None:
+    """Return frequencies of n subjects; None where none were given."""
+    if weight is None:
+        return None
+    weights = vector(weight, "weight", length=n, minimum=0.0, largest=LARGEST)
+    if not weights.sum() > 0:
+        raise InputError("weight must have a positive sum; got all zeros")
+    return weights
+
+
+def some_rows(array: Any, index: Any, copy: bool) -> Any:
+    """Return some rows of an array, as a copy or where they are; None where there is none."""
+    return None if array is None else array[index].copy() if copy else array[index]
 
 
 class Weighted:
@@ -57,6 +77,28 @@ class Weighted:
 
     def __len__(self) -> int:
         return int(self.time.size)
+
+    def _selected(self: W, index: Any, copy: bool) -> W:
+        """Return some subjects."""
+        raise NotImplementedError
+
+    def __getitem__(self: W, rows: Any) -> W:
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # as scikit-learn asks for rows of an array
+        found = self._selected(subject_index(rows), copy=True)
+        if not len(found):
+            raise InputError("this selection of outcomes is empty; at least one subject is needed")
+        return found
+
+    def part(self: W, rows: slice) -> W:
+        """Return neighbouring subjects, as views of the same arrays."""
+        return self._selected(rows, copy=False)
+
+    def present(self: W) -> W:
+        """Leave out subjects of weight zero, who count as absent."""
+        if self._weight is None or (self._weight > 0).all():
+            return self
+        return self[self._weight > 0]
 
     @property
     def shape(self) -> tuple[int]:

@@ -74,22 +74,15 @@ class Encoding:
     Numbers keep their value; ordered levels become 0, 1, 2, ...; unordered levels become one
     column each, without the first if `drop_first`. Gaps take the value of `fill` if it has one,
     else the median (numbers; lower median for ordered levels) or the most frequent level.
-
-    Attributes
-    ----------
-    columns : tuple
-        Names of the columns that go in.
-    levels : dict
-        Levels of the columns that are no numbers, by position.
-    transformer : sklearn.compose.ColumnTransformer
-        Fills and encodes numbers and codes of levels.
-    names : tuple of str
-        Names of the columns that come out.
     """
 
+    #: Names of the columns that go in.
     columns: tuple[Any, ...]
+    #: Levels of the columns that are no numbers, by position.
     levels: dict[int, list[Any]]
+    #: Fills and encodes numbers and codes of levels.
     transformer: Any
+    #: Names of the columns that come out.
     names: tuple[str, ...]
 
     @classmethod

@@ -22,8 +22,7 @@ from .groups import GroupsDisplay
 from .incidence import IncidenceDisplay
 from .landmarks import LandmarksDisplay
 from .mae_variants import MAEVariantsDisplay
-from .mean_curves import MeanCurveDisplay
-from .mean_incidence import MeanIncidenceDisplay
+from .mean_curves import MeanCurveDisplay, MeanIncidenceDisplay
 from .predicted_actual import PredictedActualDisplay
 from .risk_groups import RiskGroupsDisplay
 from .risk_incidence import RiskIncidenceDisplay

@@ -76,8 +76,6 @@ class Given:
         y, y_train = read_outcomes(y_test, y_train, chosen.get("cause"))
         named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
         parsed = read_predictions(named, y, chosen.get("cause"))
-        if len(parsed) < len(named):
-            raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
         if confidence is not None:
             probability(confidence, "confidence")
         problem = Problem.of(y, y_train, **chosen)

@@ -30,6 +30,7 @@ from .description import (
     Points,
     amount,
     p_relation,
+    with_level,
 )
 
 
@@ -256,7 +257,7 @@ class OneCalibrationDisplay(FromPredictions):
         """One panel per model: predicted and observed probability of each group."""
         ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
         top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
-        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % interval"
+        level = with_level(self.confidence, "interval")
         words = EventWords(self.cause)
         panels = []
         for model, observed in self.observed.items():

@@ -335,6 +335,15 @@ def p_relation(p: float) -> str:
     return text if text == "-" else f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 
 
+def with_level(confidence: float | None, what: str) -> str:
+    """Say of which level an interval or band is; nothing where there is none.
+
+    >>> with_level(0.95, "band"), with_level(None, "band")
+    (' with 95 % band', '')
+    """
+    return "" if confidence is None else f" with {confidence * 100:g} % {what}"
+
+
 def horizon_marks(horizon: float, end: float) -> tuple[Mark, ...]:
     """Mark where support ends, if that is before the axis ends."""
     if not 0 < horizon < end:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, positive, probability
+from .._tools.arrays import Floats, probability
 from ..data.causes import cause_code
 from ..data.event_words import cause_label, counted_events, events_by_cause
 from ..data.outcomes import Outcomes
@@ -17,6 +17,7 @@ from ..metrics.gray import IncidenceByGroup, incidence_by_group
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
 from ._base import Display, Source, check_outcomes, records
+from ._times import counted_axis, grid_until
 from .description import (
     Axis,
     Chart,
@@ -25,13 +26,10 @@ from .description import (
     NumbersBelow,
     Panel,
     p_relation,
-    round_ticks,
     short_name,
+    with_level,
 )
-from .mean_curves import time_grid
 
-_POINTS = 151
-_MOST_TICKS = 6
 #: Letters of a name beside numbers.
 _SHORT = 16
 
@@ -117,12 +115,7 @@ class IncidenceDisplay(Display):
         outcomes = Outcomes.of(y, "y", causes=True)
         if confidence is not None:
             probability(confidence, "confidence")
-        known = outcomes.present()
-        last = float(known.time.max()) or 1.0
-        end = last if end is None else min(positive(end, "end"), last)
-        grid = time_grid(known, _POINTS)
-        grid = np.union1d(grid[grid <= end], (end,))
-        ticks = np.array([value for value, _ in round_ticks(end, _MOST_TICKS)])
+        grid, ticks = grid_until(outcomes, end)
         codes = _codes(causes, outcomes)
         found: IncidenceByGroup | None = None
         if by is not None:
@@ -162,7 +155,7 @@ class IncidenceDisplay(Display):
 
     def describe(self) -> Chart:
         """All causes in one panel; of groups, a panel per cause."""
-        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % bands"
+        level = with_level(self.confidence, "bands")
         told = (
             f"Estimated probability of an event by each time ({self._estimate}{level})"
             if None in self.causes
@@ -209,7 +202,7 @@ class IncidenceDisplay(Display):
 
     def _key(self) -> Line:
         """What all lines are, for the legend."""
-        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
+        level = with_level(self.confidence, "band")
         return Line([], [], "ink", f"{self._estimate}{level}", dash="solid")
 
     def _line(self, group: int, cause: int, role: int, label: str) -> Line:
@@ -222,11 +215,10 @@ class IncidenceDisplay(Display):
         )  # fmt: skip
 
     def _panel(self, marks: Sequence[Mark], title: str, counts: NumbersBelow) -> Panel:
-        end = float(self.times[-1])
         known = [v[np.isfinite(v)] for v in (self.incidence, self.high)]
         top = min(1.03, 1.08 * max(float(v.max(initial=0.0)) for v in known) or 1.0)
         return Panel(
-            Axis("Time", self.unit, 0, end, round_ticks(end, _MOST_TICKS)),
+            counted_axis(self.unit, float(self.times[-1])),
             Axis("Cumulative incidence", low=0, high=top),
             tuple(marks),
             title,

@@ -1,4 +1,4 @@
-"""The mean predicted curve against Kaplan-Meier."""
+"""The mean predicted curve against Kaplan-Meier, or of a cause against Aalen-Johansen."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
+from ..errors import InputError
 from ..metrics.calibration.hazard_gap import HazardGap
 from ..metrics.checks import check_curves, check_times
 from ..metrics.interval_problem import IntervalProblem
+from ..reference.aalen_johansen import AalenJohansen
 from ..reference.kaplan_meier import KaplanMeier
-from ._bands import kaplan_meier_band, turnbull_band
+from ._bands import incidence_band, kaplan_meier_band, turnbull_band
 from ._base import FromPredictions, Source, check_one_kind, measure_each, members, records
+from ._times import time_grid
 from .description import (
     Axis,
     Chart,
@@ -25,6 +29,7 @@ from .description import (
     Panel,
     horizon_marks,
     positions,
+    with_level,
 )
 
 
@@ -91,32 +96,16 @@ class MeanCurveDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a curve and time; Kaplan-Meier is a curve without a model."""
-        km = {"time": self.times, "survival": self.km, "low": self.km_low, "high": self.km_high}
-        table = records(model="", kaplan_meier=True, **km)
-        nan = float("nan")
-        for model, mean in self.mean.items():
-            bare = {"time": self.times, "survival": mean, "low": nan, "high": nan}
-            table += records(model=model, kaplan_meier=False, **bare)
-        return table
+        observed = self.km, self.km_low, self.km_high
+        return _rows("kaplan_meier", "survival", self.times, observed, self.mean)
 
     def describe(self) -> Chart:
         """Kaplan-Meier with its band, and the mean curve of each model."""
-        end = float(self.times[-1])
-        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
+        level = with_level(self.confidence, "band")
         km = Line(
             self.times, self.km, "ink", f"{self.estimate}{level}", self.km_low, self.km_high,
             step=self.estimate == "Kaplan-Meier", width=1.1,
         )  # fmt: skip
-        place = positions(self.models)
-        lines = [
-            Line(self.times, mean, place[model], ("mean of ", Model(model)))
-            for model, mean in self.mean.items()
-        ]
-        panel = Panel(
-            Axis.time(self.unit, low=0, high=end),
-            Axis("Survival probability", low=0, high=1.03),
-            (km, *lines, *horizon_marks(self.horizon, end)),
-        )
         what = "curve of the mean predicted hazards of those at risk" if self.by_entry else (
             "mean of a model's curves"
         )  # fmt: skip
@@ -124,17 +113,114 @@ class MeanCurveDisplay(FromPredictions):
             f"Mean predicted curve against {self.estimate}",
             f"The {what} follows {self.estimate} of the test subjects if the model is right on "
             "average.",
-            (panel,),
+            (_panel(self, km, Axis("Survival probability", low=0, high=1.03)),),
             left_out=self.left_out,
         )
 
 
-def time_grid(y: Outcomes, points: int = 101) -> Floats:
-    """Return equal steps, and the steps of Kaplan-Meier where they are few."""
-    known = y.present()
-    falls = np.unique(known.time[known.event])
-    even = np.linspace(0.0, float(known.time.max()) or 1.0, points)
-    return np.union1d(even, falls) if falls.size < 2 * points else even
+@dataclass(frozen=True, eq=False)
+class MeanIncidenceDisplay(FromPredictions):
+    """Aalen-Johansen of a cause in the test set against the average predicted incidence.
+
+    Attributes
+    ----------
+    times : ndarray of shape (k,)
+        From 0 to the last observed time.
+    observed, low, high : ndarray of shape (k,)
+        Aalen-Johansen with its pointwise band.
+    mean : dict of model to ndarray of shape (k,)
+        Average of the models' incidence of the cause; NaN where some say nothing.
+    cause : str
+        Name of the cause.
+
+    Examples
+    --------
+    >>> from survgauge import IncidenceCurves, Outcomes
+    >>> curves = IncidenceCurves([1, 2, 4], [[[0.2, 0.3, 0.5], [0.1, 0.2, 0.3]]] * 4)
+    >>> y = Outcomes([1, 2, 3, 4], [1, 2, 0, 1])
+    >>> d = MeanIncidenceDisplay.from_predictions(curves, y, times=[2], settings={"cause": 1})
+    >>> d.observed, d.mean["model"]
+    (array([0.25]), array([0.3]))
+    """
+
+    times: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    mean: dict[str, Floats]
+    cause: str
+    horizon: float
+    models: tuple[str, ...]
+    unit: str = ""
+    confidence: float | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_evaluation(
+        cls, ev: Source, *, times: Any = None, models: Iterable[str] | str | None = None
+    ) -> MeanIncidenceDisplay:
+        """Build from an evaluation of a cause; `times` are where the curves are read."""
+        what = "the mean predicted incidence"
+        problem = ev.problem
+        if problem.cause is None or problem.cause_name is None:
+            raise InputError(f"{what} needs an evaluation of a cause: evaluate(..., cause=...)")
+        usable, left_out = members(ev, "curves", what, models)
+        y = problem.y
+        grid = time_grid(y) if times is None else check_times(times)
+        found = measure_each(usable, left_out, what, lambda p: 1.0 - mean_survival(p, y, grid))
+        bands = incidence_band(AalenJohansen.fit(y), problem.cause, grid, ev.confidence)
+        return cls(
+            grid, *bands, found, problem.cause_name, problem.horizon, tuple(ev.predictions),
+            ev.unit, ev.confidence, left_out,
+        )  # fmt: skip
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per curve and time; Aalen-Johansen is a curve without a model."""
+        observed = self.observed, self.low, self.high
+        return _rows("aalen_johansen", "incidence", self.times, observed, self.mean)
+
+    def describe(self) -> Chart:
+        """Aalen-Johansen with its band, and the mean predicted incidence of each model."""
+        words = EventWords(self.cause)
+        observed = Line(
+            self.times, self.observed, "ink",
+            f"Aalen-Johansen{with_level(self.confidence, 'band')}", self.low, self.high,
+            step=True, width=1.1,
+        )  # fmt: skip
+        return Chart(
+            "Mean predicted and observed incidence",
+            f"The mean of a model's predicted incidence of {words.event} follows Aalen-Johansen of "
+            "the test subjects if the model is right on average.",
+            (_panel(self, observed, Axis(f"Probability of {words.the_event}", low=0)),),
+            left_out=self.left_out,
+        )
+
+
+def _rows(
+    estimate: str,
+    column: str,
+    times: Floats,
+    observed: tuple[Floats, Floats, Floats],
+    mean: dict[str, Floats],
+) -> list[dict[str, Any]]:
+    """Return a row per curve and time; the estimate is a curve without a model."""
+    value, low, high = observed
+    table = records(model="", **{estimate: True, "time": times, column: value}, low=low, high=high)
+    bare = {"low": float("nan"), "high": float("nan")}
+    for model, value in mean.items():
+        table += records(model=model, **{estimate: False, "time": times, column: value}, **bare)
+    return table
+
+
+def _panel(shown: MeanCurveDisplay | MeanIncidenceDisplay, observed: Line, axis: Axis) -> Panel:
+    """What was observed, the mean prediction of each model, and where support ends."""
+    end, place = float(shown.times[-1]), positions(shown.models)
+    lines = [
+        Line(shown.times, mean, place[model], ("mean of ", Model(model)))
+        for model, mean in shown.mean.items()
+    ]
+    marks = observed, *lines, *horizon_marks(shown.horizon, end)
+    return Panel(Axis.time(shown.unit, low=0, high=end), axis, marks)
 
 
 def mean_survival(prediction: Prediction, y: Outcomes, times: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, positive
+from .._tools.arrays import Floats
 from .._tools.text_tables import number
 from ..data.predictions import Prediction
 from ..metrics.decision.risk_groups import RiskGroups, risk_groups
@@ -23,6 +23,7 @@ from ._base import (
     members,
     records,
 )
+from ._times import counted_axis, grid_until
 from .calibration import time_of_interest
 from .description import (
     Axis,
@@ -34,12 +35,9 @@ from .description import (
     Panel,
     amount,
     p_relation,
-    round_ticks,
+    with_level,
 )
-from .mean_curves import mean_survival, time_grid
-
-_POINTS = 151
-_MOST_TICKS = 6
+from .mean_curves import mean_survival
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +115,7 @@ class RiskGroupsDisplay(FromPredictions):
         usable, left_out = members(ev, "risk", "a figure of risk groups", models)
         check_outcomes(ev, "a figure of risk groups")
         check_one_kind(ev, "Kaplan-Meier by predicted risk")
-        y = ev.problem.y
-        last = float(y.present().time.max()) or 1.0
-        end = last if end is None else min(positive(end, "end"), last)
-        grid, (ticks, _) = time_grid(y, _POINTS), zip(*round_ticks(end, _MOST_TICKS), strict=True)
-        grid = np.union1d(grid[grid <= end], (end,))
+        grid, ticks = grid_until(ev.problem.y, end)
 
         def compute(prediction: Prediction) -> tuple[Any, ...]:
             at = None
@@ -135,7 +129,7 @@ class RiskGroupsDisplay(FromPredictions):
         columns = ({m: part[k] for m, part in parts.items()} for k in range(6))
         found, survival, low, high, predicted, at_risk = columns
         return cls(
-            grid, found, survival, low, high, predicted, np.asarray(ticks), at_risk,
+            grid, found, survival, low, high, predicted, ticks, at_risk,
             tuple(ev.predictions), ev.unit, ev.confidence, left_out,
         )  # fmt: skip
 
@@ -174,7 +168,7 @@ class RiskGroupsDisplay(FromPredictions):
         found, ticks = self.groups[model], tuple(self.ticks.tolist())
         marks: list[Mark] = []
         for k, name in enumerate(found.names):
-            label = _called(name)
+            label = called(name)
             marked = tuple(t for t in ticks if t <= found.curves[k].last_time)
             marks.append(
                 Line(self.times, self.survival[model][k], k, label, self.low[model][k],
@@ -184,14 +178,13 @@ class RiskGroupsDisplay(FromPredictions):
             if np.isfinite(predicted).any():
                 said = f"{label}, predicted"
                 marks.append(Line(self.times, predicted, k, name=said, dash="dashed", width=1.1))
-        level = "" if self.confidence is None else f" with {self.confidence * 100:g} % band"
+        level = with_level(self.confidence, "band")
         marks.append(Line([], [], "ink", f"Kaplan-Meier{level}", dash="solid"))
         if np.isfinite(self.predicted[model]).any():
             marks.append(Line([], [], "ink", "mean prediction", dash="dashed", width=1.1))
         at_risk = self.at_risk[model]
         return Panel(
-            Axis("Time", self.unit, 0, float(self.times[-1]),
-                 round_ticks(float(self.times[-1]), _MOST_TICKS)),
+            counted_axis(self.unit, float(self.times[-1])),
             Axis("Probability of no event", low=0, high=1.03),
             tuple(marks),
             (Model(model), f": log-rank p {p_relation(found.p_value)}"),
@@ -199,7 +192,7 @@ class RiskGroupsDisplay(FromPredictions):
                 "Subjects at risk",
                 tuple((k, name, tuple(at_risk[k].tolist())) for k, name in enumerate(found.names)),
             ),
-        )  # fmt: skip
+        )
 
     def _differences(self) -> tuple[str, ...]:
         """Say how far the mean times of the outer groups lie apart, models of one tau together."""
@@ -212,13 +205,14 @@ class RiskGroupsDisplay(FromPredictions):
                 told += f" ({number(row['low'], 3)} to {number(row['high'], 3)})"
             what = (
                 f"Restricted mean time up to {amount(found.tau, self.unit)}, "
-                f"{_called(row['group'])} less {_called(found.names[0])}"
+                f"{called(row['group'])} less {called(found.names[0])}"
             )
             shared.setdefault(what, []).append(told)
         return tuple(f"{what}: {', '.join(told)}" for what, told in shared.items())
 
 
-def _called(name: str) -> str:
+def called(name: str) -> str:
+    """Name of a group by risk as labels have it."""
     return f"risk group {name}" if name.isdigit() else f"{name} risk"
 
 

@@ -18,6 +18,7 @@ from .calibration import time_of_interest
 from .description import Axis, Chart, Line, Mark, Model, Panel, p_relation
 from .incidence import IncidenceDisplay
 from .mean_curves import mean_survival
+from .risk_groups import called
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ class RiskIncidenceDisplay(FromPredictions):
                 confidence=ev.confidence,
             )  # fmt: skip
             mean = [mean_survival(prediction[part], y[part], shown.times) for part in rows]
-            names = tuple(_called(name) for name in group_names(len(rows)))
+            names = tuple(called(name) for name in group_names(len(rows)))
             return replace(shown, groups=names), 1.0 - np.array(mean)
 
         found = measure_each(usable, left_out, what, compute)
@@ -158,7 +159,3 @@ class RiskIncidenceDisplay(FromPredictions):
         drawn += [shown.incidence for shown in self.groups.values()]
         known = np.concatenate([np.ravel(v) for v in drawn])
         return min(1.03, 1.08 * float(known[np.isfinite(known)].max(initial=0.0))) or 1.0
-
-
-def _called(name: str) -> str:
-    return f"risk group {name}" if name.isdigit() else f"{name} risk"

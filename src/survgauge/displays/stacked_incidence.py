@@ -17,9 +17,10 @@ from ..data.predictions import Prediction
 from ..metrics.checks import check_times
 from ..reference.aalen_johansen import AalenJohansen
 from ._base import FromPredictions, Source, measure_each, members, records
+from ._times import time_grid
 from .calibration import panel_per_model
 from .description import Axis, Chart, Line, Mark, Model, Panel, horizon_marks
-from .mean_curves import mean_survival, time_grid
+from .mean_curves import mean_survival
 
 #: How dark the parts of the stack are.
 _SHADE = 0.32

@@ -41,7 +41,7 @@ from .interval_call import (
     refuse_settings,
 )
 from .landmark import from_landmark_on
-from .reading import read_outcomes, read_predictions
+from .reading import named_models, read_outcomes, read_predictions
 from .result import Evaluation
 from .score import NAN, Score
 from .time_units import check_units
@@ -222,12 +222,7 @@ def evaluate(
     )
     if not isinstance(unit, str):
         raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
-    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-    if not named:
-        raise InputError("predictions must hold at least one model; got an empty mapping")
-    parsed = read_predictions(named, y, cause)
-    if len(parsed) < len(named):
-        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+    parsed = read_predictions(named_models(predictions), y, cause)
     if confidence is not None:
         probability(confidence, "confidence")
     n_boot = whole_number(n_boot, "n_boot", 0)

@@ -26,23 +26,15 @@ CHUNK_VALUES = 1_600_000
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some subjects; look-ups that metrics share live in `problem` and `predictions`, and end here.
+    """Some subjects; look-ups that metrics share live in its `problem` and `predictions`."""
 
-    Attributes
-    ----------
-    problem : Problem
-        The question about these subjects, with G and the reference set of all of them.
-    predictions : dict
-        What each model says about them.
-    label : str
-        Where they come from, for messages.
-    counts : ndarray of shape (n_boot, n), optional
-        How often subjects are drawn by the bootstrap.
-    """
-
+    #: The question about these subjects, with G and the reference set of all of them.
     problem: Problem
+    #: What each model says about them.
     predictions: dict[str, Prediction]
+    #: Where they come from, for messages.
     label: str = "batch"
+    #: How often subjects are drawn by the bootstrap; of shape (n_boot, n).
     counts: Floats | None = None
 
     @property

@@ -33,21 +33,14 @@ from .warnings import (
 
 @dataclass(frozen=True)
 class Asked:
-    """How intervals come about.
+    """How intervals come about."""
 
-    Attributes
-    ----------
-    confidence : float or None
-        Level of the intervals; None for none.
-    seed, n_boot : int
-        Bootstrap, where a metric has no analytic standard error.
-    redrawn : bool
-        Whether the reference set is drawn anew with the test set.
-    """
-
+    #: Level of the intervals; None for none.
     confidence: float | None
+    #: Bootstrap, where a metric has no analytic standard error.
     seed: int = 0
     n_boot: int = 100
+    #: Whether the reference set is drawn anew with the test set.
     redrawn: bool = False
 
 
@@ -57,18 +50,8 @@ Cells = dict[str, Measured | None]
 class Group:
     """All scores of a group of subjects, or of everybody.
 
-    Parameters
-    ----------
-    fold : Fold
-        States of the metrics over all chunks.
-    problem : Problem
-        The question about all subjects, or about those whose columns were kept.
-    predictions : dict
-        What each model says about them.
-    asked : Asked
-        How intervals come about.
-    name : object
-        The group's label; None for everybody.
+    `fold` has the states of the metrics over all chunks; `problem` and `predictions` are about all
+    subjects, or about those whose columns were kept. `name` is None for everybody.
     """
 
     def __init__(

@@ -193,13 +193,6 @@ def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict
     the test found differences in 89 % of simulated sets without any. Distances of calibration (ici,
     km_calibration) take no part, because they are larger in smaller groups.
 
-    Parameters
-    ----------
-    scores : list of Score
-        Of all groups.
-    support : dict
-        Of the evaluation, with the columns ("by") and the sizes of groups ("groups").
-
     Returns
     -------
     list of dict

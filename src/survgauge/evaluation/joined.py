@@ -41,12 +41,7 @@ class Remark:
     def text(self, models: list[str], name: Name = str) -> tuple[str, str]:
         """Return what the warnings are about, and what they say; with numbers of the first one.
 
-        Parameters
-        ----------
-        models : list of str
-            All models of the evaluation.
-        name : callable
-            Gives the name of a metric.
+        `models` are all models of the evaluation; `name` gives the name of a metric.
         """
         first = self.warnings[0]
         metrics = _distinct(_metric(warning, name) for warning in self.warnings)
@@ -78,13 +73,7 @@ class Remark:
 
 
 def joined(data: dict[str, Any]) -> list[Remark]:
-    """Join the warnings of an evaluation, gravest first, then those on the headline.
-
-    Parameters
-    ----------
-    data : dict
-        From `Evaluation.to_dict`.
-    """
+    """Join the warnings in the data of `Evaluation.to_dict`, gravest first, then the headline's."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for warning in data["warnings"]:
         key = warning["code"], _shape(warning["message"], data["models"])

@@ -55,18 +55,8 @@ class KeptMeans:
 class SummedMeans:
     """Sums over subjects of all models' numerators and of the denominator that they share.
 
-    Parameters
-    ----------
-    models : names
-        Models that are scored.
-    n_boot : int
-        Bootstrap replicates.
-    bins : GBins, optional
-        Times at which sums are kept apart, where G is estimated from the test subjects.
-    rules : dict
-        Ties and limits of G.
-    spread : bool
-        Whether standard errors will be asked for.
+    `bins` are the times at which sums are kept apart, where G is estimated from the test subjects;
+    `rules` are ties and limits of G. Without `spread` no standard errors will be asked for.
     """
 
     def __init__(

@@ -20,11 +20,6 @@ class Moments:
     Deviations are from the mean of all subjects, kept exact when parts are merged (Chan et al.), so
     that a small spread around a large mean loses no digits.
 
-    Parameters
-    ----------
-    size : int
-        How many numbers a subject has.
-
     Examples
     --------
     >>> one, two = Moments(1), Moments(1)

@@ -39,14 +39,25 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
     return y, with_causes(y_train, "y_train", y.causes) if read else y_train
 
 
+def named_models(predictions: Any) -> Mapping[str, Any]:
+    """Return predictions by the names of the models, at least one of them."""
+    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+    if not named:
+        raise InputError("predictions must hold at least one model; got an empty mapping")
+    return named
+
+
 def read_predictions(
     named: Mapping[str, Any], y: Outcomes, cause: int | str | None
 ) -> dict[str, Prediction]:
     """Read what the models predict: of one kind of event, or of a cause."""
-    if cause is None or y.causes is None:  # `read_outcomes` sees to the causes
-        return {str(name): Prediction.of(obj, len(y), str(name)) for name, obj in named.items()}
-    code = cause_code(cause, y.causes)
-    return {
-        str(name): Prediction.of_cause(obj, len(y), str(name), y.causes, code)
-        for name, obj in named.items()
-    }
+
+    def read(obj: Any, name: str) -> Prediction:
+        if cause is None or y.causes is None:  # `read_outcomes` sees to the causes
+            return Prediction.of(obj, len(y), name)
+        return Prediction.of_cause(obj, len(y), name, y.causes, cause_code(cause, y.causes))
+
+    parsed = {str(name): read(obj, str(name)) for name, obj in named.items()}
+    if len(parsed) < len(named):
+        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+    return parsed

@@ -33,10 +33,7 @@ _MOST_MODELS = 4
 def verdict_sentences(data: dict[str, Any]) -> list[str]:
     """Say who is best, by how much and how surely; the first sentence stands alone.
 
-    Parameters
-    ----------
-    data : dict
-        From `Evaluation.to_dict`.
+    `data` comes from `Evaluation.to_dict`.
     """
     everybody, between = verdict_parts(data)
     return everybody + between

@@ -84,12 +84,8 @@ def means_over_bases(values: Any, bases: list[str]) -> Floats:
 def leader(scores: Any, metrics: list[str], bases: list[str]) -> dict[str, Any] | None:
     """Return the metric with the best mean over data sets, and what the data say of the others.
 
-    Parameters
-    ----------
-    scores : array-like of shape (data sets, metrics)
-        Lower is better; metrics that lack a data set do not take part.
-    bases : list of str
-        Data base of each data set.
+    `scores` has a row per data set and a column per metric, and lower is better; metrics that lack
+    a data set do not take part. `bases` names the data base of each data set.
 
     Returns
     -------

@@ -103,27 +103,19 @@ MEMORY = Memory()
 
 @dataclass(frozen=True)
 class Task:
-    """A cell, or a law of a fold, with what a worker has to know besides.
-
-    Attributes
-    ----------
-    checksums : mapping
-        Content that the data sets must have, by name, so that all machines work on the same data.
-    metrics : tuple of Metric
-        Metrics that the user registered: a process that is handed them knows them.
-    folder : str or None
-        Where modules of the user's are looked for, besides where Python finds packages.
-    fit : bool
-        False: measure stored predictions only; laws that are not stored are fitted all the same.
-    """
+    """A cell, or a law of a fold, with what a worker has to know besides."""
 
     cell: Cell | LawCell
+    #: Content that the data sets must have, by name, so that all machines work on the same data.
     checksums: Mapping[str, str] = field(default_factory=dict)
     keep_predictions: bool = False
     timeout: float | None = None
     threads: int = 1
+    #: False: measure stored predictions only; laws that are not stored are fitted all the same.
     fit: bool = True
+    #: Metrics that the user registered: a process that is handed them knows them.
     metrics: tuple[Metric, ...] = ()
+    #: Where modules of the user's are looked for, besides where Python finds packages.
     folder: str | None = None
 
 
@@ -146,12 +138,8 @@ def execute(
 ) -> Outcome:
     """Run a cell; whatever goes wrong becomes a record with its traceback.
 
-    Parameters
-    ----------
-    stored : bytes, optional
-        Predictions of an earlier run, see `pack`; then nothing is fitted.
-    laws : mapping, optional
-        Fitted laws of the fold by name, see `laws.pack_law`.
+    With predictions of an earlier run (`stored`, see `pack`) nothing is fitted; `laws` are the
+    fitted laws of the fold by name, see `laws.pack_law`.
     """
     if stored is None and not task.fit and isinstance(task.cell, Cell):
         return Outcome("missing", _heading(task.cell))

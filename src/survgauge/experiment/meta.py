@@ -112,10 +112,8 @@ def top_order(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Float
 def winners(overlap: Any, distance: Any) -> Bools:
     """Best metrics by the explicit rule: top-k overlap first, then proximity, ties shared.
 
-    Parameters
-    ----------
-    overlap, distance : array-like of shape (..., metrics)
-        From `top_overlap` and `proximity`; a metric with NaN in either does not take part.
+    They come from `top_overlap` and `proximity`, metrics last; a metric with NaN in either does not
+    take part.
 
     Examples
     --------
@@ -135,10 +133,7 @@ def winners(overlap: Any, distance: Any) -> Bools:
 def resampled_runs(repeat: Any, rng: np.random.Generator, replicates: int) -> Floats:
     """Weights of the runs in bootstrap replicates: repeats are redrawn, then folds within them.
 
-    Parameters
-    ----------
-    repeat : array-like of shape (runs,)
-        Which repeat each run (one fold of one repeat) belongs to.
+    `repeat` says which repeat each run (one fold of one repeat) belongs to.
 
     Returns
     -------

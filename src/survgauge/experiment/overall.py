@@ -61,14 +61,8 @@ def interval_over_bases(
 ) -> tuple[Floats, Floats]:
     """95 % t interval of the mean over data sets, of which those of one base are not independent.
 
-    Parameters
-    ----------
-    values : ndarray of shape (data sets, metrics)
-        A measure.
-    bases : list of str
-        The data base of each data set.
-    least, most : float
-        Of the measure.
+    `values` has a row per data set and a column per metric; `least` and `most` are those of the
+    measure.
 
     Examples
     --------

@@ -19,33 +19,24 @@ REPLICATES = 200
 
 @dataclass(frozen=True, eq=False)
 class TruthPanel:
-    """Models x metrics on one semi-synthetic data set, for metrics that share a truth.
+    """Models x metrics on one semi-synthetic data set, for metrics that share a truth."""
 
-    Attributes
-    ----------
-    dataset, censoring, truth : str
-        Which data, and which truth.
-    models, metrics : tuple of str
-        Rows and columns.
-    values, true : ndarray of shape (runs, models, metrics)
-        What each metric says and what is true, in every run (a fold of a repeat).
-    repeat : ndarray of shape (runs,)
-        Which repeat a run belongs to.
-    lower : ndarray of bool, shape (metrics,)
-        Whether lower values are better.
-    left_out : tuple of str
-        Models that lack some of the runs, and so cannot be compared with the others.
-    """
-
+    #: Which data, and which truth.
     dataset: str
     censoring: str
     truth: str
+    #: Rows and columns.
     models: tuple[str, ...]
     metrics: tuple[str, ...]
+    #: What each metric says and what is true, in every run (a fold of a repeat); of shape (runs,
+    #: models, metrics).
     values: Floats
     true: Floats
+    #: Which repeat a run belongs to; of shape (runs,).
     repeat: Any
+    #: Whether lower values are better; of shape (metrics,).
     lower: Bools
+    #: Models that lack some of the runs, and so cannot be compared with the others.
     left_out: tuple[str, ...] = ()
     seed: int = 0
 

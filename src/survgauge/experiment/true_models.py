@@ -64,12 +64,7 @@ def margins(values: Floats, repeat: Any) -> Floats:
     folds: training sets overlap, so that runs are not independent, and further repeats of the same
     subjects tell little more. NaN with one run.
 
-    Parameters
-    ----------
-    values : ndarray of shape (runs, m)
-        What is averaged.
-    repeat : array-like of shape (runs,)
-        Which repeat each run belongs to.
+    `values` has a row per run, whose repeat `repeat` tells.
 
     References
     ----------

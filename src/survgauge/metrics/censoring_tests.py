@@ -258,12 +258,7 @@ class FollowUps:
 def differing_follow_ups(test: Any, train: Any, g: KaplanMeier | None = None) -> FollowUps | None:
     """Compare how long two sets were followed; None where they do not differ noticeably.
 
-    Parameters
-    ----------
-    test, train : outcomes or Reference
-        The two sets.
-    g : KaplanMeier, optional
-        G of the test subjects, where it is known.
+    `g` is G of the test subjects, where it is known.
     """
     known, other = Reference.of(test), Reference.of(train)
     own = known.censoring if g is None else g

@@ -15,17 +15,11 @@ from .support import Support
 
 @dataclass(frozen=True)
 class Clusters:
-    """Who belongs together (subjects of a hospital, visits of a patient): sampled as a whole.
+    """Who belongs together (subjects of a hospital, visits of a patient): sampled as a whole."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,)
-        Number of the cluster of each subject.
-    number : int
-        How many clusters have somebody in them.
-    """
-
+    #: Number of the cluster of each subject; of shape (n,).
     codes: Ints
+    #: How many clusters have somebody in them.
     number: int
 
     @classmethod
@@ -103,12 +97,8 @@ def paired_error(a: Any, b: Any, clusters: Clusters | None = None) -> float:
     Exactly 0 where they differ by the same amount for everybody but for rounding errors; NaN where
     one of them has no contributions.
 
-    Parameters
-    ----------
-    a, b : Details
-        Of two models, or what else has a value, contributions and frequencies.
-    clusters : Clusters, optional
-        Who belongs together.
+    `a` and `b` are the `Details` of two models, or what else has a value, contributions and
+    frequencies; `clusters` say who belongs together.
 
     Examples
     --------

@@ -19,25 +19,6 @@ _NAMED = 5
 class Support:
     """Support of a metric on some subjects: each number stands where it says how it merges.
 
-    Attributes
-    ----------
-    counts : dict
-        Numbers that add up.
-    largest : dict
-        Numbers of which the largest counts; None where there is none.
-    shares : dict
-        (part, whole): both add up, and the share is their ratio.
-    effective : dict
-        (sum, sum of squares) of weights: the number of equal weights that are worth as much.
-    rare_shares : dict
-        (part, whole, subjects) of a share that is told only where there are such subjects.
-    facts : dict
-        What is the same for all subjects; None where parts differ.
-    notes : dict or None
-        Why subjects were left out or changed, with counts; None where a metric has no notes.
-    rows : dict
-        (first rows, number of rows) in the whole test set.
-
     Examples
     --------
     >>> one = Support({"subjects": 4}, {"largest_weight": 2.0}, {"tail_share": (2.0, 4.0)})
@@ -46,13 +27,21 @@ class Support:
     {'subjects': 10, 'largest_weight': 2.0, 'tail_share': 0.2}
     """
 
+    #: Numbers that add up.
     counts: dict[str, Any] = field(default_factory=dict)
+    #: Numbers of which the largest counts; None where there is none.
     largest: dict[str, float | None] = field(default_factory=dict)
+    #: (part, whole): both add up, and the share is their ratio.
     shares: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: (part, whole, subjects) of a share that is told only where there are such subjects.
     rare_shares: dict[str, tuple[float, float, int]] = field(default_factory=dict)
+    #: (sum, sum of squares) of weights: the number of equal weights that are worth as much.
     effective: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: What is the same for all subjects; None where parts differ.
     facts: dict[str, Any] = field(default_factory=dict)
+    #: Why subjects were left out or changed, with counts; None where a metric has no notes.
     notes: dict[str, int] | None = None
+    #: (first rows, number of rows) in the whole test set.
     rows: dict[str, tuple[list[int], int]] = field(default_factory=dict)
 
     def copy(self) -> Support:

@@ -10,44 +10,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """One line of the table of models.
+    """One line of the table of models."""
 
-    Attributes
-    ----------
-    name : str
-        What `build` and plans call it.
-    title : str
-        What it is.
-    curves : bool
-        Gives survival curves; if not, `predict_curves` is refused.
-    individual : bool
-        Predictions depend on the features.
-    time : bool
-        Predicts a time itself, rather than one read off a curve.
-    continuous : bool or None
-        Curves are defined in continuous time; None without curves.
-    incidence : bool
-        Takes outcomes of several causes and predicts the incidence of each.
-    random : bool
-        Fitting or predicting draws random numbers (the model has a `random_state`).
-    extra : str
-        What to install: ``pip install 'survgauge[<extra>]'``.
-    needs : tuple of str
-        Packages that must be importable.
-    home : str
-        ``module:class`` inside `survgauge.models`.
-    """
-
+    #: What `build` and plans call it.
     name: str
+    #: What it is.
     title: str
+    #: Gives survival curves; if not, `predict_curves` is refused.
     curves: bool = True
+    #: Predictions depend on the features.
     individual: bool = True
+    #: Predicts a time itself, rather than one read off a curve.
     time: bool = False
+    #: Curves are defined in continuous time; None without curves.
     continuous: bool | None = False
+    #: Takes outcomes of several causes and predicts the incidence of each.
     incidence: bool = False
+    #: Fitting or predicting draws random numbers (the model has a `random_state`).
     random: bool = False
+    #: What to install: ``pip install 'survgauge[<extra>]'``.
     extra: str = "sklearn"
+    #: Packages that must be importable.
     needs: tuple[str, ...] = ("sklearn",)
+    #: ``module:class`` inside `survgauge.models`.
     home: str = ""
 
 

@@ -29,20 +29,14 @@ from .residual import ResidualLaw, columns, read, value_of
 
 @dataclass(frozen=True)
 class CauseTimes:
-    """Times free of one cause up to a horizon, as far as they were observed.
+    """Times free of one cause up to a horizon, as far as they were observed."""
 
-    Attributes
-    ----------
-    code : int
-        Code of the cause.
-    name : str
-        Its name.
-    time : ndarray of shape (n,)
-        Time free of the cause up to the horizon; of a censored subject the censoring time.
-    """
-
+    #: Code of the cause.
     code: int
+    #: Its name.
     name: str
+    #: Time free of the cause up to the horizon; of a censored subject the censoring time; of shape
+    #: (n,).
     time: Floats
 
     def __getitem__(self, rows: slice) -> CauseTimes:

@@ -21,31 +21,22 @@ from .reference import Reference
 
 @dataclass(frozen=True)
 class _Tables:
-    """What one subject more or less does to the mean time free of a cause.
+    """What one subject more or less does to the mean time free of a cause."""
 
-    Attributes
-    ----------
-    sign : int
-        1: somebody joins the reference set; -1: a member leaves it.
-    survival, changed : ndarray of shape (K + 1,)
-        P and Q before the first event time and after each.
-    change : ndarray of shape (K + 1,)
-        Size of Q/P - 1; 0 where P is 0.
-    hazard : ndarray of shape (K,)
-        d/n of the cause at each event time.
-    later : ndarray of shape (K + 1,)
-        Time lost to the cause past each event time.
-    passed : ndarray of shape (K + 1,)
-        By how much the mean grows through events up to each time, or falls if a member leaves.
-    """
-
+    #: 1: somebody joins the reference set; -1: a member leaves it.
     sign: int
     atoms: Floats
+    #: P and Q before the first event time and after each; of shape (K + 1,).
     survival: Floats
     changed: Floats
+    #: Size of Q/P - 1; 0 where P is 0; of shape (K + 1,).
     change: Floats
+    #: d/n of the cause at each event time; of shape (K,).
     hazard: Floats
+    #: Time lost to the cause past each event time; of shape (K + 1,).
     later: Floats
+    #: By how much the mean grows through events up to each time, or falls if a member leaves; of
+    #: shape (K + 1,).
     passed: Floats
     mean: float
     others: float
@@ -114,18 +105,9 @@ def pseudo_times_of_all(
 ) -> Floats:
     """Return the pseudo-observations of everybody.
 
-    Parameters
-    ----------
-    reference : Reference
-        With the clock stopped at the horizon.
-    code : int
-        The cause.
-    leaving : bool
-        Whether the subjects are those of the reference set.
-    time, free : ndarray of shape (n,)
-        Observed times, and times free of the cause, both up to the horizon.
-    seen : ndarray of shape (n,)
-        Who had an event of any cause or reached the horizon.
+    The clock of `reference` stops at the horizon; `leaving` says whether the subjects are its own.
+    `time` and `free` are the observed times and those free of the cause, both up to the horizon,
+    and `seen` who had an event of any cause or reached the horizon.
     """
     whole, stop = reference.whole, reference.stop
     if leaving and whole.y.weighted and whole.y.weight.min() < 1:

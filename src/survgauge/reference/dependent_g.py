@@ -64,20 +64,13 @@ class DependentG(KaplanMeier):
 
 @dataclass(frozen=True)
 class LateByDifference:
-    """Losses where everybody counts as an event at tau, and events as the difference to that.
+    """Losses where everybody counts as an event at tau, and events as the difference to that."""
 
-    Attributes
-    ----------
-    time : ndarray of shape (n,)
-        Event times.
-    weight : ndarray of shape (n,)
-        What the events before tau weigh, 0 for everybody else.
-    tau : float
-        Horizon.
-    """
-
+    #: Event times; of shape (n,).
     time: Floats
+    #: What the events before tau weigh, 0 for everybody else; of shape (n,).
     weight: Floats
+    #: Horizon.
     tau: float
 
     def phi(self, rule: Loss, times: Floats) -> Floats:

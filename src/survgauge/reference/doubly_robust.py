@@ -46,29 +46,20 @@ class DoublyRobust:
     """Doubly robust losses of subjects, for any loss and any prediction.
 
     Subjects with a law or G of their own are worked on in blocks that stay in the cache.
-
-    Attributes
-    ----------
-    y : Outcomes
-        The subjects, with the clock stopped at the horizon if there is one.
-    law : ResidualLaw, SurvivalCurves or IncidenceLaw
-        Law of the event time of all subjects, or of each.
-    g : FlooredG
-        G of all subjects, or of each.
-    stop : float, optional
-        The horizon.
-    walk : Walk, optional
-        Law and G at the times at which somebody can be censored, where both are those of all.
-    value : ndarray of shape (n,), optional
-        The times that losses of events are taken of, where they are not those of `y`: with
-        competing risks the times free of the cause.
     """
 
+    #: The subjects, with the clock stopped at the horizon if there is one.
     y: Outcomes
+    #: Law of the event time of all subjects, or of each.
     law: SurvivalCurves | IncidenceLaw | ResidualLaw
+    #: G of all subjects, or of each.
     g: FlooredG
+    #: The horizon.
     stop: float | None = None
+    #: Law and G at the times at which somebody can be censored, where both are those of all.
     walk: Walk | None = None
+    #: The times that losses of events are taken of, where they are not those of `y`: with competing
+    #: risks the times free of the cause; of shape (n,).
     value: Floats | None = None
     _blocks: dict[int, Block] = field(default_factory=dict, init=False)
 
@@ -159,29 +150,19 @@ def residual_law(
 
 @dataclass(frozen=True)
 class Block:
-    """Subjects whose doubly robust losses are worked on together.
+    """Subjects whose doubly robust losses are worked on together."""
 
-    Attributes
-    ----------
-    y : Outcomes
-        The subjects.
-    value : ndarray of shape (n,)
-        The times that losses of events are taken of.
-    walk : Walk
-        Law and G at the times at which somebody can be censored.
-    places : ndarray of int, shape (n,)
-        Number of atoms of the law at or before the time of each subject.
-    until : ndarray of int, shape (n,)
-        Number of times of the walk at which each subject was at risk.
-    weight : ndarray of shape (n,)
-        1/G(y-) of events, 1/G(y) of censored subjects.
-    """
-
+    #: The subjects.
     y: Outcomes
+    #: The times that losses of events are taken of; of shape (n,).
     value: Floats
+    #: Law and G at the times at which somebody can be censored.
     walk: Walk
+    #: Number of atoms of the law at or before the time of each subject; of shape (n,).
     places: Ints
+    #: Number of times of the walk at which each subject was at risk; of shape (n,).
     until: Ints
+    #: 1/G(y-) of events, 1/G(y) of censored subjects; of shape (n,).
     weight: Floats
     #: Number of times of the walk up to the entry, and G there; None: nobody enters late.
     entered: Ints | None = None

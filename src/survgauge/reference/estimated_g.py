@@ -25,21 +25,14 @@ from ..data.outcomes import Outcomes
 
 @dataclass(frozen=True)
 class Pulls:
-    """How a score changes with the logarithm of its weights 1/G.
+    """How a score changes with the logarithm of its weights 1/G."""
 
-    Attributes
-    ----------
-    event : ndarray of shape (n,)
-        By subject, of the weight after its event; 0 where it has none.
-    survivors, times : ndarray of shape (K,)
-        Of the weights of everybody event-free past each of the times.
-    own : ndarray of shape (n,) or None
-        Under delayed entry, what of `survivors` is each subject's.
-    """
-
+    #: By subject, of the weight after its event; 0 where it has none; of shape (n,).
     event: Floats
+    #: Of the weights of everybody event-free past each of the times; of shape (K,).
     survivors: Floats
     times: Floats
+    #: Under delayed entry, what of `survivors` is each subject's; of shape (n,).
     own: Floats | None = None
 
     def scaled(self, factor: float) -> Pulls:
@@ -151,12 +144,8 @@ class CensoringCounts:
 class EstimatedG:
     """In-sample G of all subjects of a score, differentiated.
 
-    Parameters
-    ----------
-    y : Outcomes
-        The subjects that G was estimated from, who are also those scored.
-    **rules : str
-        Ties, limits and kind; see `CensoringCounts`.
+    `y` are the subjects that G was estimated from, who are also those scored; `rules` are ties,
+    limits and kind, see `CensoringCounts`.
     """
 
     def __init__(self, y: Outcomes, **rules: str) -> None:

@@ -12,12 +12,7 @@ from .kaplan_meier import KaplanMeier
 class FlooredG:
     """G that stops falling before it gets below a floor: from there on nobody is censored.
 
-    Parameters
-    ----------
-    censoring : KaplanMeier or SurvivalCurves
-        G of all subjects, or of each. Past its last time it keeps its value.
-    floor : float
-        Least value, at most 1.
+    `censoring` is G of all subjects, or of each; past its last time it keeps its value.
     """
 
     def __init__(self, censoring: KaplanMeier | SurvivalCurves, floor: float) -> None:

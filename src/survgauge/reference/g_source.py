@@ -32,14 +32,7 @@ class WholeG:
 def g_source(censoring: Any, trained: bool, usual: str = "test") -> str:
     """Say where G comes from: "test", "train", or "given" by the caller.
 
-    Parameters
-    ----------
-    censoring : {"test", "train"}, KaplanMeier or callable, optional
-        What the caller asked for; None: the `usual` source.
-    trained : bool
-        Whether there are training outcomes.
-    usual : {"test", "train"}
-        The convention's source; without training outcomes it is the test subjects.
+    `usual` is the source of the convention; without training outcomes it is the test subjects.
 
     Examples
     --------

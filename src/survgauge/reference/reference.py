@@ -278,13 +278,6 @@ class StoppedReference(Reference):
 
     What does not depend on the clock is that of the whole set, which also keeps the tables of the
     stopped clock; these are made only where a method asks for them.
-
-    Parameters
-    ----------
-    whole : Reference
-        The same set with the clock running.
-    stop : float
-        Where the clock stops.
     """
 
     def __init__(self, whole: Reference, stop: float) -> None:

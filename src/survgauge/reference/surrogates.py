@@ -10,8 +10,9 @@ from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
 from ..errors import InputError, UndefinedMetricError, one_of
 from .dependent_g import LateByDifference
+from .method import Method, Surrogates
 from .pseudo_entry import pseudo_given_entry
-from .setting import Method, Setting, Surrogates, make_setting
+from .setting import Setting, make_setting
 
 __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrogate_times"]
 

@@ -13,21 +13,14 @@ from .kaplan_meier import RiskTable
 
 @dataclass(frozen=True)
 class SurvivalAt:
-    """Kaplan-Meier at one time.
+    """Kaplan-Meier at one time."""
 
-    Attributes
-    ----------
-    value : float
-        S(t); past the last observed time its last value.
-    psi : ndarray of shape (n,)
-        First-order contribution of each subject: S without subject i is about value - psi_i. They
-        add up to 0. All are 0 where S has reached 0.
-    open_ended : bool
-        Whether nobody was observed up to the time although S is above 0.
-    """
-
+    #: S(t); past the last observed time its last value.
     value: float
+    #: First-order contribution of each subject: S without subject i is about value - psi_i. They
+    #: add up to 0. All are 0 where S has reached 0; of shape (n,).
     psi: Floats
+    #: Whether nobody was observed up to the time although S is above 0.
     open_ended: bool
 
 

@@ -21,10 +21,7 @@ _LATE_PARTS = 64
 class MergedTimes:
     """Atoms of a law and jumps of G in one table: one look-up finds a time among both.
 
-    Parameters
-    ----------
-    atoms, jumps : ndarray
-        Rising times.
+    Both are rising.
     """
 
     def __init__(self, atoms: Floats, jumps: Floats) -> None:
@@ -47,29 +44,19 @@ class MergedTimes:
 
 @dataclass(frozen=True)
 class Walk:
-    """Partial sums over the times at which subjects are at risk of being censored.
+    """Partial sums over the times at which subjects are at risk of being censored."""
 
-    Attributes
-    ----------
-    law : ResidualLaw
-        Law of the event time, of all subjects or of each.
-    g : FlooredG
-        G of all subjects or of each.
-    times : ndarray of shape (V,)
-        Times at which somebody can be censored, rising.
-    excess : ndarray of shape (V + 1,) or (n, V + 1)
-        1/G - 1 before the first of them and after each.
-    merged : MergedTimes, optional
-        The times together with the atoms of the law, where G and the law are those of all.
-    by_cell : bool
-        Whether a time before the last atom of the law stands for all from it to the next.
-    """
-
+    #: Law of the event time, of all subjects or of each.
     law: ResidualLaw
+    #: G of all subjects or of each.
     g: FlooredG
+    #: Times at which somebody can be censored, rising; of shape (V,).
     times: Floats
+    #: 1/G - 1 before the first of them and after each; of shape (V + 1,) or (n, V + 1).
     excess: Floats
+    #: The times together with the atoms of the law, where G and the law are those of all.
     merged: MergedTimes | None = None
+    #: Whether a time before the last atom of the law stands for all from it to the next.
     by_cell: bool = False
     _sums: dict[str, Floats] = field(default_factory=dict, init=False)
 

@@ -8,7 +8,7 @@ from .._tools.text_tables import number
 from ..auditing.text import ASKS, share, signed, within
 from ..displays.audit import AuditDisplay
 from .markup import Markup, join, table, tag
-from .shell import figure, page
+from .shell import Section, figures, lone_page
 from .specs import Spec
 from .specs import figure as figure_spec
 
@@ -89,25 +89,17 @@ def audit_section(data: dict[str, Any], charts: list[Spec]) -> Markup:
         f"is known: {', '.join(worlds)}. The recommended metric has the least expected loss over "
         "the worlds with independent censoring, in which each kind of world has equal weight."
     )
-    drawn = tag("div", *(figure(spec, wide=True) for spec in charts), class_="figures")
     tipping = tag("p", data["tipping_text"]) if data["tipping_text"] else None
     words = join(audit_words(data), tipping)
-    return join(words, drawn, audit_tables(data), tag("p", told, class_="soft"))
+    return join(words, figures(charts), audit_tables(data), tag("p", told, class_="soft"))
 
 
 def audit_page(data: dict[str, Any], *, title: str) -> str:
     """Make a page of an audit alone."""
     charts = audit_charts(data)
-    return page(
-        title=title,
-        subtitle=f"{len(data['models'])} models, {data['subjects']:,} test subjects, "
-        f"{data['events']:,} events",
-        sections=[("audit", "Audit of the metrics", audit_section(data, charts))],
-        picker=None,
-        data={"file": "audit", "series": data["models"], "record": data, "figures": charts,
-              "hidden": []},
-        saves=[("table", "Table (CSV)"), ("json", "Everything (JSON)")],
-    )  # fmt: skip
+    section = Section("audit", "Audit of the metrics", audit_section(data, charts))
+    told = f"{data['subjects']:,} test subjects, {data['events']:,} events"
+    return lone_page(section, data, charts, title, f"{len(data['models'])} models, {told}")
 
 
 def audit_fragment(data: dict[str, Any]) -> Markup:

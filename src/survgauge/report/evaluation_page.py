@@ -22,12 +22,13 @@ from .evaluation_tables import (
 )
 from .group_words import group_words
 from .landmark_section import landmark_section
-from .markup import Markup, join, tag
+from .markup import Markup, cards, join, tag
 from .outcomes_section import what_happened
 from .paper import print_edition
 from .remarks import remark_list
 from .reporting import provenance, reference_text, reporting, time_text, times_of_interest
-from .shell import Section, figure, page
+from .shell import Section, page
+from .shell import figures as drawn
 from .words import summary
 
 _MOST_MODELS = 12
@@ -51,18 +52,8 @@ def evaluation_page(
 ) -> str:
     """Make the page.
 
-    Parameters
-    ----------
-    data : dict
-        From `Evaluation.to_dict`.
-    figures : dict of section to charts
-        From `survgauge.report.charts`; a section without charts is left out.
-    title : str
-        Of the page.
-    tau : float or None
-        Horizon of the time errors.
-    sections : sequence of Section
-        Further ones, before what to report in a paper.
+    `data` comes from `Evaluation.to_dict`, `figures` from `survgauge.report.charts` (a section
+    without charts is left out), and further `sections` stand before what to report in a paper.
     """
     support = data["support"]
     about = f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"
@@ -91,7 +82,7 @@ def _made(data: dict[str, Any]) -> str:
 
 def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list[Section]:
     """First what everybody asks for, then folded what answers further questions."""
-    charts = {name: _figures(found) for name, found in figures.items() if found}
+    charts = {name: drawn(found) for name, found in figures.items() if found}
     several, sentences = len(data["models"]) > 1, summary(data)
     words = EventWords.of(data["support"])
     first: list[tuple[str, str, Markup | None]] = [
@@ -174,11 +165,6 @@ def _missing_charts(charts: dict[str, Markup]) -> Markup | None:
     return tag("p", told, class_="soft small")
 
 
-def _figures(specs: list[dict[str, Any]]) -> Markup:
-    return tag("div", *(figure(spec, wide=spec.get("wide", False)) for spec in specs),
-               class_="figures")  # fmt: skip
-
-
 def _hidden(data: dict[str, Any]) -> list[str]:
     """Models that do not show at first, where there are many: all but the best."""
     metric, models = headline(data), data["models"]
@@ -255,7 +241,7 @@ def _facts(data: dict[str, Any], tau: float | None) -> Markup:
         ("Time of interest", times_of_interest(data), None),
         ("What to trust", tag("a", _counted(data), href="#trust"), None),
     ]
-    return _cards(facts, "facts")
+    return cards(facts, "facts")
 
 
 def _counted(data: dict[str, Any]) -> str:
@@ -267,14 +253,6 @@ def _counted(data: dict[str, Any]) -> str:
         if (count := weights.count(weight))
     ]
     return ", ".join(parts) or "no caution"
-
-
-def _cards(facts: list[tuple[str, object, str | None]], kind: str) -> Markup:
-    cards = [
-        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
-        for name, value, note in facts
-    ]
-    return tag("dl", *cards, class_=kind)
 
 
 def _trust(data: dict[str, Any]) -> Markup:
@@ -329,7 +307,7 @@ def _support(data: dict[str, Any]) -> Markup:
         f"After {time_text(data, support['horizon'])} the data say too little for metrics that "
         "weight by 1/G."
     )
-    return join(tag("p", text, class_="soft"), _cards(facts, "cards"))
+    return join(tag("p", text, class_="soft"), cards(facts, "cards"))
 
 
 def _float(value: Any) -> float | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ..evaluation.sentences import listed
 from . import experiment_tables as tables
 from . import experiment_words as words
 from .experiment_charts import cell_chart, panel_chart
 from .experiment_tables import series_of
-from .markup import Markup, join, tag
-from .shell import figure, page
+from .markup import Markup, cards, join, tag
+from .shell import figures, page
 
 
 def experiment_page(data: dict[str, Any], *, title: str) -> str:
@@ -30,8 +31,7 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
         ("proximity", "Proximity: is the metric close to the true value?",
          by_data_set("proximity", "relative")),
         ("models", "Models by their true value", _by_truth(data, tables.models)),
-        ("detail", "One data set, one metric",
-         tag("div", *(figure(chart, wide=True) for chart in charts), class_="figures")),
+        ("detail", "One data set, one metric", figures(charts)),
         ("winners", "Winners", _by_truth(data, tables.winners)),
         ("failures", "What failed or was left out", tables.failures(data)),
     ]  # fmt: skip
@@ -96,11 +96,11 @@ def _by_truth(data: dict[str, Any], make: Any) -> Markup:
 def _summary(data: dict[str, Any], truth: str) -> Markup:
     won = [r for r in data["summary_plain"][truth] if r["total"]]
     best = sorted(won, key=lambda r: -r["total"])
-    told = words.listed(f"{r['metric']} {r['total']:g}" for r in best) if best else "none"
+    told = listed([f"{r['metric']} {r['total']:g}" for r in best]) if best else "none"
     advice = [words.advice(row) for row in data["advice"]] if truth == "mae" else []
     bases = len({name for name, _ in data["sets"]})
     failed = len(data["failed_metrics"])
-    cards = [
+    facts: list[tuple[str, object, str | None]] = [
         ("Data sets", str(len(data["sets"])), f"from {bases} data base{'s' if bases != 1 else ''}"),
         ("Models", str(len(data["models"])), None),
         ("Metrics", str(len(data["metrics"])), "variants with settings included"),
@@ -113,12 +113,5 @@ def _summary(data: dict[str, Any], truth: str) -> Markup:
         tag("p", f"Data sets won by the metrics without settings: {told}."),
         *(tag("p", text) for text in advice),
         tag("p", words.rule(), class_="soft small"),
-        tag(
-            "dl",
-            *(
-                tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
-                for name, value, note in cards
-            ),
-            class_="cards",
-        ),
+        cards(facts, "cards"),
     )

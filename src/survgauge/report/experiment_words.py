@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._tools.text_tables import p_text, relation
+from ..evaluation.sentences import listed
 
 #: Fewest data bases with which a sign or signed-rank test, two-sided, can reach the level 0.05:
 #: even if all agree its p-value is 2 / 2^n, which is 0.0625 for five bases and 0.031 for six.
@@ -22,16 +23,6 @@ def percent(value: float | None, digits: int = 1) -> str:
     ('12.3 %', '-')
     """
     return "-" if value is None or value != value else f"{100 * value:.{digits}f} %"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Join names as people do.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def lead(data: dict[str, Any], truth: str) -> str:

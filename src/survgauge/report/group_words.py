@@ -17,10 +17,7 @@ _MOST_NAMES = 6
 def group_words(data: dict[str, Any]) -> list[str]:
     """Say how the models compare in the groups, by the metric that people judge by.
 
-    Parameters
-    ----------
-    data : dict
-        From `Evaluation.to_dict`.
+    `data` comes from `Evaluation.to_dict`.
     """
     metric, found = headline(data), []
     best = {

@@ -8,7 +8,7 @@ from .._tools.text_tables import number
 from ..displays.landmarks import LandmarksDisplay
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
-from .shell import figure, page
+from .shell import Section, figures, lone_page
 from .specs import Spec
 from .specs import figure as figure_spec
 
@@ -28,10 +28,9 @@ def landmark_section(data: dict[str, Any], charts: list[Spec]) -> Markup:
         "event-free then. Horizons count from the landmark. A gap says that the data do not "
         "support the horizon."
     )
-    drawn = tag("div", *(figure(spec, wide=True) for spec in charts), class_="figures")
     tables = [_table(data, metric) for metric in data["metrics"]]
     remarks = tag("ul", *(tag("li", warning["message"]) for warning in data["warnings"]))
-    return join(tag("p", told), drawn, *tables, remarks if data["warnings"] else "")
+    return join(tag("p", told), figures(charts), *tables, remarks if data["warnings"] else "")
 
 
 def _table(data: dict[str, Any], metric: str) -> Markup:
@@ -69,13 +68,6 @@ def _cell(row: dict[str, Any] | None) -> str:
 def landmark_page(data: dict[str, Any], *, title: str) -> str:
     """Make a page of landmarks alone."""
     charts = landmark_charts(data)
-    return page(
-        title=title,
-        subtitle=f"{len(data['models'])} models, {len(data['landmarks'])} landmarks, "
-        f"{len(data['horizons'])} horizons",
-        sections=[("landmarks", "Predictions over landmarks", landmark_section(data, charts))],
-        picker=None,
-        data={"file": "landmarks", "series": data["models"], "record": data, "figures": charts,
-              "hidden": []},
-        saves=[("table", "Table (CSV)"), ("json", "Everything (JSON)")],
-    )  # fmt: skip
+    section = Section("landmarks", "Predictions over landmarks", landmark_section(data, charts))
+    told = ", ".join(f"{len(data[what])} {what}" for what in ("models", "landmarks", "horizons"))
+    return lone_page(section, data, charts, title, told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 _VOID = {"meta", "input", "br", "col"}
@@ -43,6 +44,15 @@ def join(*children: object) -> Markup:
             if child is not None
         )
     )
+
+
+def cards(facts: Iterable[tuple[str, object, str | None]], kind: str) -> Markup:
+    """Show facts, each a name with a value and a note."""
+    shown = [
+        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
+        for name, value, note in facts
+    ]
+    return tag("dl", *shown, class_=kind)
 
 
 def table(

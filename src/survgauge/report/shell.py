@@ -189,7 +189,27 @@ def _looks() -> dict[str, Any]:
     return {"colours": len(palette.PAINTS), "dashes": dashes, "markers": palette.MARKERS}
 
 
-def figure(spec: dict[str, Any], *, wide: bool = False) -> Markup:
+def lone_page(
+    section: Section, data: dict[str, Any], charts: list[dict[str, Any]], title: str, subtitle: str
+) -> str:
+    """Make a page of one section about models, with its table and everything to download."""
+    return page(
+        title=title,
+        subtitle=subtitle,
+        sections=[section],
+        picker=None,
+        data={"file": section.name, "series": data["models"], "record": data, "figures": charts,
+              "hidden": []},
+        saves=[("table", "Table (CSV)"), ("json", "Everything (JSON)")],
+    )  # fmt: skip
+
+
+def figures(specs: list[dict[str, Any]]) -> Markup:
+    """Place charts one after the other."""
+    return tag("div", *map(figure, specs), class_="figures")
+
+
+def figure(spec: dict[str, Any]) -> Markup:
     """Place a chart: title, choice, tools, caption; the script draws it."""
     select = _choice(spec["choices"]) if spec.get("choices") else None
     tools = tag(
@@ -212,7 +232,7 @@ def figure(spec: dict[str, Any], *, wide: bool = False) -> Markup:
     )
     caption = tag("figcaption", spec["caption"], " ", tag("span", class_="note"))
     foot = tag("div", caption, tools, class_="foot")
-    return tag("figure", head, plot, foot, id=spec["id"], class_="wide" if wide else None)
+    return tag("figure", head, plot, foot, id=spec["id"], class_="wide" if spec["wide"] else None)
 
 
 #: Options that a list shows without a search.

@@ -25,22 +25,15 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True)
 class PotentialFollowUp:
-    """Potential follow-up: Kaplan-Meier of the censoring time, of which events cut off the rest.
+    """Potential follow-up: Kaplan-Meier of the censoring time, of which events cut off the rest."""
 
-    Attributes
-    ----------
-    quartiles : tuple of float
-        Time by which a quarter, half and three quarters would have been censored; NaN where the
-        estimate does not fall that far.
-    low, high : float
-        Interval of the median; NaN where its limits are not reached.
-    longest : float
-        Last observed time.
-    """
-
+    #: Time by which a quarter, half and three quarters would have been censored; NaN where the
+    #: estimate does not fall that far.
     quartiles: tuple[float, float, float]
+    #: Interval of the median; NaN where its limits are not reached.
     low: float
     high: float
+    #: Last observed time.
     longest: float
 
 

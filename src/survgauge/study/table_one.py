@@ -32,22 +32,9 @@ def table_one(
 ) -> PrintedTable:
     """Describe sets of subjects beside each other.
 
-    Parameters
-    ----------
-    sets : mapping of name to outcomes
-        A column of the table each, such as training and test.
-    times : sequence of float
-        At which survival and the number at risk are given.
-    unit : str
-        What times are counted in.
-    confidence : float
-        Level of the intervals.
-    features : mapping of name to frame or mapping of columns, optional
-        Features of the sets, by the names of these; they may be missing for some.
-    groups : mapping, optional
-        Number of subjects and events of groups of the last set.
-    words : EventWords
-        How the event is called; of a cause, groups count its events.
+    Each of the `sets` is a column, such as training and test; survival and the number at risk are
+    given at `times`. `features` of the sets, by the names of these, may be missing for some;
+    `groups` are those of the last set. With `words` of a cause, groups count its events.
 
     Examples
     --------

@@ -61,13 +61,8 @@ def parts_of(ev: Evaluation) -> dict[str, dict[Column, dict[str, Row]]]:
 def table_two(ev: Evaluation, reference: str | None = None) -> PrintedTable:
     """Return the table of an evaluation: one row per metric, time and model.
 
-    Parameters
-    ----------
-    ev : Evaluation
-        Where the numbers come from.
-    reference : str, optional
-        A model from which the differences of the others are told, with intervals and p-values that
-        are adjusted over them alike.
+    From the model `reference` the differences of the others are told, with intervals and p-values
+    that are adjusted over them alike.
 
     Examples
     --------

@@ -20,14 +20,7 @@ _AUTHORS = "-"
 def tripod(ev: Evaluation, *, features: bool, figures: tuple[str, ...] = ()) -> PrintedTable:
     """Return the list of items with what the files of a study cover.
 
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation of the study.
-    features : bool
-        Whether Table 1 describes features.
-    figures : tuple of str
-        Names of the figures' files.
+    `features` says whether Table 1 describes features; `figures` are the names of their files.
     """
     rows = tuple(_items(ev, features, figures))
     header = ("Item", "What is asked", "Covered here", "For the authors to add")

@@ -30,22 +30,15 @@ class Failure:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Metrics of a model that was fitted again, NaN where one is undefined.
+    """Metrics of a model that was fitted again, NaN where one is undefined."""
 
-    Attributes
-    ----------
-    number : int
-        Sample or repeat that it belongs to, from 0.
-    training, test : ndarray of shape (k,)
-        On the sample that it was fitted to (NaN for the cross-validation), and on all subjects or
-        the fold that was left out.
-    optimism : ndarray of shape (k,)
-        Of one model of a sample of the sample, for the standard error.
-    """
-
+    #: Sample or repeat that it belongs to, from 0.
     number: int
+    #: On the sample that it was fitted to (NaN for the cross-validation), and on all subjects or
+    #: the fold that was left out; of shape (k,).
     training: Floats
     test: Floats
+    #: Of one model of a sample of the sample, for the standard error; of shape (k,).
     optimism: Floats
 
 

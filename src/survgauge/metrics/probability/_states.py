@@ -23,22 +23,15 @@ _Reader = Callable[[slice, Scratch], Floats]
 
 @dataclass(frozen=True)
 class States:
-    """What is read of predictions of all causes.
+    """What is read of predictions of all causes."""
 
-    Attributes
-    ----------
-    curves : IncidenceCurves
-        Of n subjects.
-    codes : ndarray of shape (n,)
-        Cause of each event, counted from 1; 0: censored.
-    reads : {"probability", "squared", "right"}
-        Probability of the state that a subject is in; squared distance between the predicted
-        probabilities and that state, added up over the states; or whether it is the most probable
-        state (1) or not (0).
-    """
-
+    #: Of n subjects.
     curves: IncidenceCurves
+    #: Cause of each event, counted from 1; 0: censored; of shape (n,).
     codes: Codes
+    #: probability, squared, right: probability of the state that a subject is in; squared distance
+    #: between the predicted probabilities and that state, added up over the states; or whether it
+    #: is the most probable state (1) or not (0).
     reads: str
 
     def reader_of(self, times: Floats, change: NDArray[np.int32]) -> Callable[[Floats], _Reader]:

@@ -19,17 +19,8 @@ class QuickErrors:
 
     The same numbers as the means of `time_terms`, without support, convention and contributions.
 
-    Parameters
-    ----------
-    setting : Setting
-        Subjects, reference set and horizon.
-    models : int
-        Number of models.
-    normalize : {"n", "weights", "events"}
-        What a mean weighted by 1/G is divided by.
-    special : dict, optional
-        Kept by the caller from one setting to the next: which methods need more than a surrogate
-        time of each subject.
+    `special` is kept by the caller from one setting to the next: which methods need more than a
+    surrogate time of each subject.
     """
 
     def __init__(
@@ -46,14 +37,8 @@ class QuickErrors:
     def means(self, method: Method, rule: Loss, times: Floats) -> Floats:
         """Mean error of each model, (models,); NaN where the method has nobody to average over.
 
-        Parameters
-        ----------
-        method : Method
-            What censored subjects count as.
-        rule : Loss
-            Absolute or squared: a loss of all times, without a scale.
-        times : ndarray of shape (models, n)
-            Predicted times, at most the horizon.
+        `rule` is absolute or squared, a loss of all times without a scale; `times` are the
+        predicted ones, (models, n), at most the horizon.
         """
         average, n = average_weight(self.setting), times.shape[1]
         surrogates, loss = self._losses(method, rule, times)

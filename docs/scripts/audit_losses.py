@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
-from .._tools.random import stream
-from ..auditing import Audit, audit
-from ..data.outcomes import Outcomes
-from ..data.predictions import Prediction
-from ..errors import UndefinedMetricError
-from ..metrics.problem import Problem
-from ..metrics.record import Metric
-from ..metrics.registry import REGISTRY
-from ..reference.conditional import Conditional
-from .scoring import finite
+from survgauge._tools.arrays import Floats
+from survgauge._tools.random import stream
+from survgauge.auditing import Audit, audit
+from survgauge.data.outcomes import Outcomes
+from survgauge.data.predictions import Prediction
+from survgauge.errors import UndefinedMetricError
+from survgauge.experiment.scoring import finite
+from survgauge.metrics.problem import Problem
+from survgauge.metrics.record import Metric
+from survgauge.metrics.registry import REGISTRY
 
 #: What the audit's own choice is called among the choices.
 ADVICE = "audit"
@@ -30,9 +29,7 @@ def audit_losses(
     y_train: Outcomes,
     true_time: Floats,
     *,
-    conditional: Conditional | None = None,
     draws: int = 30,
-    random_state: int = 0,
     most: int = 1000,
 ) -> dict[str, Any]:
     """Return what is lost by every fixed mean absolute error and by the audit's advice.
@@ -42,20 +39,8 @@ def audit_losses(
     audit sees what a user sees, never `true_time`. Where it recommends nothing without a horizon,
     the metric that it names for a choice all the same is taken.
 
-    Parameters
-    ----------
-    predictions : mapping of name to Prediction
-        The models of a fold, all with times or curves.
-    y_test, y_train : Outcomes
-        Censored outcomes of the fold.
-    true_time : ndarray of shape (n,)
-        Event times of the test subjects.
-    conditional : Conditional, optional
-        Law of event and censoring times given the features.
-    draws, random_state : int
-        Of the audit.
-    most : int
-        The audit takes no more test and training subjects than this, drawn at random.
+    `predictions` are those of a fold, all with times or curves, and `true_time` the event times of
+    its test subjects. The audit takes at most `most` test and training subjects, drawn at random.
 
     Returns
     -------
@@ -65,19 +50,18 @@ def audit_losses(
         audit.
     """
     true = {name: _true_error(prediction, true_time) for name, prediction in predictions.items()}
-    rng = stream(random_state, "audit losses")
+    rng = stream(0, "audit losses")
     rows, train = (_some(len(y), most, rng) for y in (y_test, y_train))
     seen = audit(
         {name: prediction[rows] for name, prediction in predictions.items()},
         y_test[rows],
         y_train=y_train[train],
-        conditional=None if conditional is None else conditional[rows],
         draws=draws,
-        random_state=random_state,
+        random_state=0,
         metrics=[metric.name for metric in _errors() if not metric.within_horizon],
         dependence=(),
     )
-    problem = Problem.of(y_test, y_train, conditional=conditional)
+    problem = Problem.of(y_test, y_train)
     horizon = seen.supported
     losses = {}
     for metric in _errors():
