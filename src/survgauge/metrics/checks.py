@@ -15,14 +15,20 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 
 
-def check_curves(curves: Any, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
-    """Read one curve per subject from whatever `as_curves` takes."""
+def check_curves(
+    curves: Any, y: Outcomes | IntervalOutcomes, *, from_entry: bool = True
+) -> SurvivalCurves:
+    """Read one curve per subject from whatever `as_curves` takes.
+
+    Under delayed entry that given being event-free then, unless `from_entry` is False.
+    """
     checked = as_curves(curves)
     if len(checked) != len(y):
         raise InputError(
             f"curves must have one row per subject: y_true has {len(y)}, curves have {len(checked)}"
         )
-    return given_entry_of(absent_replaced(checked, y), y)
+    known = absent_replaced(checked, y)
+    return given_entry_of(known, y) if from_entry else known
 
 
 def given_entry_of(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:

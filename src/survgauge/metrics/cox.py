@@ -14,6 +14,15 @@ __all__ = ["TIES", "CoxRegression"]
 class CoxRegression:
     """Cox's model of few columns; see `PartialLikelihood` for the parameters, in any order.
 
+    Under delayed entry a subject is at risk at t if entry < t <= time. These are all with
+    t <= time, less all with t <= entry: so it is a row at its time, and one of negative weight,
+    censored, at its entry.
+
+    Parameters
+    ----------
+    entry : ndarray of shape (n,), optional
+        Delayed entry.
+
     Attributes
     ----------
     beta : ndarray of shape (p,)
@@ -29,7 +38,25 @@ class CoxRegression:
         of the columns, or rises for ever along it (separated outcomes).
     """
 
-    def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
+    #: Number of subjects, and the rows of those who enter late; None: nobody does.
+    _late: tuple[int, Ints] | None = None
+
+    def __init__(
+        self,
+        time: Floats,
+        event: Bools,
+        weight: Floats,
+        columns: Floats,
+        ties: str,
+        entry: Floats | None = None,
+    ) -> None:
+        if entry is not None:
+            late = np.flatnonzero(entry > 0)
+            self._late = time.size, late
+            time = np.concatenate((time, entry[late]))
+            event = np.concatenate((event, np.zeros(late.size, dtype=np.bool_)))
+            weight = np.concatenate((weight, -weight[late]))
+            columns = np.concatenate((columns, columns[:, late]), axis=1)
         order = sorting_order(time)
         weight = weight if stored_once(weight) else weight[order]
         columns = columns.take(order, axis=1)
@@ -80,7 +107,8 @@ class CoxRegression:
         likelihood, beta = self._likelihood, self._point.beta
         if step is not None:
             beta = beta + step[likelihood.used] * likelihood.scale
-        return self._as_given(likelihood.relative_risk(beta, self._point.shift))
+        found = self._as_given(likelihood.relative_risk(beta, self._point.shift))
+        return found if self._late is None else found[: self._late[0]]
 
     def hazard(self, t: float) -> float:
         """Baseline cumulative hazard at `t`."""
@@ -104,10 +132,17 @@ class CoxRegression:
         return self._influence(slope, np.append(np.zeros(self.beta.size), 1.0), t)
 
     def _influence(self, slope: Floats, hazard: Floats, t: float) -> Floats:
-        return self._as_given(self._likelihood.influence(self._point, slope, hazard, t))
+        found = self._as_given(self._likelihood.influence(self._point, slope, hazard, t))
+        if self._late is None:
+            return found
+        number, late = self._late
+        found[:, late] -= found[:, number:]
+        return found[:, :number]
 
     def column_sums(self, values: Floats) -> Floats:
         """Sums of the standardised columns that vary, times values: (used,)."""
+        if self._late is not None:
+            values = np.concatenate((values, np.zeros(self._late[1].size)))
         return self._likelihood.column_sums(values if self._order is None else values[self._order])
 
     def per_unit(self, along: Floats) -> Floats:

@@ -60,7 +60,8 @@ class PartialLikelihood:
     Parameters
     ----------
     time, event, weight : ndarray of shape (n,)
-        Outcomes by time, with positive frequencies and at least one event.
+        Outcomes by time, with positive frequencies and at least one event. A censored row of
+        negative frequency takes a subject out of the risk sets up to its time.
     columns : ndarray of shape (p, n)
         Covariates of the same subjects, overwritten; constant ones are left out.
     ties : {"efron", "breslow"}
@@ -93,6 +94,8 @@ class PartialLikelihood:
             self._event_sum += product(self._x[:, piece.rows].take(piece.died, axis=1), own)
 
     def _standardise(self, x: Floats, weight: Floats, spans: list[slice]) -> None:
+        if weight.min() < 0:
+            weight = np.maximum(weight, 0.0)
         # Differences from one subject: the mean of a constant must not round.
         origin = x[:, :1].copy()
         total, shift, square = weight.sum(), np.zeros(x.shape[0]), np.zeros(x.shape[0])

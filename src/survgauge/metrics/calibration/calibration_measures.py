@@ -291,7 +291,8 @@ def calibration_slope(
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes.
+        Test outcomes. With delayed entry subjects are at risk from their entry on; curves are read
+        from the beginning, as they stand for the linear predictor.
     curves : SurvivalCurves or array-like of shape (n,)
         Curves or probabilities at `time`; without `time`, linear predictors on the log hazard scale
         (higher = sooner).
@@ -333,10 +334,11 @@ def calibration_slope_details(
         As for `calibration_slope`.
     """
     one_of("ties", ties, TIES)
-    y, curves = Outcomes.of(y_true, "y_true"), read_curves(curves)
+    y, curves = Outcomes.of(y_true, "y_true", entry=True), read_curves(curves)
     moved = 0
     if time is not None:
-        x, moved = log_log(survival_at(y, curves, time, probability)[y.weight > 0])
+        s = survival_at(y, curves, time, probability, from_entry=False)
+        x, moved = log_log(s[y.weight > 0])
     elif isinstance(curves, SurvivalCurves):
         raise InputError("time must say where to read the curves; got None")
     else:
@@ -349,7 +351,7 @@ def calibration_slope_details(
         raise NotApplicableError(
             "the calibration slope needs predictions that differ between subjects; all are equal"
         )
-    fit = CoxRegression(rows.time, rows.event, rows.weight, x[None, :], ties)
+    fit = CoxRegression(rows.time, rows.event, rows.weight, x[None, :], ties, rows.entry)
     if not fit.identified:
         raise UndefinedMetricError(
             "calibration_slope is not identified by these outcomes: no finite slope is best, as "
@@ -360,6 +362,8 @@ def calibration_slope_details(
     convention, support = description(y, curves)
     convention |= {"time": time, "ties": ties, "covariate": "log(-log S)" if time is not None else
                    "given linear predictor"}  # fmt: skip
+    if y.entry is not None:
+        convention["entry"] = "curves from the beginning; at risk from entry on"
     support |= {
         "moved_from_0_or_1": moved,
         "converged": fit.converged,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, one_number, shown, vector, whole_number
+from ..._tools.arrays import Bools, Floats, one_number, shown, vector, whole_number
 from ...data.adapters import is_flat
 from ...data.curve_checks import ROUNDING
 from ...data.curves import SurvivalCurves
@@ -31,12 +31,21 @@ def own_survival(y: Outcomes, curves: Any) -> Floats:
 
 
 def survival_at(
-    y: Outcomes, predicted: Any, time: Any, probability: str, argument: str = "curves"
+    y: Outcomes,
+    predicted: Any,
+    time: Any,
+    probability: str,
+    argument: str = "curves",
+    *,
+    from_entry: bool = True,
 ) -> Floats:
-    """S_i(time) from curves, or from probabilities that the caller already has."""
+    """S_i(time) from curves, or from probabilities that the caller already has.
+
+    Under delayed entry curves are read given being event-free then, unless `from_entry` is False.
+    """
     one_of("probability", probability, PROBABILITIES)
     if isinstance(predicted, SurvivalCurves):
-        s = check_curves(predicted, y).at(checked_time(time))
+        s = check_curves(predicted, y, from_entry=from_entry).at(checked_time(time))
         refuse_unknown(s, f"time {time}")
         return s
     if not is_flat(predicted):
@@ -91,6 +100,17 @@ def present_rows(y: Outcomes, s: Floats) -> tuple[Outcomes, Floats]:
     """Leave out subjects of weight zero together with their predictions."""
     rows = y.present()
     return (y, s) if rows is y else (rows, s[y.weight > 0])
+
+
+def taking_part(y: Outcomes, time: float) -> Bools:
+    """Who is present and, under delayed entry, entered before a time: (n,)."""
+    present = y.weight > 0
+    if y.entry is None:
+        return present
+    present &= (y.entry < time) | (y.entry == 0)
+    if not present.any():
+        raise UndefinedMetricError(f"no subject of y_true entered before time {time:g}")
+    return present
 
 
 def refuse_past_follow_up(y: Outcomes | IntervalOutcomes, time: float) -> None:

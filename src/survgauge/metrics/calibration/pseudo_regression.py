@@ -11,6 +11,7 @@ from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
 from ...reference.pseudo_incidence import PseudoIncidence
 from ...reference.pseudo_survival import PseudoSurvival
+from ...reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
 
 _STEPS, _EXACT, _HALVINGS = 100, 1e-12, 40
 #: Near the solution a step changes the loss by less than it can be computed.
@@ -20,16 +21,19 @@ _FAR = 30.0
 #: Least eigenvalue of the information, over the largest, of coefficients that the outcomes tell.
 _FLAT = 1e-10
 
-Pseudo = PseudoSurvival | PseudoIncidence
+Pseudo = PseudoSurvival | PseudoIncidence | PseudoSurvivalGivenEntry
 
 
 def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
     """Pseudo-observations of the status free of the event at a time; all subjects are present.
 
-    Refuses where everybody or nobody has the event by then.
+    Under delayed entry, given that at entry, before the time. Refuses where everybody or nobody has
+    the event by then.
     """
-    if competes is None:
-        pseudo: Pseudo = PseudoSurvival.of(y, time)
+    if y.entry is not None:
+        pseudo: Pseudo = PseudoSurvivalGivenEntry.of(y, time)
+    elif competes is None:
+        pseudo = PseudoSurvival.of(y, time)
     else:
         pseudo = PseudoIncidence.of(y, competes, time)
     if not 0 < pseudo.survival < 1:

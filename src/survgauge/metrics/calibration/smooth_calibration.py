@@ -24,16 +24,13 @@ from .inputs import (
     read_past,
     refuse_past_follow_up,
     survival_at,
+    taking_part,
 )
 from .kernels import weighted_quantile
+from .pseudo_regression import Pseudo, pseudo_observations
 from .smooth_fit import KNOTS, SmoothFit
 
 _CURVE_POINTS = 100
-#: The smoother of one kind of event, and of one cause.
-_SMOOTHERS = {
-    True: "Cox model of the test outcomes",
-    False: "least squares of pseudo-observations of Aalen-Johansen",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +43,7 @@ class ICIResult(ShortRepr):
         Mean, median, 90 % quantile and maximum of ``|observed - predicted|`` over the subjects.
     predicted, observed : ndarray of shape (n,)
         Probability of the event by the time: as predicted, and as smoothed from the outcomes;
-        NaN for subjects of weight zero.
+        NaN for subjects of weight zero and those who enter at the time or later.
     curve_predicted, curve_observed : ndarray of shape (100,)
         The smooth calibration curve from the lowest to the highest prediction, for plotting.
     psi : ndarray of shape (n,)
@@ -147,12 +144,17 @@ def integrated_calibration_index(
     Aalen-Johansen at `time`. Unlike a Fine-Gray model on the same spline, it assumes nothing about
     other times.
 
+    With delayed entry those who entered before `time` take part. Their p_i is that given being
+    event-free at entry, and the curve is fitted by least squares likewise, to pseudo-observations
+    given entry.
+
     Parameters
     ----------
     y_true : outcomes
         Test outcomes; all of their follow-up enters the Cox model.
     curves : SurvivalCurves or array-like of shape (n,)
-        Predicted curves, or the probabilities at `time` themselves.
+        Predicted curves, or the probabilities at `time` themselves (under delayed entry, given
+        being event-free at entry).
     time : float
         Where to look; not later than the last observed time.
     knots : {3, 4, 5}
@@ -194,12 +196,14 @@ def integrated_calibration_index(
     knots = checked_count(knots, "knots", 3)
     if knots not in KNOTS:
         raise InputError(f"knots must be 3, 4 or 5; got {knots}")
-    asked = one_cause(y_true, curves, None, cause)
+    asked = one_cause(y_true, curves, None, cause, entry=True)
     y = asked.y
     time, curves = checked_time(time), read_curves(asked.curves)
     s = survival_at(y, curves, time, probability)
-    rows = _present_by_time(y)
-    by_time = Outcomes._trusted(y.time[rows], y.event[rows], y.weight[rows] if y.weighted else None)
+    rows = _present_by_time(y, time)
+    weight = y.weight[rows] if y.weighted else None
+    entry = None if y.entry is None else y.entry[rows]
+    by_time = Outcomes._trusted(y.time[rows], y.event[rows], weight, entry=entry)
     refuse_past_follow_up(by_time, time)
     if not by_time.event.any():
         raise UndefinedMetricError(
@@ -209,7 +213,8 @@ def integrated_calibration_index(
     support |= read_past(y, curves, time)
     competes = None if asked.competes is None else asked.competes[rows]
     support |= _events_by(by_time, time, competes)
-    smooth = SmoothFit(by_time, s[rows], rows, time, knots, ties, competes)
+    smoother, pseudo = _smoother(by_time, competes, time)
+    smooth = SmoothFit(by_time, s[rows], rows, time, knots, ties, pseudo)
     del by_time
     grid = np.linspace(1 - smooth.s.max(), 1 - smooth.s.min(), _CURVE_POINTS)
     observed = smooth.observed()
@@ -225,14 +230,14 @@ def integrated_calibration_index(
     psi = _as_given(psi, rows, np.zeros(len(y)))
     observed = _as_given(observed, rows, np.full(len(y), np.nan))
     predicted = np.subtract(1.0, s, out=s)
-    if y.weighted:
-        predicted[y.weight == 0] = np.nan
+    if rows.size < len(y):
+        predicted[np.isnan(observed)] = np.nan
     convention |= {
         "time": time,
-        "smoother": f"{_SMOOTHERS[competes is None]} on log(-log(1 - p))",
+        "smoother": f"{smoother} on log(-log(1 - p))",
         "terms": smooth.terms,
         "knots": smooth.knots.tolist(),
-        "ties": ties if competes is None else "none: the status at one time",
+        "ties": ties if pseudo is None else "none: the status at one time",
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
     known = {"events": support["events_by_time"], "freedom": freedom(psi, y.weight)}
@@ -250,12 +255,22 @@ def integrated_calibration_index(
     )  # fmt: skip
 
 
-def _present_by_time(y: Outcomes) -> Ints:
-    """Rows by time, without subjects of weight zero."""
-    order = y.order()
-    if not y.weighted or (y.weight > 0).all():
-        return order
-    return order[y.weight[order] > 0]
+def _present_by_time(y: Outcomes, time: float) -> Ints:
+    """Rows by time, without subjects of weight zero and those who enter too late."""
+    order, present = y.order(), taking_part(y, time)
+    return order if present.all() else order[present[order]]
+
+
+def _smoother(y: Outcomes, competes: Bools | None, time: float) -> tuple[str, Pseudo | None]:
+    """Words for the smoother, and the pseudo-observations that it goes through, if any."""
+    if y.entry is not None:
+        estimate = "Kaplan-Meier, given entry,"
+    elif competes is not None:
+        estimate = "Aalen-Johansen"
+    else:
+        return "Cox model of the test outcomes", None
+    words = f"least squares of pseudo-observations of {estimate}"
+    return words, pseudo_observations(y, competes, time)
 
 
 def _as_given(values: Floats, rows: Ints, out: Floats) -> Floats:

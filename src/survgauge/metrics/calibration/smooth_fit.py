@@ -1,6 +1,7 @@
 """The smoother of ICI: Cox's model of the outcomes on a spline of the prediction.
 
-Where other events compete it is a regression of pseudo-observations on the same spline.
+Where other events compete, and under delayed entry, it is a regression of pseudo-observations on
+the same spline.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, dot
+from ..._tools.arrays import Floats, Ints, dot
 from ..._tools.chunks import chunks
 from ..._tools.sorting import sorting_order
 from ...data.outcomes import Outcomes
@@ -21,7 +22,7 @@ from ..details import Clusters
 from .distance_intervals import SmoothGap
 from .inputs import log_log
 from .kernels import weighted_quantile
-from .pseudo_regression import PseudoRegression, pseudo_observations
+from .pseudo_regression import Pseudo, PseudoRegression
 
 # Where Harrell puts the knots: quantiles of the covariate.
 KNOTS = {
@@ -49,9 +50,9 @@ class SmoothFit:
         time: float,
         knots: int,
         ties: str,
-        competes: Bools | None = None,
+        pseudo: Pseudo | None = None,
     ) -> None:
-        self._pseudo = None if competes is None else pseudo_observations(y, competes, time)
+        self._pseudo = pseudo
         self.s, self.rows, self.time = s, rows, time
         self.weight: Floats = y.weight
         self.weights = y.weight if y.weighted else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Bools, Floats
 from ..._tools.short_repr import ShortRepr
 from ...data.outcomes import Outcomes
 from ...errors import NotApplicableError
@@ -21,6 +21,7 @@ from .inputs import (
     read_past,
     refuse_past_follow_up,
     survival_at,
+    taking_part,
 )
 from .pseudo_regression import LeastSquares, Pseudo, pseudo_observations
 
@@ -62,9 +63,11 @@ def weak_calibration(
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes.
+        Test outcomes. With delayed entry those who entered before `time` take part, with
+        predictions and pseudo-observations given being event-free at entry.
     curves : curves or array-like of shape (n,)
-        Predicted curves, or the probabilities at `time` themselves.
+        Predicted curves, or the probabilities at `time` themselves (under delayed entry, given
+        being event-free at entry).
     time : float
         By when events count; not later than the last observed time.
     probability : {"survival", "event"}
@@ -101,6 +104,8 @@ class Regression:
     """Pseudo-observations of present subjects and what was predicted for them."""
 
     y: Outcomes
+    #: Who takes part, and their outcomes.
+    present: Bools
     rows: Outcomes
     pseudo: Pseudo
     x: Floats
@@ -117,25 +122,26 @@ class Regression:
         cause: int | str | None = None,
     ) -> Regression:
         """Check the arguments; refuse where everybody or nobody has the event by the time."""
-        asked = one_cause(y_true, curves, None, cause)
+        asked = one_cause(y_true, curves, None, cause, entry=True)
         y = asked.y
         time, predicted = checked_time(time), read_curves(asked.curves)
         s = survival_at(y, predicted, time, probability)
-        present = y.weight > 0
+        present = taking_part(y, time)
         x, moved = log_log(s[present])
-        rows = y.present()
+        rows = y if present.all() else y[present]
         refuse_past_follow_up(rows, time)
         competes = None if asked.competes is None else asked.competes[present]
         pseudo = pseudo_observations(rows, competes, time)
         convention, support = description(y, predicted, asked)
         estimate = "Kaplan-Meier" if competes is None else "Aalen-Johansen"
+        how = "infinitesimal jackknife" if y.entry is None else "given entry"
         convention |= {
             "time": time,
-            "observed": f"pseudo-observations of {estimate} (infinitesimal jackknife)",
+            "observed": f"pseudo-observations of {estimate} ({how})",
             "link": "complementary log-log, least squares",
         }
         support |= {**read_past(y, predicted, time), "moved_from_0_or_1": moved}
-        return cls(y, rows, pseudo, x, convention, support)
+        return cls(y, present, rows, pseudo, x, convention, support)
 
     def intercept(self) -> Details:
         """Calibration in the large: predictions as they are, but for a constant."""
@@ -155,7 +161,7 @@ class Regression:
     def _details(self, design: Floats, offset: Floats, start: Floats, which: int) -> Details:
         fit = LeastSquares.fit(self.pseudo, design, offset, start)
         psi = np.zeros(len(self.y))
-        psi[self.y.weight > 0] = fit.influence()[which]
+        psi[self.present] = fit.influence()[which]
         frequency = self.y.weight if self.y.weighted else None
         return Details(
             float(fit.beta[which]), dict(self.convention), dict(self.support), psi, frequency

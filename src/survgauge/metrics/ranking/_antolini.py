@@ -44,6 +44,7 @@ def lay_out(
     before: float = 1.0,
     at: Evaluate | None = None,
     tolerance: float = 0.0,
+    rows: Ints | None = None,
 ) -> tuple[Laid, list[tuple[Ints, CurveSource]]]:
     r"""Subjects by time, and anchors with the source of the curves at their times, to be counted.
 
@@ -75,6 +76,8 @@ def lay_out(
     tolerance : float
         Values that differ by at most this are tied. Interpolated values that are equal on paper
         may differ in the last digit; peers allow 1e-8.
+    rows : array of shape (n,), optional
+        Row of the curves that belongs to each outcome; None: its own.
 
     Examples
     --------
@@ -90,16 +93,17 @@ def lay_out(
     """
     order = np.lexsort((~event, time))
     laid = Laid(time[order], event[order], order, anchor_weight, weight, tolerance)
+    row = order if rows is None else rows[order]
     parts: list[tuple[Bools, CurveSource]]
     if survival is None or times is None:
         if at is None:
             raise ValueError("curves are missing: pass times and survival, or at")
-        parts = [(np.ones(laid.anchor.size, dtype=np.bool_), Function(at, order, times, None))]
+        parts = [(np.ones(laid.anchor.size, dtype=np.bool_), Function(at, row, times, None))]
     else:
         past = (laid.t > times[-1]) & (at is not None)
-        parts = [(~past, OnGrid(times, survival, order, interpolation, before))]
+        parts = [(~past, OnGrid(times, survival, row, interpolation, before))]
         if at is not None:
-            parts.append((past, Function(at, order, None, survival[order, -1])))
+            parts.append((past, Function(at, row, None, survival[row, -1])))
     return laid, [(np.flatnonzero(some), source) for some, source in parts if some.any()]
 
 

@@ -120,7 +120,8 @@ def _ranked(
             rest = np.cumsum(np.bincount(reached, w, ranks.before.size) - above)[:-1]
             anchor[0, ranks.order] += w.sum() - np.cumsum(above)[:-1]
             anchor[1, ranks.order] -= rest
-            left_open += 0.0 if flat else float((undecided * w).sum())
+            # Who has not entered yet is taken out by a negative weight, and may be open as well.
+            left_open += 0.0 if flat else float((undecided * np.abs(w)).sum())
     return anchor, left_open
 
 

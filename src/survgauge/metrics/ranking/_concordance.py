@@ -20,7 +20,7 @@ from ..ipcw import CensoringWeights
 from ..one_cause import one_cause
 from ._by_difference import tally_by_difference
 from ._competing_pairs import competing_pairs
-from ._entered_pairs import entered_tally
+from ._entered_pairs import CountRows, entered_tally
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
 from ._subject_pairs import subject_pair_counts
@@ -112,7 +112,7 @@ class Question:
         known = not self.weighted or self.weights.common is not None
         return self.y.entry is not None and known
 
-    def entered(self, risk: Floats, partners: bool) -> Tally:
+    def entered(self, count: CountRows, partners: bool) -> Tally:
         """Sum up the pairs that were at risk together, under delayed entry.
 
         Both were uncensored at t_i given that they were at their entries, so a pair weighs
@@ -123,7 +123,7 @@ class Question:
             g, at_entry = self.weights.common_at_own_time, self.weights.at_entry
             weight = np.divide(1.0, np.square(g), out=np.zeros(g.size), where=g > 0)
             mass = at_entry if mass is None else mass * at_entry
-        given = self.y, self.anchor, risk, weight, mass, self.ties, partners
+        given = self.y, self.anchor, count, weight, mass, self.ties, partners
         return self._with_same_time(entered_tally(*given))
 
     def difference(self, risk: Floats, details: bool) -> Tally:
@@ -258,7 +258,7 @@ def make_question(
         rule = preset.td_ties if method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
     tau = None if tau is None else positive(tau, "tau")
-    asked_for = one_cause(y_true, None, y_train, cause, entry=method in ("harrell", "uno"))
+    asked_for = one_cause(y_true, None, y_train, cause, entry=method != "margin")
     y_train = asked_for.y_train
     y, sampling = sampled(asked_for.y, sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):

@@ -7,29 +7,53 @@ weight, censored, at its entry. The pairs are then counted by sorting, as withou
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ..._tools.array_types import Bools, Floats
+from ..._tools.array_types import Bools, Floats, Ints
 from ...data.outcomes import Outcomes
-from ._pairs import pair_counts
+from ._pairs import PairCounts, pair_counts
 from ._tally import Tally, tally_counts
+
+#: Counts of the pairs of some subjects with the given times, anchors, anchors' weights and masses.
+CountRows = Callable[[Ints, Floats, Bools, Floats | None, Floats], PairCounts]
+
+
+def count_by_risk(
+    risk: Floats,
+    partners: bool,
+    rows: Ints,
+    time: Floats,
+    anchor: Bools,
+    anchor_weight: Floats | None,
+    weight: Floats,
+) -> PairCounts:
+    """Count the pairs by one risk of each subject."""
+    return pair_counts(
+        time, anchor, risk[rows], anchor_weight=anchor_weight, weight=weight, partners=partners
+    )
 
 
 def entered_tally(
     y: Outcomes,
     anchor: Bools,
-    risk: Floats,
+    count: CountRows,
     anchor_weight: Floats | None,
     mass: Floats | None,
     ties: str,
-    partners: bool,
+    anchored: bool,
 ) -> Tally:
     """Sum up the pairs of an anchor i and j with entry_j < t_i, who outlives it.
+
+    ``count(rows, time, anchor, anchor_weight, weight)`` counts the pairs of some subjects.
 
     The third enters at 4, after the event of the first:
 
     >>> y = Outcomes([3, 6, 8], [1, 0, 1], entry=[0, 0, 4])
-    >>> tally = entered_tally(y, y.event, np.array([2.0, 1.0, 9.0]), None, None, "risk", True)
+    >>> from functools import partial
+    >>> count = partial(count_by_risk, np.array([2.0, 1.0, 9.0]), True)
+    >>> tally = entered_tally(y, y.event, count, None, None, "risk", True)
     >>> tally.ahead, tally.behind
     (1.0, 0.0)
     """
@@ -37,19 +61,18 @@ def entered_tally(
     late = np.flatnonzero(entry > 0)
     weight = np.ones(n) if mass is None else mass
     twice = np.concatenate((np.arange(n), late))
-    counts = pair_counts(
+    counts = count(
+        twice,
         np.concatenate((y.time, entry[late])),
         np.concatenate((anchor, np.zeros(late.size, dtype=np.bool_))),
-        risk[twice],
-        anchor_weight=None if anchor_weight is None else anchor_weight[twice],
-        weight=np.concatenate((weight, -weight[late])),
-        partners=partners,
+        None if anchor_weight is None else anchor_weight[twice],
+        np.concatenate((weight, -weight[late])),
     )
-    tally = tally_counts(counts, ties, anchored=partners)
+    tally = tally_counts(counts, ties, anchored=anchored)
     if tally.credit is None or tally.total is None:
         return tally
     credit, total = tally.credit[:n].copy(), tally.total[:n].copy()
     credit[late] += tally.credit[n:]
     total[late] += tally.total[n:]
-    anchored = None if tally.anchored is None else tally.anchored[:, :n]
-    return Tally(tally.ahead, tally.behind, tally.level, credit, total, anchored)
+    own = None if tally.anchored is None else tally.anchored[:, :n]
+    return Tally(tally.ahead, tally.behind, tally.level, credit, total, own)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats
+from ..._tools.arrays import Bools, Floats, Ints
 from ...data.curves import SurvivalCurves
 from ...data.tails import tail_survival
 from ...errors import InputError, UndefinedMetricError, one_of
@@ -62,7 +62,8 @@ def concordance_td_details(
         censoring=censoring, sample_weight=sample_weight, cause=cause,
     )  # fmt: skip
     stretches = _stretches(approximate, question.ties)
-    checked = check_curves(one_cause(y_true, curves, None, cause).curves, question.y)
+    given = one_cause(y_true, curves, None, cause, entry=True).curves
+    checked = check_curves(given, question.y, from_entry=False)
     if question.convention.td_curves == "steps":
         checked = _as_steps(checked)
     _refuse_nan_tail(question, checked)
@@ -120,20 +121,34 @@ def _tally_td(
     """Sum up the pairs; the second is the weight of those that are left open."""
     tolerance, y, left_open = question.convention.risk_tolerance, question.y, 0.0
 
+    def counted(
+        time: Floats, anchor: Bools, some: SurvivalCurves, options: dict[str, Any]
+    ) -> PairCounts:
+        nonlocal left_open
+        options["tolerance"] = tolerance
+        counts, undecided = _counts_td(time, anchor, some, stretches, options)
+        left_open += undecided
+        return counts
+
     def count(
         rows: Any, time: Floats, anchor_weight: Floats | None, weight: Floats | None
     ) -> PairCounts:
-        nonlocal left_open
-        options = {"anchor_weight": anchor_weight, "weight": weight, "tolerance": tolerance}
-        given = time, question.anchor[rows], curves[rows], stretches
-        counts, some = _counts_td(*given, options)
-        left_open += some
-        return counts
+        options = {"anchor_weight": anchor_weight, "weight": weight}
+        return counted(time, question.anchor[rows], curves[rows], options)
 
     if question.competes is not None:
         weight = question.weights.event_weight if question.weighted else None
         given = y.time, question.anchor, question.competes, weight, question.mass
         return competing_td_tally(count, *given), left_open
+    if question.by_entry:
+
+        def entered(
+            rows: Ints, time: Floats, anchor: Bools, anchor_weight: Floats | None, weight: Floats
+        ) -> PairCounts:
+            options = {"anchor_weight": anchor_weight, "weight": weight, "rows": rows}
+            return counted(time, anchor, curves, options)
+
+        return question.entered(entered, True), left_open
     if question.subject_g:
         if stretches is not None:
             raise InputError(
@@ -207,7 +222,8 @@ def concordance_td(
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes; anything that `Outcomes.of` reads.
+        Test outcomes; anything that `Outcomes.of` reads. With delayed entry a pair was at risk
+        together: j had entered before t_i. Curves are compared from the beginning, as they are.
     curves : SurvivalCurves or IncidenceCurves
         One curve per subject; `as_curves` reads other libraries' predictions. With `cause`
         incidence of each cause.

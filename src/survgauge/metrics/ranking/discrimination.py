@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...reference.surrogates import make_setting, margin
 from ..conventions import Convention
 from ..details import Details
 from ._concordance import METHODS, Question, as_close_as, make_question
+from ._entered_pairs import count_by_risk
 from ._pairs import pair_counts
 from ._tally import counts_events, tally_counts, tally_events
 from .concordance_td import concordance_td, concordance_td_details
@@ -61,7 +63,8 @@ def concordance_of(y_true: Any, risk: Any, method: str, partners: bool, **option
     if question.weights.by_difference:
         return question.details(question.difference(values, details=partners))
     if question.by_entry:
-        return question.details(question.entered(values, partners))
+        count = partial(count_by_risk, values, partners)
+        return question.details(question.entered(count, partners))
     if question.subject_g:
         counts = question.subject_counts(values)
     else:

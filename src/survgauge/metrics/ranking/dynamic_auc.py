@@ -90,19 +90,24 @@ def _spread(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
         return _against_all_others(setting, risk)
     design, drop, total = setting.scored, setting.drop, setting.design.total
     share = 1.0 / total if setting.mass is None else setting.mass / total
-    if not setting.own_weights:
+    by_entry = setting.y.entry is not None
+    if not (setting.own_weights or by_entry):
         parts = auc_parts(design, risk, stderr=True, km_drop=drop)
         variance, influence = np.asarray(parts.variance), np.asarray(parts.mean_influence)
         influence *= share
         return parts.values, np.sqrt(variance), influence
-    # The kernel takes all weights for frequencies; here only part of them are.
-    frequency = setting.y.weight if setting.y.weighted else None
+    # The kernel takes all weights for frequencies; here only part of them are. Nor does it know
+    # how G moves under delayed entry.
+    frequency, times = setting.y.weight if setting.y.weighted else None, setting.asked
     values, spread, psi = np.empty(len(design)), np.empty(len(design)), np.zeros(len(setting.y))
     for point in auc_influence(design, risk):
         part = point.influence * share
+        if by_entry and np.isfinite(point.value):
+            part = _through_g(setting, part, float(times[setting.supported][point.k]))
         values[point.k], spread[point.k] = point.value, standard_error(part, frequency)
-        psi += drop[point.k] * part
-    return values, spread, psi / drop.sum()
+        if np.isfinite(point.value) or not by_entry:
+            psi += drop[point.k] * part
+    return values, spread, psi / (drop[np.isfinite(values)] if by_entry else drop).sum()
 
 
 def _against_all_others(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
@@ -243,11 +248,8 @@ def auc_curve(
     if stderr is None:
         spread = psi = None
     described = setting.describe(risk_or_curves)
-    if psi is not None and setting.y.entry is not None and values.size == 1:
-        psi = _through_g(setting, psi)
-        if setting.weights.estimated is not None:
-            described["stderr"] = "G estimated in sample"
-        spread = np.array([standard_error(psi, setting.y.weight if setting.y.weighted else None)])
+    if psi is not None and setting.y.entry is not None and setting.weights.estimated is not None:
+        described["stderr"] = "G estimated in sample"
     mean = mean_auc(values, setting.drop) if setting.mean_defined else float("nan")
     frequency = setting.y.weight if setting.y.weighted else None
     support = setting.support()
@@ -265,15 +267,14 @@ def auc_curve(
     return CurveResult(setting.asked[setting.supported], values, mean, spread, details)
 
 
-def _through_g(setting: AucSetting, psi: Floats) -> Floats:
-    """Contributions at one time with those through a G of the same subjects, under delayed entry.
+def _through_g(setting: AucSetting, psi: Floats, time: float) -> Floats:
+    """Contributions at a time with those through a G of the same subjects, under delayed entry.
 
     A case weighs G(a)/G(T-) and a control G(a)/G(t), and each subject is one of them or neither.
     """
     estimated = setting.weights.estimated if setting.ipcw else None
     if estimated is None:
         return psi
-    time = float(setting.asked[setting.supported][0])
     case = setting.y.time <= time
     own = np.where(case, 0.0, psi)
     pulls = Pulls(np.where(case, psi, 0.0), np.array([own.sum()]), np.array([time]), own)

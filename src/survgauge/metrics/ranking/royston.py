@@ -55,7 +55,7 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes.
+        Test outcomes. With delayed entry subjects are at risk from their entry on.
     risk : array-like of shape (n,)
         Higher means earlier. Only the order counts; tied risks share the mean of their scores.
     ties : {"efron", "breslow"}
@@ -78,7 +78,7 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
     (3.209, 0.711)
     """
     one_of("ties", ties, TIES)
-    y = Outcomes.of(y_true, "y_true")
+    y = Outcomes.of(y_true, "y_true", entry=True)
     values = checked_risk(risk, len(y))
     present = y.weight > 0
     rows = y.present()
@@ -87,7 +87,7 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
         raise UndefinedMetricError("royston_d needs at least one event in y_true; got none")
     if not scores.max() > scores.min():
         raise UndefinedMetricError("royston_d needs different risks; all are equal")
-    fit = CoxRegression(rows.time, rows.event, rows.weight, scores[None, :], ties)
+    fit = CoxRegression(rows.time, rows.event, rows.weight, scores[None, :], ties, rows.entry)
     if not fit.identified:
         raise UndefinedMetricError(
             "royston_d is not identified by these outcomes: no finite coefficient is best, as when "
@@ -120,11 +120,20 @@ def _pulls(y: Outcomes, scores: Floats, beta: float) -> Floats:
     mass, died = y.weight[order], y.event[order]
     times, place = np.unique(time[died], return_inverse=True)
     first = time.searchsorted(times, "left")
-    later, sums = (np.cumsum((mass * risk * x)[::-1])[::-1][first] for x in (np.ones(z.size), z))
+    parts = [mass * risk * x for x in (np.ones(z.size), z)]
+    later, sums = (np.cumsum(part[::-1])[::-1][first] for part in parts)
+    lived, missed = times.searchsorted(time, "right"), np.zeros(z.size, dtype=np.intp)
+    if y.entry is not None:  # less who has not entered yet
+        entry = y.entry[order]
+        late = np.flatnonzero(entry > 0)
+        missed[late] = times.searchsorted(entry[late], "right")
+        for sums_of, part in zip((later, sums), parts, strict=True):
+            absent = np.bincount(missed[late], part[late], times.size + 1)
+            sums_of -= np.cumsum(absent[::-1])[::-1][1:]
     steps = np.bincount(place, mass[died], times.size) / later
-    lived = times.searchsorted(time, "right")
     hazard, moved = (
-        np.concatenate(([0.0], np.cumsum(x)))[lived] for x in (steps, steps * sums / later)
+        table[lived] - table[missed]
+        for table in (np.concatenate(([0.0], np.cumsum(x))) for x in (steps, steps * sums / later))
     )
     found = np.empty(z.size)
     found[order] = mass * (died - risk * hazard - beta * risk * (z * hazard - moved))

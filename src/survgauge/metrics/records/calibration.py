@@ -157,6 +157,7 @@ RECORDS = (
     Metric(
         name="ici",
         title="Integrated calibration index (ICI)",
+        takes_entry=True,
         reported=True,
         other_names=("integrated_calibration_index",),
         about="Mean distance of predicted from observed (smoothed) probabilities at the time.",
@@ -171,6 +172,7 @@ RECORDS = (
     Metric(
         name="calibration_slope",
         title="Calibration slope",
+        takes_entry=True,
         reported=True,
         about="Slope of the observed on the predicted log hazard.",
         below="predicted differences between subjects are too large",
@@ -199,6 +201,7 @@ RECORDS = (
     Metric(
         name="calibration_intercept",
         title="Calibration intercept at the time",
+        takes_entry=True,
         reported=True,
         other_names=("intercept", "citl", "calibration_in_the_large"),
         about="What has to be added to every predicted log(-log S) at the time for risks that are "
@@ -215,6 +218,7 @@ RECORDS = (
     Metric(
         name="calibration_slope_at",
         title="Calibration slope at the time",
+        takes_entry=True,
         other_names=("slope", "weak_calibration"),
         about="Slope of the observed on the predicted log(-log S) at the time.",
         below="predicted risks at the time differ too much between subjects",

@@ -100,6 +100,7 @@ RECORDS = (
     Metric(
         name="antolini",
         title="Antolini's C",
+        takes_entry=True,
         other_names=(
             "c_td",
             "ctd",
@@ -140,6 +141,7 @@ RECORDS = (
     Metric(
         name="royston_d",
         title="Royston and Sauerbrei's D",
+        takes_entry=True,
         other_names=("d_statistic", "r2_d", "separation"),
         about="Log hazard ratio between the halves of the subjects at high and at low risk.",
         compute=_royston_d,
