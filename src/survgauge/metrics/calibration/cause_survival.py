@@ -1,4 +1,4 @@
-"""What predictions of all causes say about the hazard of one, at each subject's own time."""
+"""What predictions say about hazards: of one cause, and of each subject since its entry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from ..._tools.arrays import Floats, Ints, stored_once
 from ..._tools.chunks import BLOCK_VALUES, chunks
 from ..._tools.threads import run_all
 from ...data.causes import cause_code
-from ...data.incidence import IncidenceCurves
+from ...data.conditional_curves import ConditionalCurves
+from ...data.curves import SurvivalCurves
+from ...data.incidence import CauseCurves, IncidenceCurves
+from .inputs import refuse_unknown
 
 #: With less than this left free of any event, no hazard is told.
 _NOBODY = 1e-12
@@ -43,6 +46,29 @@ def cause_survival(curves: IncidenceCurves, cause: int | str, time: Floats) -> F
     width = len(curves.causes) * grid.size
     run_all(fill, chunks(time.size, size=max(BLOCK_VALUES // width, 1)))
     return found
+
+
+def hazard_since_entry(curves: SurvivalCurves, until: Floats, cause: int | None) -> Floats:
+    """What the cumulative hazard of each subject rises by from its entry to `until`, (n,).
+
+    `curves` are given entry. Those of a cause tell its hazard with the curves of all causes.
+    """
+    s = curves.at_own(until)
+    refuse_unknown(s, "their time at risk")
+    if cause is not None and isinstance(curves, CauseCurves) and curves.incidence is not None:
+        s = cause_survival(curves.incidence, cause, until)
+        if isinstance(curves, ConditionalCurves):
+            s = given_survived(s, curves.incidence, cause, curves.entry)
+            s[curves.impossible] = 0.0
+    with np.errstate(divide="ignore"):
+        hazard: Floats = -np.log(s) + 0.0
+    return hazard
+
+
+def given_survived(s: Floats, curves: IncidenceCurves, cause: int, entry: Floats) -> Floats:
+    """Return what `cause_survival` gave, given no event by the entries."""
+    then = np.where(entry > 0, cause_survival(curves, cause, entry), 1.0)
+    return np.divide(s, then, out=np.zeros(s.size), where=then > 0)
 
 
 def _survived(

@@ -152,6 +152,7 @@ RECORDS = (
         inference="own",
         reference="Qi et al. (2023)",
         causes="takes",
+        cause_with_entry=False,
         **_CALIBRATION,
     ),
     Metric(
