@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, subject_index
-from . import interpolation as kernel
 from ..errors import InputError
+from . import interpolation as kernel
 from .curve_reader import Scratch
 from .curves import SurvivalCurves
-from .incidence import CauseCurves
+from .incidence import CauseCurves, IncidenceCurves
 from .tails import tail_area
 
 #: A point of a tail so near that no tail has come down before it.
@@ -301,4 +301,34 @@ def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
         survival = np.where(times > s, survival, 1.0)
     return SurvivalCurves._trusted(
         np.maximum(times - s, 0.0), survival, lines.interpolation, curves.tail
+    )
+
+
+def incidence_from_landmark(curves: IncidenceCurves, s: float) -> IncidenceCurves:
+    """Return curves given no event of any cause by `s`, with time counted from `s`.
+
+    (F(s + u) - F(s))/S(s) at u. Where S(s) is 0 the event comes at once, of a cause with F(s).
+
+    >>> curves = IncidenceCurves([10, 20], [[[0.3, 0.4], [0.2, 0.5]]])
+    >>> late = incidence_from_landmark(curves, 10.0)
+    >>> late.times, late.values
+    (array([10.]), array([[[0.2],
+            [0.6]]]))
+    """
+    if s == 0:
+        return curves
+    later = curves.times > s
+    if not later.any():
+        raise InputError(
+            f"incidence curves must go past the landmark {s:g}; they end at {curves.times[-1]:g}"
+        )
+    own = np.full(len(curves), s)
+    scale = curves.free_at_own(own)[:, None, None]
+    then = np.stack([curves.at_own(own, cause) for cause in curves.causes], axis=1)[..., None]
+    values = curves.values[:, :, later].astype(np.float64)
+    values -= np.where(scale > 0, then, 0.0)
+    values /= np.where(scale > 0, scale, 1.0)
+    np.maximum(values, 0.0, out=values)
+    return IncidenceCurves._trusted(
+        curves.times[later] - s, values, curves.causes, curves.interpolation
     )

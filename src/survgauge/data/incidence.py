@@ -45,11 +45,11 @@ class CauseCurves(SurvivalCurves):
         every = None if self.incidence is None else self.incidence[rows]
         return self._of_all(super().__getitem__(rows), every)
 
-    def with_tail(self, tail: str) -> CauseCurves:
+    def with_tail(self, tail: str) -> SurvivalCurves:
         """Return the same curves, going on otherwise past their last time."""
         return self._of_all(super().with_tail(tail), self.incidence)
 
-    def held(self) -> CauseCurves:
+    def held(self) -> SurvivalCurves:
         """Return the same curves with tail "hold": nothing is read past the last grid time."""
         return self._of_all(super().held(), self.incidence)
 
@@ -183,7 +183,9 @@ class IncidenceCurves:
 
     def free_at_own(self, t: Floats) -> Floats:
         """Probability of no event of any cause for subject i by its own time t[i]: (n,)."""
-        free: Floats = 1.0 - sum(self.at_own(t, cause) for cause in self.causes)
+        free = np.ones(len(self))
+        for cause in self.causes:
+            free -= self.at_own(t, cause)
         # Sums of several causes round: what is left where all have had an event would be noise.
         return np.where(free > _NOTHING, free, np.where(np.isnan(free), np.nan, 0.0))
 

@@ -100,10 +100,11 @@ def _roles(
     anchor = Role(*(np.array(part[:n], dtype=np.float64) for part in counts.anchor))
     if not late.size:
         return anchor, counts.partner
-    partner = Role(*(np.array(part, dtype=np.float64) for part in counts.partner))
-    for part in partner:
-        part[late] -= part[n:]
-    return anchor, Role(*(part[:n] for part in partner))
+    both: Any = counts.partner
+    partner = Role(*(np.array(part[:n], dtype=np.float64) for part in both))
+    for own, entering in zip(partner, both, strict=True):
+        own[late] -= entering[n:]
+    return anchor, partner
 
 
 def _scores(role: Role, factor: Floats) -> Floats:
