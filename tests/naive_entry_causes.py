@@ -1,4 +1,4 @@
-"""Delayed entry with competing risks once more as plain loops: what metrics of a cause are held to."""
+"""Delayed entry with competing risks once more as plain loops."""
 
 from __future__ import annotations
 
@@ -201,3 +201,30 @@ def pseudo_time(y: sg.Outcomes, i: int, cause: int, tau: float) -> float:
         if a < u <= min(c, tau) and u < tau:
             value += ((mean(u) - u) * h + (mean(u) - tau) * g) / between(y, a, u, left=True)
     return value
+
+
+def incidence_gap(y: sg.Outcomes, curves: sg.IncidenceCurves, stop: float, cause: int) -> float:
+    """Mean squared gap of Aalen-Johansen and what hazards of those at risk say, since 10 are."""
+    changes = sorted({0.0, *map(float, y.entry), *map(float, y.time)})
+    enough = [t for t in sorted(y.time) if sum(at_risk(y, i, t) for i in range(len(y))) >= 10]
+    begin = max(u for u in changes if u < enough[0])
+    nodes = [begin, *(u for u in changes if begin < u < stop), stop]
+    events, own, other = hazards(y, cause)
+    known = {u: (h, h + g) for u, h, g in zip(events, own, other, strict=True)}
+    total, free, had, km, seen = 0.0, 1.0, 0.0, 1.0, 0.0
+    for low, high in zip(nodes[:-1], nodes[1:], strict=True):
+        here = [i for i in range(len(y)) if y.entry[i] <= low and y.time[i] >= high]
+        before = had
+        if here:
+            mine = np.mean([cause_hazard(curves, i, low, high, cause) for i in here])
+            every = np.mean(
+                [sum(cause_hazard(curves, i, low, high, k) for k in (1, 2)) for i in here]
+            )
+            had += free * mine / every * (1 - np.exp(-every))
+            free *= np.exp(-every)
+        a, b = before - seen, had - seen
+        total += (high - low) * (a * a + a * b + b * b) / 3
+        h, every = known.get(high, (0.0, 0.0))
+        seen += km * h
+        km *= 1 - every
+    return total / (stop - begin)

@@ -152,7 +152,6 @@ RECORDS = (
         inference="own",
         reference="Qi et al. (2023)",
         causes="takes",
-        cause_with_entry=False,
         **_CALIBRATION,
     ),
     Metric(
