@@ -407,6 +407,11 @@ KNOWS_ENTRY = {
     "observed_expected", "one_calibration", "residual_details", "rmse", "surrogate_times",
     "time_error", "time_error_details", "time_errors",
 }  # fmt: skip
+#: What scores all causes.
+OF_ALL_CAUSES = {
+    "accuracy_in_time", "multi_cause_score", "integrated_multi_cause_score",
+    "integrated_multi_cause_score_details",
+}  # fmt: skip
 #: What takes G or Kaplan-Meier from training outcomes with delayed entry, or reads them later.
 TRAINS_ON_ENTRY = {
     "Reference", "brier_decomposition", "brier_skill", "concordance_td", "concordance_td_details",
@@ -422,9 +427,10 @@ TRAINS_ON_ENTRY = {
         (n, a)
         for n in sorted(CALLS)
         for a in CALLS[n]
-        if a in OUTCOMES and not (n in KNOWING - {"scorer"} and a == "y_train")
+        if a in OUTCOMES and n not in OF_ALL_CAUSES
+        and not (n in KNOWING - {"scorer"} and a == "y_train")
     ],
-)
+)  # fmt: skip
 def test_delayed_entry_is_known_or_refused(name, argument):
     call = {**CALLS[name], argument: ENTRY}
     if argument == "external":
@@ -432,6 +438,40 @@ def test_delayed_entry_is_known_or_refused(name, argument):
     training = argument == "y_train" or name == "Reference"
     known = name in (TRAINS_ON_ENTRY if training else KNOWS_ENTRY)
     if known:
+        assert getattr(sg, name)(**call) is not None
+        return
+    with pytest.raises((sg.InputError, sg.UndefinedMetricError), match="delayed entry"):
+        getattr(sg, name)(**call)
+
+
+LATE = sg.Outcomes(TIME, SEVERAL, entry=ENTRY.entry)
+#: What knows delayed entry of a cause, as it is called here.
+KNOWS_ENTRY_OF_A_CAUSE = {
+    "a_calibration", "binomial_log_likelihood", "brier_score", "brier_skill", "concordance_index",
+    "concordance_index_details", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details",
+    "d_calibration", "evaluate", "integrated_binomial_log_likelihood",
+    "integrated_binomial_log_likelihood_details", "integrated_brier_score",
+    "integrated_brier_score_details", "km_calibration", "km_calibration_details", "mae", "mse",
+    "observed_expected", "one_calibration", "rmse", "time_error", "time_error_details",
+    "time_errors", *OF_ALL_CAUSES,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        name
+        for name, call in CALLS.items()
+        if ("cause" in call or name in OF_ALL_CAUSES) and OUTCOMES & {*call} - {"y_train"}
+    ),
+)
+def test_delayed_entry_of_a_cause_is_known_or_refused(name):
+    incidence = sg.IncidenceCurves(GRID, INCIDENCE)
+    call = {**CALLS[name], "dependence": None, "cause": 1, "incidence": incidence, "tau": 6.0}
+    call = {key: value for key, value in call.items() if key in CALLS[name]}
+    call |= {key: LATE for key in call if key in OUTCOMES}
+    call |= {key: incidence for key in call if call[key] is CURVES}
+    if name in KNOWS_ENTRY_OF_A_CAUSE:
         assert getattr(sg, name)(**call) is not None
         return
     with pytest.raises((sg.InputError, sg.UndefinedMetricError), match="delayed entry"):

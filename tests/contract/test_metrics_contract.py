@@ -124,3 +124,57 @@ def test_the_page_of_metrics_is_up_to_date():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.PAGE.read_text(encoding="utf-8") == module.page()
+
+
+def late_causes(n=150, seed=3):
+    """Outcomes of two causes with delayed entry, and the incidence that they come from."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=8 * n)
+    rates = np.stack((0.08 * np.exp(0.6 * x), 0.06 * np.exp(-0.3 * x)), axis=1)
+    total = rates.sum(axis=1)
+    time, limit = rng.exponential(1 / total), rng.uniform(2, 25, x.size)
+    entry = rng.uniform(0, 7, x.size) * (rng.random(x.size) < 0.7)
+    keep = np.flatnonzero(np.minimum(time, limit) > entry)[:n]
+    cause = np.where(rng.random(x.size) < rates[:, 0] / total, 1, 2)
+    codes = np.where(time <= limit, cause, 0)[keep]
+    y = sg.Outcomes(np.minimum(time, limit)[keep], codes, causes=("1", "2"), entry=entry[keep])
+    grid = np.linspace(0.5, 80, 80)
+    happened = 1 - np.exp(-total[keep, None] * grid)
+    values = (rates / total[:, None])[keep, :, None] * happened[:, None]
+    return y, sg.IncidenceCurves(grid, values)
+
+
+OF_CAUSES = metrics_of(cause=1)
+BOTH = [name for name, metric in OF_CAUSES.items() if metric.heeds_entry(1)]
+
+
+def test_what_is_left_out_under_delayed_entry_of_a_cause():
+    y, curves = late_causes()
+    usual = [name for name, metric in OF_CAUSES.items() if metric.default]
+    ev = sg.evaluate({"m": curves}, y, cause=1, confidence=None)
+    left_out = [name for name in usual if name not in BOTH]
+    assert {row["metric"] for row in ev.rows()} == {*usual} - {*left_out}
+    said = next(w for w in ev.warnings if w.code == "knows-no-entry").message
+    assert said.endswith(f"know no delayed entry of a cause: {', '.join(left_out)}")
+    for name in {*OF_CAUSES} - {*BOTH}:
+        with pytest.raises(sg.InputError, match=f"{name} know no delayed entry of a cause"):
+            sg.evaluate({"m": curves}, y, cause=1, metrics=name)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_values_under_delayed_entry_of_a_cause(name):
+    y, curves = late_causes()
+    given = {"m": curves, "risk": sg.RiskScores(curves.at(8.0, 1))}
+    asked = {"cause": 1, "metrics": name, "threshold": 0.2, "n_boot": 20, "tau": 8.0}
+    row = sg.evaluate(given, y, **asked).rows()[0]
+    low, high = REGISTRY[name].range
+    assert low <= row["value"] <= high
+    if REGISTRY[name].inference in ("analytic", "own"):
+        assert 0 < row["stderr"] < np.inf
+    order = np.random.default_rng(0).permutation(len(y))
+    again = sg.evaluate({"m": curves[order]}, y[order], **asked).rows()[0]
+    assert again["value"] == pytest.approx(row["value"], rel=1e-9)
+    train = late_causes(seed=4)[0]
+    grouped = sg.evaluate({"m": curves}, y, y_train=train, by={"g": np.arange(len(y)) % 2}, **asked)
+    assert len(grouped.rows()) >= 3
+    assert all(np.isfinite(one["value"]) for one in grouped.rows())

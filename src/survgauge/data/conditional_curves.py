@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, subject_index
+from ..errors import InputError
 from . import interpolation as kernel
 from .curve_reader import Scratch
 from .curves import SurvivalCurves
+from .incidence import CauseCurves, IncidenceCurves
 from .tails import tail_area
 
 #: A point of a tail so near that no tail has come down before it.
@@ -96,7 +98,7 @@ class ConditionalCurves(SurvivalCurves):
         survival = np.concatenate((np.ones(first.shape), lines.survival), axis=1, dtype=np.float64)
         known, late = kernel.left_index(times, entry), entry > 0
         columns = np.arange(times.shape[1])
-        np.divide(survival, scale[:, None], out=survival, where=scale[:, None] > 0)
+        self._given(survival, rows)
         np.minimum(survival, 1.0, out=survival)
         survival[(columns <= known[:, None]) & late[:, None]] = 1.0
         moved = np.flatnonzero(late)
@@ -123,14 +125,19 @@ class ConditionalCurves(SurvivalCurves):
         return lambda rows, scratch: self._conditioned(read(rows, scratch).copy(), t, rows)
 
     def _conditioned(self, values: Floats, t: Floats, rows: slice) -> Floats:
-        scale, entry = self.scale[rows, None], self.entry[rows, None]
-        np.divide(values, scale, out=values, where=scale > 0)
+        entry = self.entry[rows, None]
+        self._given(values, rows)
         values[(t <= entry) & (entry > 0)] = 1.0
         return values
 
+    def _given(self, values: Floats, rows: Any) -> None:
+        """Turn values of the curves of some subjects, (rows, k), into those given entry."""
+        scale = self.scale[rows, None]
+        np.divide(values, scale, out=values, where=scale > 0)
+
     def _at_own(self, points: Floats) -> Floats:
         values = self.base._at_own(points)
-        np.divide(values, self.scale, out=values, where=self.scale > 0)
+        self._given(values[:, None], slice(None))
         return np.where((points <= self.entry) & (self.entry > 0), 1.0, values)
 
     def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
@@ -171,6 +178,49 @@ class ConditionalCurves(SurvivalCurves):
         return area
 
 
+class ConditionalCauseCurves(ConditionalCurves, CauseCurves):
+    """1 - (F_i(t) - F_i(a_i))/S_i(a_i) for t > a_i, and 1 before, for the incidence F of a cause.
+
+    S_i(a_i) is the probability of no event of any cause by the entry. Of 1 - F_i it is linear, so
+    that everything is read off 1 - F_i here too.
+
+    Where S_i(a_i) is 0 the event comes right after a_i, of the cause with probability F_i(a_i).
+
+    Attributes
+    ----------
+    shift : ndarray of shape (n,)
+        Incidence of the other causes at a_i; 0 where S_i(a_i) is.
+    """
+
+    def __init__(self, base: CauseCurves, entry: Floats, scale: Floats, shift: Floats) -> None:
+        super().__init__(base, entry, scale)
+        self.shift, self.incidence = shift, base.incidence
+
+    def __getitem__(self, rows: Any) -> ConditionalCauseCurves:
+        index = subject_index(rows)
+        parts = (part[index] for part in (self.entry, self.scale, self.shift))
+        base: Any = self.base[index]
+        return ConditionalCauseCurves(base, *parts)
+
+    @property
+    def _divisor(self) -> Floats:
+        return np.where(self.scale > 0, self.scale, 1.0)
+
+    def _given(self, values: Floats, rows: Any) -> None:
+        values -= self.shift[rows, None]
+        super()._given(values, rows)
+
+    def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
+        level = np.broadcast_to(p, rows.shape) * self._divisor[rows] + self.shift[rows]
+        return np.maximum(self.base.times_at(rows, level), self.entry[rows])
+
+    def _area(self, stop: float) -> Floats:
+        length = np.maximum(np.minimum(self.base.last_time, stop) - self.entry, 0.0)
+        rest = self.base._area(stop) - self._area_until_entry() - self.shift * length
+        found: Floats = self.entry + np.maximum(rest / self._divisor, 0.0)
+        return np.minimum(found, stop)
+
+
 def _area_of_one(curves: SurvivalCurves, stop: Floats) -> Floats:
     """Area under a curve that all share, up to a time of each subject or the end of the grid."""
     times = np.concatenate(([0.0], curves.times))
@@ -199,8 +249,23 @@ def given_entry(curves: SurvivalCurves, entry: Floats) -> ConditionalCurves:
     >>> late.at(15).round(3), late.median(), late.mean().round(2)
     (array([0.667, 0.85 ]), array([17.5, 50. ]), array([17.5, 50. ]))
     """
+    if isinstance(curves, CauseCurves):
+        return _cause_given_entry(curves, entry)
     scale = np.where(entry > 0, curves.at_own(entry), 1.0)
     return ConditionalCurves(curves, entry, scale)
+
+
+def _cause_given_entry(curves: CauseCurves, entry: Floats) -> ConditionalCauseCurves:
+    """Return curves of a cause given that each subject had no event of any cause at its entry."""
+    if curves.incidence is None:
+        raise InputError(
+            "curves of one cause do not say who was event-free at the entry: under delayed entry "
+            "give IncidenceCurves of all causes"
+        )
+    end = entry if curves.tail == "nan" else np.minimum(entry, curves.last_time)
+    scale = np.where(entry > 0, curves.incidence.free_at_own(end), 1.0)
+    shift = np.where(scale > 0, curves.at_own(end) - scale, 0.0)
+    return ConditionalCauseCurves(curves, entry, scale, np.where(entry > 0, shift, 0.0))
 
 
 def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
@@ -236,4 +301,34 @@ def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
         survival = np.where(times > s, survival, 1.0)
     return SurvivalCurves._trusted(
         np.maximum(times - s, 0.0), survival, lines.interpolation, curves.tail
+    )
+
+
+def incidence_from_landmark(curves: IncidenceCurves, s: float) -> IncidenceCurves:
+    """Return curves given no event of any cause by `s`, with time counted from `s`.
+
+    (F(s + u) - F(s))/S(s) at u. Where S(s) is 0 the event comes at once, of a cause with F(s).
+
+    >>> curves = IncidenceCurves([10, 20], [[[0.3, 0.4], [0.2, 0.5]]])
+    >>> late = incidence_from_landmark(curves, 10.0)
+    >>> late.times, late.values
+    (array([10.]), array([[[0.2],
+            [0.6]]]))
+    """
+    if s == 0:
+        return curves
+    later = curves.times > s
+    if not later.any():
+        raise InputError(
+            f"incidence curves must go past the landmark {s:g}; they end at {curves.times[-1]:g}"
+        )
+    own = np.full(len(curves), s)
+    scale = curves.free_at_own(own)[:, None, None]
+    then = np.stack([curves.at_own(own, cause) for cause in curves.causes], axis=1)[..., None]
+    values = curves.values[:, :, later].astype(np.float64)
+    values -= np.where(scale > 0, then, 0.0)
+    values /= np.where(scale > 0, scale, 1.0)
+    np.maximum(values, 0.0, out=values)
+    return IncidenceCurves._trusted(
+        curves.times[later] - s, values, curves.causes, curves.interpolation
     )

@@ -27,13 +27,37 @@ from .interpolation import area_weights
 
 INTERPOLATIONS = ("linear", "step")
 REPAIRS = ("running_maximum",)
+#: Less than this is left where the causes add up to 1.
+_NOTHING = 1e-12
 
 
 class CauseCurves(SurvivalCurves):
     """1 - incidence of the cause that an evaluation is about, made of `IncidenceCurves`.
 
-    A type of their own, so that survival of any event cannot take their place.
+    A type of their own, so that survival of any event cannot take their place. They keep the
+    curves of all causes, which say who is event-free at an entry.
     """
+
+    #: Incidence of all causes; None where nobody asks for more than this cause.
+    incidence: IncidenceCurves | None = None
+
+    def __getitem__(self, rows: Any) -> CauseCurves:
+        every = None if self.incidence is None else self.incidence[rows]
+        return self._of_all(super().__getitem__(rows), every)
+
+    def with_tail(self, tail: str) -> SurvivalCurves:
+        """Return the same curves, going on otherwise past their last time."""
+        return self._of_all(super().with_tail(tail), self.incidence)
+
+    def held(self) -> SurvivalCurves:
+        """Return the same curves with tail "hold": nothing is read past the last grid time."""
+        return self._of_all(super().held(), self.incidence)
+
+    @staticmethod
+    def _of_all(curves: Any, incidence: IncidenceCurves | None) -> CauseCurves:
+        curves.incidence = incidence
+        found: CauseCurves = curves
+        return found
 
 
 class IncidenceCurves:
@@ -157,6 +181,14 @@ class IncidenceCurves:
         out[past] = np.where(self._closed[past], values[past, -1], np.nan)
         return out
 
+    def free_at_own(self, t: Floats) -> Floats:
+        """Probability of no event of any cause for subject i by its own time t[i]: (n,)."""
+        free = np.ones(len(self))
+        for cause in self.causes:
+            free -= self.at_own(t, cause)
+        # Sums of several causes round: what is left where all have had an event would be noise.
+        return np.where(free > _NOTHING, free, np.where(np.isnan(free), np.nan, 0.0))
+
     def slope_at_own(self, t: Floats, codes: Codes) -> Floats:
         """Slope at subject i's own time t[i] of the incidence of cause codes[i]: (n,).
 
@@ -242,7 +274,17 @@ class IncidenceCurves:
     def only(self, cause: int | str, tail: str = "nan") -> CauseCurves:
         """Return `cause` as metrics of one cause take it."""
         rows = np.broadcast_to(self._free_of(cause), (len(self), self.times.size))
-        return CauseCurves._trusted(self.times, rows, self.interpolation, tail)
+        found = CauseCurves._trusted(self.times, rows, self.interpolation, tail)
+        return CauseCurves._of_all(found, self)
+
+    def thinned(self, number: int) -> IncidenceCurves:
+        """Return the same curves at no more than so many times of the grid."""
+        if self.times.size <= number:
+            return self
+        places = np.linspace(0, self.times.size - 1, number).round().astype(np.intp)
+        values = self._once[:, :, places]
+        values = np.broadcast_to(values, (len(self), *values.shape[1:]))
+        return self._trusted(self.times[places], values, self.causes, self.interpolation)
 
     def _free_of(self, cause: int | str) -> Any:
         return 1.0 - self._once[:, cause_code(cause, self.causes) - 1]

@@ -139,11 +139,15 @@ class Prediction:
         return 0
 
     def __getitem__(self, rows: Ints | slice) -> Prediction:
+        curves = None if self.curves is None else self.curves[rows]
+        incidence = curves.incidence if isinstance(curves, CauseCurves) else None
+        if incidence is None and self.incidence is not None:
+            incidence = self.incidence[rows]
         return Prediction(
-            None if self.curves is None else self.curves[rows],
+            curves,
             None if self._times is None else self._times[rows],
             None if self._risk is None else self._risk[rows],
-            None if self.incidence is None else self.incidence[rows],
+            incidence,
             self.rank_time,
         )
 

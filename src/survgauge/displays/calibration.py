@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from .._tools.arrays import Floats, Ints, positive
 from ..data.event_words import EventWords
@@ -324,6 +325,13 @@ def _group_spread(
     cause: int | None,
 ) -> tuple[Floats, Floats, Floats]:
     """Bounds of the observed rates and the events behind them, in the groups of a result."""
+    if y.entry is not None:  # numbers of events while at risk, over subjects
+        events, nan = result.observed * result.size, np.full(result.size.size, np.nan)
+        if confidence is None:
+            return nan, nan, events
+        out = (1 - confidence) / 2
+        low, high = gammaincinv(events, out), gammaincinv(events + 1, 1 - out)
+        return np.nan_to_num(low) / result.size, high / result.size, events
     s = prediction.curves.at(time)  # type: ignore[union-attr]
     present = np.flatnonzero(y.weight > 0)
     p = 1 - s[present]

@@ -13,9 +13,11 @@ from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
+from ..metrics.calibration.cause_hazard_gap import CauseHazardGap
 from ..metrics.calibration.hazard_gap import HazardGap
 from ..metrics.checks import check_curves, check_times
 from ..metrics.interval_problem import IntervalProblem
+from ..metrics.one_cause import coded
 from ..reference.aalen_johansen import AalenJohansen
 from ..reference.kaplan_meier import KaplanMeier
 from ._bands import incidence_band, kaplan_meier_band, turnbull_band
@@ -154,6 +156,8 @@ class MeanIncidenceDisplay(FromPredictions):
     unit: str = ""
     confidence: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Whether entry is delayed: `mean` then comes from the hazards of those at risk.
+    by_entry: bool = False
 
     @classmethod
     def from_evaluation(
@@ -167,11 +171,18 @@ class MeanIncidenceDisplay(FromPredictions):
         usable, left_out = members(ev, "curves", what, models)
         y = problem.y
         grid = time_grid(y) if times is None else check_times(times)
-        found = measure_each(usable, left_out, what, lambda p: 1.0 - mean_survival(p, y, grid))
+        code, late = problem.cause, y.entry is not None
+
+        def read(prediction: Prediction) -> Floats:
+            if late:
+                return incidence_of_those_at_risk(prediction, y, code, grid)
+            return 1.0 - mean_survival(prediction, y, grid)
+
+        found = measure_each(usable, left_out, what, read)
         bands = incidence_band(AalenJohansen.fit(y), problem.cause, grid, ev.confidence)
         return cls(
             grid, *bands, found, problem.cause_name, problem.horizon, tuple(ev.predictions),
-            ev.unit, ev.confidence, left_out,
+            ev.unit, ev.confidence, left_out, late,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
@@ -187,10 +198,13 @@ class MeanIncidenceDisplay(FromPredictions):
             f"Aalen-Johansen{with_level(self.confidence, 'band')}", self.low, self.high,
             step=True, width=1.1,
         )  # fmt: skip
+        what = f"mean of a model's predicted incidence of {words.event}"
+        if self.by_entry:
+            what = f"incidence of {words.event} by the mean predicted hazards of those at risk"
         return Chart(
             "Mean predicted and observed incidence",
-            f"The mean of a model's predicted incidence of {words.event} follows Aalen-Johansen of "
-            "the test subjects if the model is right on average.",
+            f"The {what} follows Aalen-Johansen of the test subjects if the model is right on "
+            "average.",
             (_panel(self, observed, Axis(f"Probability of {words.the_event}", low=0)),),
             left_out=self.left_out,
         )
@@ -248,3 +262,25 @@ def survival_of_those_at_risk(prediction: Prediction, y: Outcomes, times: Floats
     begin, free = found.nodes[0], np.interp(times, found.lines.nodes, found.lines.right)
     free *= KaplanMeier.fit(known).at(begin)
     return np.where(times >= begin, free, np.nan)
+
+
+def incidence_of_those_at_risk(
+    prediction: Prediction, y: Outcomes, code: int, times: Floats
+) -> Floats:
+    """What the predicted hazards of those at risk say of Aalen-Johansen, under delayed entry.
+
+    It begins where Aalen-Johansen is when enough are at risk; before that it is NaN.
+    """
+    if prediction.incidence is None:
+        return np.full(times.size, np.nan)
+    present = y.weight > 0
+    known, incidence = y[present], prediction.incidence[present]
+    competes = known.event & (np.asarray(known.cause) != code)
+    curves: Any = check_curves(incidence.only(code), known)
+    stop = min(float(known.time.max()), float(incidence.times[-1]))
+    gap = CauseHazardGap.of_cause(coded(known.any_cause(), competes), curves, stop, code)
+    begin, aj = gap.nodes[0], AalenJohansen.fit(known)
+    free = 1.0 - sum(float(aj.at(begin, cause)) for cause in aj.causes)
+    since = 1.0 - np.interp(times, gap.lines.nodes, gap.lines.right)
+    inside = (times >= begin) & (times <= stop)
+    return np.where(inside, float(aj.at(begin, code)) + free * since, np.nan)

@@ -20,7 +20,7 @@ from ._base import FromPredictions, Source, measure_each, members, records
 from ._times import time_grid
 from .calibration import panel_per_model
 from .description import Axis, Chart, Line, Mark, Model, Panel, horizon_marks
-from .mean_curves import mean_survival
+from .mean_curves import incidence_of_those_at_risk, mean_survival, survival_of_those_at_risk
 
 #: How dark the parts of the stack are.
 _SHADE = 0.32
@@ -143,9 +143,15 @@ def _bottom_first(y: Outcomes, cause: int | None) -> list[int]:
 
 
 def _predicted(prediction: Prediction, y: Outcomes, codes: list[int], times: Floats) -> Floats:
-    """Average predicted incidence of each cause; of one kind of event 1 - mean survival."""
+    """Average predicted incidence of each cause; of one kind of event 1 - mean survival.
+
+    Under delayed entry it is that of the mean hazards of those at risk.
+    """
     if prediction.incidence is None:
-        return 1.0 - mean_survival(prediction, y, times)[None]
+        read = mean_survival if y.entry is None else survival_of_those_at_risk
+        return 1.0 - read(prediction, y, times)[None]
+    if y.entry is not None:
+        return np.stack([incidence_of_those_at_risk(prediction, y, k, times) for k in codes])
     return mean_incidence(prediction.incidence, y.weight, codes, times)
 
 

@@ -252,7 +252,7 @@ def evaluate(
         chosen, left_out = under_dependence(chosen, named=metrics is not None)
         warnings = [*warnings, *left_out]
     if problem.by_entry:
-        chosen, left_out = under_entry(chosen, named=metrics is not None)
+        chosen, left_out = under_entry(chosen, metrics is not None, problem.cause)
         warnings = [*warnings, *left_out, *check_entry(problem, parsed, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
     # Remarks and support look at the spread of few subjects also where no interval is asked for.

@@ -60,11 +60,14 @@ def under_dependence(
     return kept, [EvaluationWarning("assumes-independence", message)] if message else []
 
 
-def under_entry(chosen: list[Metric], named: bool) -> tuple[list[Metric], list[EvaluationWarning]]:
+def under_entry(
+    chosen: list[Metric], named: bool, cause: int | str | None = None
+) -> tuple[list[Metric], list[EvaluationWarning]]:
     """Return the metrics that heed delayed entry; refuse others that were named."""
-    heed = [metric.takes_entry for metric in chosen]
+    heed = [metric.heeds_entry(cause) for metric in chosen]
     instead = "give landmark=, which counts time from one time on for those at risk then"
-    kept, message = _heeding(chosen, named, heed, "know no delayed entry", instead)
+    lack = "know no delayed entry" if cause is None else "know no delayed entry of a cause"
+    kept, message = _heeding(chosen, named, heed, lack, instead)
     return kept, [EvaluationWarning("knows-no-entry", message)] if message else []
 
 

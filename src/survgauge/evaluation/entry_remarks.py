@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.incidence import CauseCurves
 from ..data.predictions import Prediction
 from ..metrics.problem import Problem
 from .warnings import EvaluationWarning
@@ -32,7 +33,12 @@ def check_entry(
     for name, prediction in predictions.items():
         late = (y.entry > 0) & (y.weight > 0)
         if prediction.curves is not None:
-            gone = int(np.count_nonzero(late & (prediction.curves.at_own(y.entry) <= 0)))
+            curves = prediction.curves
+            if isinstance(curves, CauseCurves) and curves.incidence is not None:
+                free = curves.incidence.free_at_own(y.entry)
+            else:
+                free = curves.at_own(y.entry)
+            gone = int(np.count_nonzero(late & (free <= 0)))
             what = "a probability of 0 of being event-free at their entry"
         elif prediction.has("times"):
             gone = int(np.count_nonzero(late & (prediction.median <= y.entry)))

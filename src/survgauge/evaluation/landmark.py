@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Ints, one_number, shown
-from ..data.conditional_curves import from_landmark
+from ..data.causes import cause_code
+from ..data.conditional_curves import from_landmark, incidence_from_landmark
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
 from ..reference.reference import Reference
+from .reading import read_outcomes
 from .result import Evaluation
 from .warnings import EvaluationWarning
 
@@ -33,7 +35,12 @@ def checked_landmark(landmark: Any) -> float:
 
 
 def at_landmark(
-    landmark: Any, predictions: Any, y_test: Any, y_train: Any, more: dict[str, Any]
+    landmark: Any,
+    predictions: Any,
+    y_test: Any,
+    y_train: Any,
+    more: dict[str, Any],
+    cause: int | str | None = None,
 ) -> tuple[dict[str, Prediction], Outcomes, Outcomes | None, dict[str, Any]]:
     """Return what `evaluate` is asked for those at risk at a landmark, time counted from it.
 
@@ -47,6 +54,8 @@ def at_landmark(
         As for `evaluate`.
     more : dict
         Other arguments; those with an entry per subject are cut to who is at risk.
+    cause : int or str, optional
+        As for `evaluate`.
 
     Examples
     --------
@@ -56,15 +65,14 @@ def at_landmark(
     (array([2., 2., 4.]), array([1., 3., 5.]))
     """
     s = checked_landmark(landmark)
-    y = Outcomes.of(y_test, "y_test", entry=True)
+    known = y_train.given if isinstance(y_train, Reference) else y_train
+    y, train = read_outcomes(y_test, known, cause)
     rows = _observed(y, s, "y_test")
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     parsed = {
-        str(name): _prediction(obj, str(name), len(y), rows, s) for name, obj in named.items()
+        str(name): _prediction(obj, str(name), y, rows, s, cause) for name, obj in named.items()
     }
-    train = y_train.given if isinstance(y_train, Reference) else y_train
     if train is not None:
-        train = Outcomes.of(train, "y_train", entry=True)
         kept = _observed(train, s, "y_train")
         more = {**more, **{name: _some(more.get(name), kept) for name in _OF_TRAIN}}
         train = train.from_landmark(s)
@@ -84,15 +92,29 @@ def _observed(y: Outcomes, s: float, argument: str) -> Ints:
     return rows
 
 
-def _prediction(obj: Any, name: str, n: int, rows: Ints, s: float) -> Prediction:
+def _prediction(
+    obj: Any, name: str, y: Outcomes, rows: Ints, s: float, cause: int | str | None
+) -> Prediction:
     """Read a prediction for everybody, or for those at risk, from the landmark on."""
+    n, code = len(y), None
+    if cause is not None and y.causes is not None:
+        code = cause_code(cause, y.causes)
+
+    def read(number: int) -> Prediction:
+        if code is None or y.causes is None:
+            return Prediction.of(obj, number, name)
+        return Prediction.of_cause(obj, number, name, y.causes, code)
+
     size = getattr(obj, "shape", None) or (len(obj) if hasattr(obj, "__len__") else n,)
     try:
-        found = Prediction.of(obj, n, name)[rows]
+        found = read(n)[rows]
     except InputError:
         if rows.size == n or size[0] == n:
             raise
-        found = Prediction.of(obj, rows.size, name)  # of those at risk: updated at the landmark
+        found = read(rows.size)  # of those at risk: updated at the landmark
+    if found.incidence is not None and code is not None:
+        incidence = incidence_from_landmark(found.incidence, s)
+        return Prediction(incidence.only(code), None, None, incidence)
     if found.curves is not None:
         return Prediction(from_landmark(found.curves, s), None, None)
     return Prediction(None, found.times - s, None) if found.has("times") else found
@@ -113,13 +135,12 @@ def from_landmark_on(
     evaluate: Callable[..., Evaluation], given: dict[str, Any], made: dict[str, Any]
 ) -> Evaluation:
     """Ask `evaluate` the same of those at risk at the landmark; `given` are its arguments."""
-    if given.pop("cause") is not None:
-        raise InputError("landmark goes with one kind of event; leave it or cause out")
+    cause = given.pop("cause")
     asked = (given.pop(name) for name in ("landmark", "predictions", "y_test", "y_train"))
     s, predictions, y_test, y_train = asked
-    parsed, y, train, more = at_landmark(s, predictions, y_test, y_train, given)
-    ev = evaluate(parsed, y, y_train=train, **more)
-    before = len(Outcomes.of(y_test, "y_test", entry=True))
+    parsed, y, train, more = at_landmark(s, predictions, y_test, y_train, given, cause)
+    ev = evaluate(parsed, y, y_train=train, cause=cause, **more)
+    before = len(read_outcomes(y_test, y_train, cause)[0])
     message = (
         f"time is counted from the landmark {float(s):g}; {len(y)} of {before} subjects are at "
         "risk then, and the others are left out"

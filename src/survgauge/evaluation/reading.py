@@ -23,20 +23,14 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
     if cause is None:
         y = Outcomes.of(y_test, "y_test", copy=False, entry=True)
         return y, Outcomes.of(y_train, "y_train", copy=False, entry=True) if read else y_train
-    for argument, given in (("y_test", y_test), ("y_train", y_train)):
-        if isinstance(given, Outcomes) and given.entry is not None:
-            raise InputError(
-                f"{argument} has delayed entry, which goes with one kind of event only: leave out "
-                "cause, or give outcomes of subjects who are observed from the beginning"
-            )
     if read and not isinstance(y_test, Outcomes):
-        train = Outcomes.of(y_train, "y_train", copy=False, causes=True)
+        train = Outcomes.of(y_train, "y_train", copy=False, causes=True, entry=True)
         if train.causes is not None:
-            return with_causes(y_test, "y_test", train.causes), train
-    y = Outcomes.of(y_test, "y_test", copy=False, causes=True)
+            return with_causes(y_test, "y_test", train.causes, entry=True), train
+    y = Outcomes.of(y_test, "y_test", copy=False, causes=True, entry=True)
     if y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
-    return y, with_causes(y_train, "y_train", y.causes) if read else y_train
+    return y, with_causes(y_train, "y_train", y.causes, entry=True) if read else y_train
 
 
 def named_models(predictions: Any) -> Mapping[str, Any]:

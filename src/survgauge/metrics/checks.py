@@ -10,6 +10,7 @@ from .._tools.arrays import Floats, numbers, to_numpy
 from ..data.adapters import are_curves, as_curves
 from ..data.conditional_curves import ConditionalCurves, given_entry
 from ..data.curves import SurvivalCurves
+from ..data.incidence import CauseCurves
 from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -35,7 +36,8 @@ def given_entry_of(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> Su
     """Return curves given that each subject was event-free at its entry, where that is late."""
     if y.entry is None or isinstance(curves, ConditionalCurves):
         return curves
-    return given_entry(curves, y.entry)
+    entry = np.where(y.weight > 0, y.entry, 0.0) if isinstance(curves, CauseCurves) else y.entry
+    return given_entry(curves, entry)
 
 
 def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
@@ -49,6 +51,8 @@ def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> S
     present = y.weight > 0
     like = int(np.argmax(present))
     source = np.where(present, np.arange(len(y)), like)
+    if isinstance(curves, CauseCurves) and y.entry is not None:
+        return curves[source]  # together with the other causes, of which it ends nowhere
     survival = curves.survival[source]
     survival[~present, -1] = 0.0
     times = curves.times if curves.shared_grid else curves.times[source]

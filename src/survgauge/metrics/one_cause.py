@@ -50,7 +50,7 @@ def one_cause(
 ) -> OneCause:
     """Read outcomes and predictions for one cause; without one, there must be one kind of event.
 
-    Delayed entry is refused with a cause, and without one unless `entry` allows it.
+    Delayed entry is refused unless `entry` allows it.
     """
     if cause is None:
         if isinstance(curves, IncidenceCurves):
@@ -60,7 +60,7 @@ def one_cause(
             )
         y = Outcomes.of(y_true, "y_true", entry=entry)
         return OneCause(y, None, curves, y_train, None)
-    y = Outcomes.of(y_true, "y_true", causes=True)
+    y = Outcomes.of(y_true, "y_true", causes=True, entry=entry)
     if y.cause is None or y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_true has one")
     code = cause_code(cause, y.causes)
@@ -74,13 +74,17 @@ def one_cause(
             f"libraries; got {type(curves).__name__}"
         )
     if y_train is not None and not isinstance(y_train, Reference):
-        y_train = with_causes(y_train, "y_train", y.causes).any_cause()
+        y_train = with_causes(y_train, "y_train", y.causes, entry=entry).any_cause()
     return OneCause(y.any_cause(), y.event & (y.cause != code), curves, y_train, name, code)
 
 
-def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
+def with_causes(
+    obj: Any, argument: str, causes: tuple[str, ...], *, entry: bool = False
+) -> Outcomes:
     """Read outcomes that have the causes of others; codes may lack one that did not happen."""
-    known = obj if isinstance(obj, Outcomes) else Outcomes.of(obj, argument, causes=causes)
+    known = obj
+    if not isinstance(obj, Outcomes):
+        known = Outcomes.of(obj, argument, causes=causes, entry=True)
     if known.causes != causes:
         got = "one kind of event" if known.causes is None else ", ".join(map(repr, known.causes))
         raise InputError(
@@ -88,8 +92,10 @@ def with_causes(obj: Any, argument: str, causes: tuple[str, ...]) -> Outcomes:
             f"outcomes; got {got}. If a cause did not happen there, name all of them: "
             "sg.Outcomes(time, event, causes=[...]), or --causes A,B"
         )
-    refuse_entry(known.entry, argument)
-    return known
+    if not entry:
+        refuse_entry(known.entry, argument)
+    found: Outcomes = known
+    return found
 
 
 @dataclass(frozen=True)
@@ -114,9 +120,14 @@ class EveryCause:
     y_train: Any
 
 
-def every_cause(y_true: Any, incidence: Any, y_train: Any = None) -> EveryCause:
-    """Read outcomes and predictions of several causes, all of which count."""
-    y = Outcomes.of(y_true, "y_true", causes=True)
+def every_cause(
+    y_true: Any, incidence: Any, y_train: Any = None, *, entry: bool = False
+) -> EveryCause:
+    """Read outcomes and predictions of several causes, all of which count.
+
+    Delayed entry is refused unless `entry` allows it.
+    """
+    y = Outcomes.of(y_true, "y_true", causes=True, entry=entry)
     if y.cause is None or y.causes is None:
         raise InputError(
             "y_true must have several causes, as with Outcomes(time, event, causes=[...]); it has "
@@ -134,13 +145,13 @@ def every_cause(y_true: Any, incidence: Any, y_train: Any = None) -> EveryCause:
             f"{len(curves)}"
         )
     if y_train is not None and not isinstance(y_train, Reference):
-        y_train = with_causes(y_train, "y_train", y.causes).any_cause()
+        y_train = with_causes(y_train, "y_train", y.causes, entry=entry).any_cause()
     return EveryCause(y.any_cause(), y.cause, curves, y_train)
 
 
 def coded(y: Outcomes, competes: Bools) -> Outcomes:
     """Outcomes of two causes: the one that is asked about ("own") and all others ("other")."""
-    return Outcomes(y.time, np.where(competes, 2, y.event), y.weight, ("own", "other"))
+    return Outcomes(y.time, np.where(competes, 2, y.event), y.weight, ("own", "other"), y.entry)
 
 
 def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:

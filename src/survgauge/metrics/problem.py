@@ -381,6 +381,8 @@ class Problem:
             curves = reference_curves(self.reference, n)
             return Prediction(curves if self.y.entry is None else _thinned(curves), None, None)
         incidence = self.reference.incidence.curves(n)
+        if self.y.entry is not None:
+            incidence = incidence.thinned(_STEPS_BY_ENTRY)
         # Past its end the incidence keeps its value.
         curves = incidence.only(self.cause, tail="hold")
         return Prediction(curves, None, None, incidence, self.until)

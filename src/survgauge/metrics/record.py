@@ -121,6 +121,8 @@ class Metric:
         where there is any.
     causes : {"", "takes", "needs"}
         Whether it knows several causes: not, also (of one cause, ``problem.cause``), or only.
+    cause_with_entry : bool
+        Whether it knows delayed entry where a cause is asked about too, if it knows both.
     outcomes : {"right", "interval"}
         Which outcomes it knows: right-censored, or interval-censored.
     reads : {"time", "horizon", "follow_up", "own", "event", ""}
@@ -174,6 +176,7 @@ class Metric:
     takes_dependence: bool = False
     takes_entry: bool = False
     causes: str = ""
+    cause_with_entry: bool = True
     outcomes: str = "right"
     reads: str = ""
     stops: str = ""
@@ -354,6 +357,10 @@ class Metric:
         """Whether it can be asked about a cause; None: about one kind of event."""
         return self.causes != ("needs" if cause is None else "")
 
+    def heeds_entry(self, cause: int | str | None) -> bool:
+        """Whether it knows delayed entry: of one kind of event, or of a cause."""
+        return self.takes_entry and (cause is None or self.cause_with_entry)
+
     def check_cause(self, cause: int | str | None) -> None:
         """Refuse a metric of one kind of event where a cause is asked about, and the reverse."""
         if self.knows(cause):
@@ -385,9 +392,10 @@ class Metric:
         self.check_outcomes(problem.outcomes)
         self.check_threshold(problem.threshold)
         self.check_cause(problem.cause)
-        if problem.by_entry and not self.takes_entry:
+        if problem.by_entry and not self.heeds_entry(problem.cause):
+            known = "" if problem.cause is None else " of a cause"
             raise UndefinedMetricError(
-                "knows no delayed entry, so it has no value where subjects enter late"
+                f"knows no delayed entry{known}, so it has no value where subjects enter late"
             )
         if problem.dependence is not None and not self.takes_dependence:
             raise UndefinedMetricError(

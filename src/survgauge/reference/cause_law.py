@@ -213,7 +213,7 @@ def check_follow_up(reference: Reference) -> None:
 
 def own_hazards(reference: Reference, code: int) -> Floats:
     """d/n of a cause at the event times of any cause, up to the last of the set."""
-    events, y = reference.law()[0], reference.given
+    events, y = reference.law()[0], reference.going_on
     mine = y.cause == code
     weight = y.weight[mine] if y.weighted else None
     if not events.size:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, look_up
 from ..errors import InputError
-from .cause_law import check_follow_up, own_hazards
+from .cause_law import CauseLaw, check_follow_up, own_hazards
 from .pseudo_means import PseudoMeans, check_members, joined, left_out
 from .reference import Reference
 
@@ -98,6 +98,37 @@ def pseudo_times(reference: Reference, code: int, leaving: bool) -> PseudoMeans:
 
     found: PseudoMeans = reference.cached(("cause pseudo", code, leaving), build)
     return found
+
+
+def pseudo_times_given_entry(
+    reference: Reference, code: int, entry: Floats, time: Floats
+) -> Floats:
+    r"""Pseudo-observations of subjects at risk from entry a to censoring at c, to first order.
+
+    With m(u) the mean time free of the cause given no event by u, h and h' the hazards of the cause
+    and of the others, and G the probability of not being censored yet, it is
+
+    .. math:: m(a) + \sum_{a < u \le c} \{(m(u) - u) h(u) + (m(u) - \tau) h'(u)\} G(a) / G(u-)
+
+    over the event times u before the horizon: an event of the cause leaves u, another one tau.
+    """
+    law, stop = CauseLaw.of_set(reference, code), reference.stop
+    times = law.atoms[law.atoms < stop]
+    own = own_hazards(reference, code)[: times.size]
+    n, d = reference.whole.at_events(slice(0, times.size)) if times.size else (own, own)
+    places = np.arange(1, times.size + 1)
+    mean, left = law.mean(times, places), law.alive(times, places)
+    # No event counts where the law goes on as if nobody had left.
+    other = np.where(left < law.alive(times, places - 1), d / n - own, 0.0)
+    worth = (mean - times) * own + (mean - stop) * other
+    before = reference.censoring.at(times, side="left")
+    worth = np.divide(worth, before, out=np.zeros(times.size), where=(before > 0) & (left > 0))
+    sums = np.concatenate(([0.0], np.cumsum(worth)))
+    first = np.where(entry > 0, look_up(times, entry, "right"), 0)
+    gained = sums[look_up(times, time, "right")] - sums[first]
+    scale = np.where(entry > 0, reference.censoring.at(entry), 1.0)
+    start: Floats = law.mean(entry, first)
+    return start + scale * gained
 
 
 def pseudo_times_of_all(

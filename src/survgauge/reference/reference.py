@@ -82,7 +82,22 @@ class Reference:
     @property
     def incidence(self) -> AalenJohansen:
         """Aalen-Johansen of every cause."""
-        return self.whole.cached("incidence", lambda: AalenJohansen.fit(self.given))
+        return self.whole.cached("incidence", lambda: AalenJohansen.fit(self.going_on))
+
+    @property
+    def going_on(self) -> Outcomes:
+        """The outcomes with their causes, of which Aalen-Johansen does not end too early.
+
+        Where events leave a risk set empty before others enter, they do not count, as in `km`: what
+        is estimated given being at risk later is right.
+        """
+        y, table = self.given, self.whole.table
+        empty = np.flatnonzero(table.events[:-1] >= table.at_risk[:-1])
+        if y.entry is None or not empty.size:
+            return y
+        codes = y.event if y.cause is None else y.cause
+        codes = np.where(np.isin(y.time, table.times[empty]), 0, codes)
+        return Outcomes(y.time, codes, y.weight, y.causes, y.entry)
 
     @property
     def whole(self) -> Reference:

@@ -152,8 +152,11 @@ class Setting:
         entry = None if self.y.entry is None else self.y.entry[self.censored]
         if entry is None:
             return np.broadcast_to(np.float64(1.0), self.c.size)
-        if isinstance(self.law_curves, SurvivalCurves):  # a cause goes without delayed entry
-            values = self.law_curves[self.censored].at_own(entry)
+        law = self.law_curves
+        if isinstance(law, SurvivalCurves):
+            values = law[self.censored].at_own(entry)
+        elif law is not None:
+            values = law.curves[self.censored].free_at_own(entry)
         else:
             ref = self.reference
             values = ref.survival[look_up(ref.event_times, entry, "right")]
@@ -387,7 +390,6 @@ def make_setting(
     check_tail(tail)
     tau = None if tau is None else positive(tau, "tau")
     several = cause is not None
-    entry = entry and not several  # nobody knows both
     given = Outcomes.of(y_true, "y_true", causes=several or None, entry=entry)
     y, mass = sampled(given, sample_weight)
     if y_train is None:

@@ -9,6 +9,7 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.tails import tail_area
 from ..errors import InputError, UndefinedMetricError, one_of
+from .cause_pseudo import pseudo_times_given_entry
 from .dependent_g import LateByDifference
 from .method import Method, Surrogates
 from .pseudo_entry import pseudo_given_entry
@@ -105,7 +106,10 @@ def _po_given_entry(s: Setting) -> Surrogates:
             f"area out, or pass area='step'; got {s.area!r}"
         )
     entry = np.zeros(s.c.size) if s.y.entry is None else s.y.entry[s.censored]
-    guess = pseudo_given_entry(s.reference, entry, s.c, s.tail)
+    if s.cause is None:
+        guess = pseudo_given_entry(s.reference, entry, s.c, s.tail)
+    else:
+        guess = pseudo_times_given_entry(s.reference, s.cause.code, entry, s.c)
     if s.reference.whole.y.entry is None:
         guess = np.where(entry > 0, guess, s.pseudo_means.at(s.c, s.j, s.reference.last_time))
     guess, notes = s.capped(guess)

@@ -159,13 +159,6 @@ def test_bad_input_is_told(data, change, message):
         sg.evaluate(**({"predictions": models, "y_test": y, "y_train": train, "cause": 1} | change))
 
 
-def test_delayed_entry_and_a_cause_are_refused_together(data):
-    train, y, models = data
-    late = sg.Outcomes(y.time, y.cause, causes=y.causes, entry=y.time / 2)
-    with pytest.raises(sg.InputError, match="y_test has delayed entry, which goes with one kind"):
-        sg.evaluate(models, late, y_train=train, cause=1)
-
-
 def test_survival_curves_are_no_incidence(data):
     train, y, models = data
     with pytest.raises(sg.InputError, match="must be IncidenceCurves"):

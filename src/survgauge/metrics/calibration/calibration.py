@@ -16,7 +16,7 @@ from ..checks import check_curves
 from ..one_cause import one_cause
 from ..support import Support
 from . import kernels as kernel
-from .cause_survival import cause_survival
+from .cause_survival import cause_survival, given_survived
 from .inputs import checked_count, description, own_survival, present_rows, read_past
 from .one_calibration import one_calibration
 from .result import CalibrationResult
@@ -133,7 +133,7 @@ def own_times_of(
     if cause is None:
         y = one_cause(y_true, curves, None, None, entry=True).y
         return y, own_time_support(y, curves)
-    asked = one_cause(y_true, curves, None, cause)
+    asked = one_cause(y_true, curves, None, cause, entry=True)
     if not isinstance(curves, IncidenceCurves) or asked.code is None or asked.competes is None:
         raise InputError(
             "with cause=, curves must be IncidenceCurves of all causes; got "
@@ -143,6 +143,8 @@ def own_times_of(
     late = asked.y.time > end
     y = asked.y._with_event(asked.y.event & ~asked.competes & ~late)
     s = cause_survival(curves, asked.code, np.minimum(y.time, end))
+    if y.entry is not None:
+        s = given_survived(s, curves, asked.code, np.minimum(y.entry, end))
     rows, s = present_rows(y, s)
     convention, support = description(asked.y.present(), free, asked)
     convention |= {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, positive, vector
+from ...data.conditional_curves import ConditionalCauseCurves, ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
@@ -18,6 +19,7 @@ from ..details import Clusters, Details
 from ..one_cause import OneCause, coded, one_cause
 from ..past_curve import share_of_length
 from ._clustered_gap import clustered_covariance
+from .cause_hazard_gap import CauseHazardGap
 from .distance_intervals import SquaredGap
 from .gap_influence import gap_influence, gap_stderr, observed_curve
 from .hazard_gap import HazardGap
@@ -95,6 +97,7 @@ def km_calibration(
 
     With delayed entry Kaplan-Meier is compared with exp(-A), where A adds up the mean predicted
     hazard of those at risk: who is in the sample changes with time. It begins when 10 are at risk.
+    Aalen-Johansen is compared with the incidence that the hazards of all causes add up to likewise.
 
     Parameters
     ----------
@@ -167,9 +170,11 @@ def km_distance(
     given, curves, stop = _follow_up(asked, convention, tau)
     y, curves = _present(given, curves)
     if given.entry is not None:
-        return _entered_distance(
-            given, y, curves, stop, clusters if contributions else None, contributions
-        )
+        found = HazardGap.of(y, curves, stop) if asked.code is None else None
+        if asked.code is not None and isinstance(curves, ConditionalCauseCurves):
+            found = CauseHazardGap.of_cause(y, curves, stop, asked.code)
+        if found is not None:
+            return _entered_distance(given, asked, found, stop, clusters, contributions)
     lines, how = mean_curve(curves, y.weight, stop)
     km, influence_until = observed_curve(y, None if asked.competes is None else 1)
     value, end, gap = _distance(lines, km, stop, convention)
@@ -201,14 +206,14 @@ def km_distance(
 
 def _entered_distance(
     given: Outcomes,
-    y: Outcomes,
-    curves: SurvivalCurves,
+    asked: OneCause,
+    found: HazardGap,
     stop: float,
     clusters: Clusters | None,
     contributions: bool,
 ) -> KMCalibrationDetails:
-    """Kaplan-Meier against the hazards of those at risk; `y` are the subjects who are present."""
-    found = HazardGap.of(y, curves, stop)
+    """Kaplan-Meier or Aalen-Johansen against the hazards of those at risk."""
+    y, curves = found.y, found.curves
     value, gap = found.distance()
     psi, stderr, law = None, float("nan"), None
     if contributions and (clusters is None or clusters.number > 1):
@@ -218,7 +223,7 @@ def _entered_distance(
         law = SquaredGap.of(value, points, covariance, freedom)
         stderr, psi = gap_stderr(points, covariance), np.zeros(len(given))
         psi[given.weight > 0] = own
-    described, support = description(y, curves)
+    described, support = description(y, curves, asked)
     between = "every entry and exit" if found.exact else f"{found.nodes.size} of them"
     described |= {
         "mean_curve": f"predicted hazards of those at risk, between {between}",
@@ -265,7 +270,7 @@ def _follow_up(
     curves = check_curves(asked.curves, y)
     if asked.competes is None:
         return y, curves, stop
-    refuse_past_grid(curves, stop)
+    refuse_past_grid(curves.base if isinstance(curves, ConditionalCurves) else curves, stop)
     return coded(y, asked.competes), curves, stop
 
 

@@ -17,7 +17,9 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError
 from ..checks import check_curves
+from ..one_cause import OneCause
 from . import kernels as kernel
+from .cause_survival import hazard_since_entry
 from .inputs import description, read_past, refuse_past_follow_up, refuse_unknown
 from .result import CalibrationResult
 
@@ -26,9 +28,13 @@ ENOUGH = 5.0
 
 
 def entered_groups(
-    y: Outcomes, predicted: Any, time: float, method: str, choices: tuple[int, ...]
+    asked_for: OneCause, predicted: Any, time: float, method: str, choices: tuple[int, ...]
 ) -> CalibrationResult:
-    """Test whether events of groups are as many as expected while at risk, by `time`."""
+    """Test whether events of groups are as many as expected while at risk, by `time`.
+
+    Of a cause its own hazard counts, and subjects with another event are at risk no longer.
+    """
+    y = asked_for.y
     if method != "predicted" or not isinstance(predicted, SurvivalCurves):
         raise InputError(
             "one_calibration under delayed entry goes with method 'predicted' and curves, which "
@@ -41,18 +47,18 @@ def entered_groups(
     if not rows.size:
         raise UndefinedMetricError(f"one_calibration has no subject who entered before {time:g}")
     y, curves = y[rows], curves[rows]
-    s, own = curves.at(time), curves.at_own(np.minimum(y.time, time))
-    refuse_unknown(s + own, f"time {time}")
-    with np.errstate(divide="ignore"):
-        hazard = -np.log(own) + 0.0
+    s = curves.at(time)
+    refuse_unknown(s, f"time {time}")
+    hazard = hazard_since_entry(curves, np.minimum(y.time, time), asked_for.code)
     groups, asked = _groups(y, s, hazard, choices)
-    seen = y.weight * (y.event & (y.time <= time))
+    own = y.event if asked_for.competes is None else y.event & ~asked_for.competes[rows]
+    seen = y.weight * (own & (y.time <= time))
     observed, expected, size = (
         np.array([part[members].sum() for members in groups])
         for part in (seen, y.weight * hazard, y.weight)
     )
     statistic, freedom = _statistic(observed, expected)
-    described, support = description(y, predicted)
+    described, support = description(y, predicted, asked_for)
     described |= {
         "method": method,
         "time": time,

@@ -24,10 +24,12 @@ from .gap_influence import cross_products
 from .inputs import refuse_unknown
 from .mean_curve import Gap, Lines, squared_gap
 
-#: Times between which hazards are added up, subjects in a block, and points of the covariance.
-_NODES, _ROWS, _POINTS = 512, 512, 64
+#: Times between which hazards are added up, and points of the covariance.
+_NODES, _POINTS = 512, 64
+#: Subjects in a block.
+ROWS = 512
 #: A curve that falls by more than this factor between two times counts as falling by it.
-_LEAST_RATIO = 0.05
+LEAST_RATIO = 0.05
 #: How many have to be at risk when the comparison begins.
 _ENOUGH = 10
 
@@ -59,11 +61,11 @@ class HazardGap:
     def of(cls, y: Outcomes, curves: SurvivalCurves, stop: float) -> HazardGap:
         """Add up the predicted hazards of present subjects, whose curves are given their entry."""
         table = RiskTable.of(y)
-        nodes, exact = _nodes(y, table, stop)
+        nodes, exact = nodes_of(y, table, stop)
         own = curves.at_own(y.time)
         refuse_unknown(own, "their own time")
         events, at_risk = np.zeros(nodes.size - 1), np.zeros(nodes.size - 1)
-        for rows in chunks(len(y), size=_ROWS):
+        for rows in chunks(len(y), size=ROWS):
             rises, shares = _rises(y, curves, own, nodes, rows)
             events += y.weight[rows] @ rises
             at_risk += y.weight[rows] @ shares
@@ -100,8 +102,8 @@ class HazardGap:
         gap = predicted - observed
         psi, square = np.empty(len(y)), np.zeros((_POINTS, _POINTS))
         sums = np.zeros((0 if clusters is None else int(clusters.codes.max()) + 1, _POINTS))
-        for rows in chunks(len(y), size=_ROWS):
-            unit = -predicted * self._risen(rows) - observed * self._pulled(rows)
+        for rows in chunks(len(y), size=ROWS):
+            unit = self._units(rows, predicted, observed)
             weighted = unit * y.weight[rows, None]
             psi[rows] = weighted @ gap * (2.0 / _POINTS)
             if clusters is None:
@@ -112,6 +114,10 @@ class HazardGap:
             square = cross_products(sums, sums) * (clusters.number / (clusters.number - 1))
         return psi, gap, square
 
+    def _units(self, rows: slice, predicted: Floats, observed: Floats) -> Floats:
+        """What one copy of each subject adds to predicted - observed at the points."""
+        return -predicted * self._risen(rows) - observed * self._pulled(rows)
+
     @property
     def _curve(self) -> tuple[Floats, Floats]:
         return self.lines.nodes, self.lines.right
@@ -119,10 +125,17 @@ class HazardGap:
     def _risen(self, rows: slice) -> Floats:
         """What one copy of each subject adds to A at the points."""
         rises, shares = _rises(self.y, self.curves, self.own, self.nodes, rows)
-        rises -= shares * self.hazard
-        np.divide(rises, self.at_risk, out=rises, where=self.at_risk > 0)
-        risen = np.zeros((rises.shape[0], self.nodes.size))
-        np.cumsum(rises, axis=1, out=risen[:, 1:])
+        return self._at_points(self._pulls_of(rises, shares, self.hazard))
+
+    def _pulls_of(self, rises: Floats, shares: Floats, hazard: Floats) -> Floats:
+        """What each subject adds to a mean hazard of those at risk between the nodes."""
+        rises -= shares * hazard
+        return np.divide(rises, self.at_risk, out=rises, where=self.at_risk > 0)
+
+    def _at_points(self, pulls: Floats) -> Floats:
+        """Sums of what was added between the nodes, up to each of the points."""
+        risen = np.zeros((pulls.shape[0], self.nodes.size))
+        np.cumsum(pulls, axis=1, out=risen[:, 1:])
         place = self.nodes.searchsorted(self.points, "right") - 1
         part = (self.points - self.nodes[place]) / (self.nodes[place + 1] - self.nodes[place])
         return risen[:, place] * (1.0 - part) + risen[:, place + 1] * part
@@ -146,7 +159,7 @@ class HazardGap:
         return np.where(entered, pulled, 0.0)
 
 
-def _nodes(y: Outcomes, table: RiskTable, stop: float) -> tuple[Floats, bool]:
+def nodes_of(y: Outcomes, table: RiskTable, stop: float) -> tuple[Floats, bool]:
     """Times at which somebody enters or leaves, or even ranks of them; whether these are all."""
     changes = np.unique(np.concatenate(([0.0], np.asarray(y.entry), y.time)))
     enough = table.enough_from(_ENOUGH)
@@ -177,7 +190,7 @@ def _rises(
     refuse_unknown(s, "their time at risk")
     ratio = np.ones((s.shape[0], nodes.size - 1))
     np.divide(s[:, 1:], s[:, :-1], out=ratio, where=s[:, :-1] > 0)
-    np.clip(ratio, _LEAST_RATIO, 1.0, out=ratio)
+    np.clip(ratio, LEAST_RATIO, 1.0, out=ratio)
     rises = -np.log(ratio, out=ratio)
     span = np.minimum(time, nodes[1:]) - np.maximum(entry, nodes[:-1])
     return rises, np.maximum(span, 0.0) / np.diff(nodes)

@@ -10,19 +10,12 @@ from scipy.special import ndtri
 
 from ..._tools.arrays import probability as checked_probability
 from ...data.curves import SurvivalCurves
-from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError
 from ..checks import check_curves, read_curves
 from ..details import Details
-from ..one_cause import free_at, one_cause
-from .inputs import (
-    checked_time,
-    description,
-    read_past,
-    refuse_past_follow_up,
-    refuse_unknown,
-    survival_at,
-)
+from ..one_cause import OneCause, free_at, one_cause
+from .cause_survival import hazard_since_entry
+from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +101,7 @@ def observed_expected(
     y = asked_for.y
     time, predicted = checked_time(time), read_curves(asked_for.curves)
     if y.entry is not None:
-        return _entered(y, predicted, time, level)
+        return _entered(asked_for, predicted, time, level)
     risk = 1.0 - survival_at(y, predicted, time, probability)
     risk[y.weight == 0] = 0.0  # whatever is predicted for who is absent
     past = read_past(y, predicted, time)
@@ -147,13 +140,14 @@ def _with_interval(
     )  # fmt: skip
 
 
-def _entered(y: Outcomes, predicted: Any, time: float, level: float) -> ObservedExpected:
+def _entered(asked: OneCause, predicted: Any, time: float, level: float) -> ObservedExpected:
     """Observed over expected events by a time under delayed entry, per subject who entered before.
 
-    Expected of a subject is what its curve's cumulative hazard rises by while it is at risk, from
-    its entry to its own time or `time`: events less that are a martingale, whatever the entries and
-    the censoring are.
+    Expected of a subject is what its curve's cumulative hazard (of a cause, that of the cause)
+    rises by while it is at risk, from its entry to its own time or `time`: events less that are a
+    martingale, whatever the entries and the censoring are.
     """
+    y = asked.y
     if not isinstance(predicted, SurvivalCurves):
         raise InputError(
             "curves must be curves under delayed entry: a probability at one time does not say "
@@ -162,12 +156,11 @@ def _entered(y: Outcomes, predicted: Any, time: float, level: float) -> Observed
     refuse_past_follow_up(y.present(), time)
     entry = np.asarray(y.entry)
     mass = np.where((entry < time) | (entry == 0), y.weight, 0.0)
-    end = np.minimum(y.time, time)
-    s = check_curves(predicted, y).at_own(np.where(mass > 0, end, y.time))
-    refuse_unknown(s, "their time at risk")
-    with np.errstate(divide="ignore"):
-        hazard = np.where(mass > 0, -np.log(s), 0.0)
-    seen = mass * (y.event & (y.time <= time))
+    end = np.where(mass > 0, np.minimum(y.time, time), 0.0)
+    hazard = hazard_since_entry(check_curves(predicted, y), end, asked.code)
+    hazard = np.where(mass > 0, hazard, 0.0)
+    own = y.event if asked.competes is None else y.event & ~asked.competes
+    seen = mass * (own & (y.time <= time))
     total, expected = float(mass.sum()), float(mass @ hazard)
     if not 0 < expected < np.inf:
         what = "no event is expected" if not expected > 0 else "a curve has fallen to 0"
@@ -176,7 +169,7 @@ def _entered(y: Outcomes, predicted: Any, time: float, level: float) -> Observed
             "value"
         )
     ratio = float(seen.sum()) / expected
-    described, support = description(y, predicted)
+    described, support = description(y, predicted, asked)
     described |= {"time": time, "observed": "events of subjects at risk"}
     described["expected"] = "rise of the cumulative hazard while at risk"
     support |= {"observed_risk": float(seen.sum()) / total, "expected_risk": expected / total}

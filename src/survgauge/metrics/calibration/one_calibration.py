@@ -146,7 +146,7 @@ def one_calibration(
     y = asked_for.y
     time, curves = checked_time(time), read_curves(asked_for.curves)
     if y.entry is not None:
-        return entered_groups(y, curves, time, method, choices)
+        return entered_groups(asked_for, curves, time, method, choices)
     s, present = survival_at(y, curves, time, probability), np.flatnonzero(y.weight > 0)
     past = read_past(y, curves, time)
     if isinstance(curves, SurvivalCurves) and present.size < len(y):

@@ -2,12 +2,13 @@
 
 Clean arrays in, no checks. At time t a subject is in state 0 until its event and in that of its
 cause from then on. Numbers for subjects whose state is not known are of no meaning: they weigh 0.
+Under delayed entry at a the incidence is that given no event by then, (F(t) - F(a))/S(a).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..._tools.arrays import Bools, Floats, stored_once
 from ...data.causes import Codes
 from ...data.curve_reader import GridColumns, Scratch
 from ...data.incidence import IncidenceCurves
+from ...data.outcomes import Outcomes
 
 _Reader = Callable[[slice, Scratch], Floats]
 
@@ -33,6 +35,20 @@ class States:
     #: between the predicted probabilities and that state, added up over the states; or whether it
     #: is the most probable state (1) or not (0).
     reads: str
+    #: Incidence of each cause at the entries, (causes, n), and S there; None: nobody enters late.
+    at_entry: Floats | None = None
+    scale: Floats | None = None
+
+    def given_entry(self, y: Outcomes) -> States:
+        """Return the same given no event by the entries of the subjects."""
+        if y.entry is None:
+            return self
+        entry = np.where(y.weight > 0, np.minimum(y.entry, self.curves.times[-1]), 0.0)
+        scale = self.curves.free_at_own(entry)
+        then = np.stack([self.curves.at_own(entry, cause) for cause in self.curves.causes])
+        # Where nothing is left the event comes at once, of a cause with its probability.
+        then[:, (scale <= 0) | (entry == 0)] = 0.0
+        return replace(self, at_entry=then, scale=np.where((scale > 0) & (entry > 0), scale, 1.0))
 
     def reader_of(self, times: Floats, change: NDArray[np.int32]) -> Callable[[Floats], _Reader]:
         """Reader at some of `times`, of which those before `change` find a subject event-free."""
@@ -53,11 +69,16 @@ class States:
 
     def _causes(self, rows: slice, scratch: Scratch, places: GridColumns) -> Iterator[Floats]:
         """Incidence of one cause after the other, each in the same memory, only to be read."""
-        values = self.curves.values
+        values, own = self.curves.values, rows
         if stored_once(values):  # one row stands for all
             rows = slice(0, 1)
         for cause in range(len(self.curves.causes)):
-            yield places.read(values[rows, cause], scratch)
+            incidence = places.read(values[rows, cause], scratch)
+            if self.at_entry is None or self.scale is None:
+                yield incidence
+            else:
+                since = (incidence - self.at_entry[cause, own, None]) / self.scale[own, None]
+                yield np.maximum(since, 0.0)
 
     def _probability(
         self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools

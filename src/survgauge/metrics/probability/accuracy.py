@@ -80,7 +80,8 @@ def accuracy_in_time(
     """
     one_of("method", method, METHODS)
     if times is None:
-        times = _deciles(Outcomes.of(y_true, "y_true", causes=True), sample_weight)
+        known = Outcomes.of(y_true, "y_true", causes=True, entry=method == "ipcw")
+        times = _deciles(known, sample_weight)
     return accuracy_curve(
         y_true,
         incidence,

@@ -9,8 +9,8 @@ import numpy as np
 from ..._tools.arrays import Floats
 from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError
-from ...reference.aalen_johansen import AalenJohansen
 from ...reference.baseline import reference_curves
+from ...reference.reference import Reference
 from ..checks import given_entry_of
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
@@ -68,9 +68,9 @@ def brier_skill(
     )  # fmt: skip
     if cause is None:
         return _skill(status, checked)
-    known = AalenJohansen.fit(y_true if y_train is None else y_train)
+    known = Reference.of(y_true if y_train is None else y_train, causes=True, entry=True)
     # Past its end the incidence keeps its value.
-    base = known.curves(len(status.y)).cause(cause).with_tail("hold")
+    base = known.incidence.curves(len(status.y)).only(cause, tail="hold")
     return _skill(status, checked, base)
 
 
@@ -97,7 +97,7 @@ def _skill(
     """Both losses at each time, with the contributions to their ratio; `base`: Kaplan-Meier."""
     if base is None:
         base = reference_curves(status.weights.reference, len(status.y))
-        base = given_entry_of(base, status.y)
+    base = given_entry_of(base, status.y)
     scheme, g = status.scheme, status.through_g
     frequency = status.y.weight if status.y.weighted else None
     losses, stderr = np.empty((2, status.times.size)), np.empty(status.times.size)

@@ -163,7 +163,8 @@ def log_likelihood_details(y_true: Any, curves: Any, *, sample_weight: Any = Non
     >>> details.value, details.support["infinite_losses"]  # an event where the curve is flat
     (-inf, 1)
     """
-    asked = every_cause(y_true, curves) if isinstance(curves, IncidenceCurves) else None
+    several = isinstance(curves, IncidenceCurves)
+    asked = every_cause(y_true, curves, entry=True) if several else None
     if asked is not None:
         y_true, curves = asked.y, asked.curves.survival("nan")
     y, checked, mass = _inputs(y_true, curves, sample_weight)
@@ -214,6 +215,9 @@ def _log_scores_of(asked: EveryCause, free: SurvivalCurves) -> Floats:
     """Log density of the cause of events and log survival of censored subjects, (n,)."""
     time, event = asked.y.time, asked.y.event
     density = asked.curves.slope_at_own(time, asked.codes)
+    if isinstance(free, ConditionalCurves):  # given entry
+        np.divide(density, free.scale, out=density, where=free.scale > 0)
+        density[free.impossible] = 0.0
     with np.errstate(divide="ignore"):
         score: Floats = np.log(np.where(event, density, free.at_own(time)))
     return score

@@ -216,10 +216,12 @@ def state_status(
 
     Past the grid nothing is known, unless `tail` says that the last values hold.
     """
-    asked = every_cause(y_true, incidence, y_train)
+    ipcw = options.get("method", "ipcw") == "ipcw"
+    asked = every_cause(y_true, incidence, y_train, entry=ipcw)
     ends = asked.curves.ends(tail)
     status, checked = make_status(asked.y, ends, times, y_train=asked.y_train, **options)
-    return replace(status, states=States(asked.curves, asked.codes, reads)), checked
+    states = States(asked.curves, asked.codes, reads).given_entry(status.y)
+    return replace(status, states=states), checked
 
 
 def _status(

@@ -3,6 +3,9 @@
 A subject i with an event of the cause should have a higher risk than everybody who outlives it
 without an event, and than everybody j who had an event of another cause by then: j will never have
 the event. Pairs of the first kind weigh 1/G(t_i-)^2, those of the second 1/(G(t_i-) G(t_j-)).
+
+Under delayed entry both were at risk together: at t_i, and at t_j in pairs of the second kind. A
+subject is then a partner of negative weight at its entry, as in `_entered_pairs`.
 """
 
 from __future__ import annotations
@@ -17,7 +20,13 @@ from ._tally import Tally
 
 
 def competing_pairs(
-    time: Floats, anchor: Bools, competes: Bools, risk: Floats, weight: Floats, mass: Floats
+    time: Floats,
+    anchor: Bools,
+    competes: Bools,
+    risk: Floats,
+    weight: Floats,
+    mass: Floats,
+    entry: Floats | None = None,
 ) -> Tally:
     """Sum up all pairs, in O(n log n); equal risks count one half.
 
@@ -29,6 +38,8 @@ def competing_pairs(
         Who has an event of the cause (before tau), and who of another.
     weight, mass : (n,) arrays
         1/G of the events, and what each subject counts.
+    entry : (n,) array, optional
+        From when on subjects are at risk.
 
     Examples
     --------
@@ -39,15 +50,17 @@ def competing_pairs(
     """
     # Those of equal time with another event are compared below, so here they are events too.
     case = np.where(anchor, weight, 0.0)
-    first, outlived = _roles(time, anchor | competes, risk, np.square(case), mass)
+    first, outlived = _roles(time, anchor | competes, risk, np.square(case), mass, entry)
     ahead = _scores(first, mass * np.square(case))
     shared = _scores(outlived, mass)
     # Turned around: who had another event is the anchor, and should have the lower risk.
     rows = np.flatnonzero(anchor | competes)
     other, own = competes[rows], np.where(competes, 1.0, case)[rows] * mass[rows]
-    after, before = _roles(time[rows], other, -risk[rows], weight[rows] * other, own)
-    others = time[competes], competes[competes], -risk[competes]
-    for part, known in zip(after, _roles(*others, None, mass[competes])[0], strict=True):
+    entered = (None, None) if entry is None else (entry[rows], entry[competes])
+    given = time[rows], other, -risk[rows], weight[rows] * other, own
+    after, before = _roles(*given, entered[0])
+    others = time[competes], competes[competes], -risk[competes], None, mass[competes]
+    for part, known in zip(after, _roles(*others, entered[1])[0], strict=True):
         part[other] -= known  # pairs of two other events say nothing
     turned = _scores(after, weight[rows] * own * other)
     both = turned + _scores(before, own * ~other)
@@ -67,12 +80,31 @@ def competing_pairs(
 
 
 def _roles(
-    time: Floats, event: Bools, risk: Floats, anchor_weight: Floats | None, weight: Floats
+    time: Floats,
+    event: Bools,
+    risk: Floats,
+    anchor_weight: Floats | None,
+    weight: Floats,
+    entry: Floats | None,
 ) -> tuple[Role, Any]:
     """Counts of each subject as an anchor and as a partner, as numbers of its own."""
+    n, late = time.size, np.empty(0, dtype=np.intp)
+    if entry is not None and entry.any():
+        late = np.flatnonzero(entry > 0)
+        twice = np.concatenate((np.arange(n), late))
+        time, risk = np.concatenate((time, entry[late])), risk[twice]
+        event = np.concatenate((event, np.zeros(late.size, dtype=np.bool_)))
+        anchor_weight = None if anchor_weight is None else anchor_weight[twice]
+        weight = np.concatenate((weight, -weight[late]))
     counts = pair_counts(time, event, risk, anchor_weight=anchor_weight, weight=weight).by_subject()
-    anchor = Role(*(np.array(part, dtype=np.float64) for part in counts.anchor))
-    return anchor, counts.partner
+    anchor = Role(*(np.array(part[:n], dtype=np.float64) for part in counts.anchor))
+    if not late.size:
+        return anchor, counts.partner
+    both: Any = counts.partner
+    partner = Role(*(np.array(part[:n], dtype=np.float64) for part in both))
+    for own, entering in zip(partner, both, strict=True):
+        own[late] -= entering[n:]
+    return anchor, partner
 
 
 def _scores(role: Role, factor: Floats) -> Floats:

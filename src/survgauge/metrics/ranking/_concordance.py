@@ -100,11 +100,18 @@ class Question:
         return subject_pair_counts(self.y.time, self.anchor, risk, *given, tolerance)
 
     def competing(self, risk: Floats, competes: Bools) -> Tally:
-        """Sum up the pairs of one cause; who had an event of another never has it."""
+        """Sum up the pairs of one cause; who had an event of another never has it.
+
+        Under delayed entry a pair weighs by G(a_i) G(a_j) too, as in `entered`.
+        """
         n = len(self.y)
         weight = self.weights.event_weight if self.weighted else np.ones(n)
         mass = np.ones(n) if self.mass is None else self.mass
-        return competing_pairs(self.y.time, self.anchor, competes, risk, weight, mass)
+        if self.weighted and self.y.entry is not None:
+            g, mass = self.weights.common_at_own_time, mass * self.weights.at_entry
+            weight = np.divide(1.0, g, out=np.zeros(n), where=self.y.event & (g > 0))
+        given = self.y.time, self.anchor, competes, risk, weight, mass
+        return competing_pairs(*given, self.y.entry)
 
     @property
     def by_entry(self) -> bool:
@@ -275,10 +282,10 @@ def make_question(
     question = Question(
         y, mass, method, rule, tau, preset, weights, asked_for.name, asked_for.competes
     )
+    by_subject = question.subject_g and not question.by_entry
     if cause is not None and (
-        method == "margin" or rule != "risk" or question.subject_g
-        or weights.by_difference
-    ):  # fmt: skip
+        method == "margin" or rule != "risk" or by_subject or weights.by_difference
+    ):
         known = "'antolini' or 'ipcw'" if method in METHODS_TD else "'harrell' or 'uno'"
         raise InputError(
             f"cause goes with method={known}, ties='risk', one G for all subjects and "

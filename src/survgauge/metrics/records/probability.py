@@ -131,6 +131,7 @@ _ROBUST: dict[str, Any] = {
 
 _ALL_CAUSES: dict[str, Any] = {
     "range": POSITIVE, "weights_by_g": True, "uses_divisor": True, "causes": "needs",
+    "takes_entry": True,
     "proper": _CENSORING, "reference": "Alberge et al. (2025), AISTATS", **_PROBABILITY,
 }  # fmt: skip
 

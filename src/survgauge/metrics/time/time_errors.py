@@ -215,11 +215,12 @@ def _question(
     one_of("normalize", normalize, NORMALIZERS)
     if options["cause"] is not None or isinstance(predicted, IncidenceCurves):
         # Of this cause 1 - incidence is the probability of being free of it.
-        predicted = one_cause(y_true, predicted, None, options["cause"]).curves
+        predicted = one_cause(y_true, predicted, None, options["cause"], entry=True).curves
     if options["cause"] is not None:
-        y_true, train = Outcomes.of(y_true, "y_true", causes=True), options["y_train"]
+        y_true = Outcomes.of(y_true, "y_true", causes=True, entry=True)
+        causes, train = y_true.causes or (), options["y_train"]
         if not (train is None or isinstance(train, Reference)):
-            options["y_train"] = with_causes(train, "y_train", y_true.causes or ())
+            options["y_train"] = with_causes(train, "y_train", causes, entry=True)
     setting = make_setting(y_true, **options, entry=True)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves_named(predicted, "predicted")

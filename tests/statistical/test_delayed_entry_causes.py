@@ -1,0 +1,105 @@
+"""Metrics of a cause under delayed entry are unbiased and covered; ignoring it biases them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge.metrics.probability.treatment import treatment_score
+
+pytestmark = pytest.mark.slow
+
+RUNS, N, AT, TAU = 1500, 500, 5.0, 12.0
+#: Up to when errors in time count.
+STOP = 7.0
+GRID = np.append(np.linspace(0.5, 15.0, 30), [20.0, 30.0, 60.0, 120.0])
+TIMES = np.linspace(0.5, 10.0, 20)
+NAMES = (
+    "brier", "ibs", "ibll", "auc", "uno", "harrell", "mae_dr", "mse_dr", "mae_ipcw_d",
+    "multi_log_loss", "log_likelihood", "oe", "net_benefit",
+)  # fmt: skip
+#: Their limit depends on how many are censored; that of the others does not.
+CENSORED = ("harrell", "log_likelihood", "oe")
+#: What ignoring delayed entry shifts by more than a tenth.
+SHIFTED = ("brier", "ibs", "ibll", "mae_dr", "mae_ipcw_d", "multi_log_loss", "oe", "net_benefit")
+
+
+def incidence(rates: np.ndarray, power: float) -> sg.IncidenceCurves:
+    """Causes with hazards in proportion for ever; rates (n, 2) of a clock t^power."""
+    total = rates.sum(axis=1)
+    happened = 1 - np.exp(-total[:, None] * GRID**power)
+    return sg.IncidenceCurves(GRID, (rates / total[:, None])[:, :, None] * happened[:, None])
+
+
+def draw(
+    rng: np.random.Generator, n: int, censored: bool = True
+) -> tuple[sg.Outcomes, sg.IncidenceCurves]:
+    """Subjects of two causes who are seen from some time on, and a model that is somewhat off."""
+    x, z = rng.normal(size=(2, 8 * n))
+    rates = np.stack((0.02 * np.exp(0.9 * x), 0.014 * np.exp(0.5 * z)), axis=1)
+    total = rates.sum(axis=1)
+    time = (rng.exponential(size=x.size) / total) ** (1 / 1.5)
+    cause = np.where(rng.random(x.size) < rates[:, 0] / total, 1, 2)
+    end, entry = rng.uniform(3, 25, x.size), rng.uniform(0, 10, x.size)
+    keep = np.flatnonzero(np.minimum(time, end) > entry)[:n]
+    seen = np.minimum(time, end) if censored else time
+    codes = np.where((time <= end) | (not censored), cause, 0)
+    y = sg.Outcomes(seen[keep], codes[keep], causes=("1", "2"), entry=entry[keep])
+    off = np.stack((0.017 * np.exp(0.6 * x), 0.016 * np.exp(0.3 * z)), axis=1)[keep]
+    return y, incidence(off, 1.5)
+
+
+def scores(y: sg.Outcomes, curves: sg.IncidenceCurves) -> np.ndarray:
+    """Value and standard error of each metric of the first cause."""
+    asked = {"cause": 1}
+    risk = curves.at(TAU, 1)
+    both = [
+        integrated(y, curves, TIMES, **asked)
+        for integrated in (
+            sg.integrated_brier_score_details,
+            sg.integrated_binomial_log_likelihood_details,
+        )
+    ]
+    found = [
+        sg.brier_score(y, curves, [AT], **asked).details,
+        *both,
+        sg.cumulative_dynamic_auc_details(y, curves, [AT], **asked),
+        sg.concordance_index_details(y, risk, method="uno", tau=TAU, **asked),
+        sg.concordance_index_details(y, risk, tau=TAU, **asked),
+        sg.time_error_details(y, curves, method="dr", tau=STOP, **asked),
+        sg.time_error_details(y, curves, method="dr", tau=STOP, loss="squared", **asked),
+        sg.time_error_details(y, curves, method="ipcw_d", tau=STOP, **asked),
+        sg.integrated_multi_cause_score_details(y, curves, TIMES),
+        sg.log_likelihood_details(y, curves),
+        sg.observed_expected(y, curves, AT, **asked),
+        treatment_score(y, curves, AT, 0.15, **asked),
+    ]
+    return np.array([(one.value, one.stderr) for one in found])
+
+
+def limits(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Values for very many subjects, and of the same subjects with their entries ignored."""
+    known = [NAMES.index(name) for name in CENSORED]
+    truths = []
+    for _ in range(5):
+        truth = scores(*draw(rng, 60_000, censored=False))[:, 0]
+        y, curves = draw(rng, 60_000)
+        truth[known] = scores(y, curves)[known, 0]
+        truths.append(truth)
+    plain = sg.Outcomes(y.time, y.cause, causes=y.causes)
+    return np.mean(truths, axis=0), scores(plain, curves)[:, 0]
+
+
+def test_unbiased_and_covered() -> None:
+    rng = np.random.default_rng(1918)
+    truth, ignored = limits(rng)
+    shift = dict(zip(NAMES, ignored / truth - 1, strict=True))
+    assert min(abs(shift[name]) for name in SHIFTED) > 0.1, shift
+    runs = np.array([scores(*draw(rng, N)) for _ in range(RUNS)])
+    values, errors = runs[..., 0], runs[..., 1]
+    bias = values.mean(axis=0) / truth - 1
+    assert (abs(bias) < 0.02).all(), dict(zip(NAMES, bias, strict=True))
+    covered = (abs(values - truth) < 1.959964 * errors).mean(axis=0)
+    assert ((covered > 0.93) & (covered < 0.97)).all(), dict(zip(NAMES, covered, strict=True))
+    np.testing.assert_allclose(errors.mean(axis=0), values.std(axis=0), rtol=0.08)
