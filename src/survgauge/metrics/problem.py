@@ -334,7 +334,7 @@ class Problem:
             return self
         return replace(self, grid=snapped(equal_steps(self.until), [km.times]))
 
-    def estimated_g(self, by_convention: bool) -> EstimatedG | None:
+    def estimated_g(self, by_convention: bool) -> Any:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
         if self.censoring != "test" or self.dependence is not None:
             return None
