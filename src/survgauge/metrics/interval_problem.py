@@ -98,6 +98,11 @@ class IntervalProblem(Problem):
         return LawInside(cast(Turnbull, self.law), law_name(self.in_sample), moves=self.in_sample)
 
     @property
+    def law_moves(self) -> bool:
+        """Whether the law inside intervals was estimated from the test subjects themselves."""
+        return self.inside.moves
+
+    @property
     def first(self) -> Outcomes:
         """How long subjects were watched, and who was seen to have an event by then."""
         y = self.intervals
@@ -113,7 +118,7 @@ class IntervalProblem(Problem):
 
     def estimated_g(self, by_convention: bool) -> Any:
         """No weight is estimated; the law inside intervals may be, from all test subjects."""
-        if not self.inside.moves:
+        if not self.law_moves:
             return None
         return EstimatedLaw(cast(Turnbull, self.law), self.numbers(np.arange(len(self.y))))
 

@@ -327,6 +327,14 @@ class Problem:
             censoring = WholeG(usual, None if ours else km)
         return replace(self, reference=reference, censoring=censoring).with_grid()
 
+    @property
+    def law_moves(self) -> bool:
+        """Whether losses read a law that was estimated from the test subjects themselves.
+
+        Not of right-censored outcomes, where the reference set is taken as given.
+        """
+        return False
+
     def with_grid(self) -> Problem:
         """Return the same question with the times of the integrated scores."""
         km = self.weights.common

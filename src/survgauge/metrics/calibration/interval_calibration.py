@@ -337,4 +337,4 @@ def _law(
         with np.errstate(divide="ignore", invalid="ignore"):
             sums = np.where(y.weight[:, None] > 0, psi / np.sqrt(y.weight)[:, None], 0.0)
         factor, freedom = n / (n - 1), float("inf")
-    return SquaredGap.of(value, gap, factor * (sums.T @ sums), freedom)
+    return SquaredGap.of(value, gap, factor * (sums.T @ sums), freedom, exact=True)
