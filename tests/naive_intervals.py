@@ -64,15 +64,15 @@ def given_interval(lower, upper, times, weights):
     return times[inside], weights[inside] / weights[inside].sum()
 
 
-def expected_error(lower, upper, predicted, times, weights, tau=np.inf):
-    """Mean over subjects of the expected absolute error given the interval."""
+def expected_error(lower, upper, predicted, times, weights, tau=np.inf, power=1):
+    """Mean over subjects of the expected absolute (or squared) error given the interval."""
     total = 0.0
     for low, high, p in zip(lower, upper, predicted, strict=True):
         if low == high:
-            total += abs(min(low, tau) - min(p, tau))
+            total += abs(min(low, tau) - min(p, tau)) ** power
             continue
         t, w = given_interval(low, high, times, weights)
-        total += float(w @ np.abs(np.minimum(t, tau) - min(p, tau)))
+        total += float(w @ np.abs(np.minimum(t, tau) - min(p, tau)) ** power)
     return total / len(lower)
 
 

@@ -142,8 +142,8 @@ STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics":
 INTERVALS = (np.floor(TIME), np.floor(TIME) + 2.0)
 ON_INTERVALS = {"y_true": INTERVALS, "curves": CURVES}
 LAW = {"law": None, "y_train": INTERVALS, "sample_weight": ONES}
-INTERVAL_ERROR = {"y_true": INTERVALS, "predicted": TIMES, "method": "expected", "tau": 9.0,
-                  "tail": "linear", **LAW}
+INTERVAL_ERROR = {"y_true": INTERVALS, "predicted": TIMES, "method": "expected",
+                  "loss": "absolute", "tau": 9.0, "tail": "linear", **LAW}
 SKILL = {"metric": "mae", "y_true": Y, "predicted": TIMES, "y_train": TRAIN, "baseline": None}
 
 #: A good call of every function; each argument is then spoilt in turn.

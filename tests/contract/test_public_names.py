@@ -39,6 +39,8 @@ OTHERS = (
     "royston_d",
     "interval_mae_expected",
     "interval_mae_hinge",
+    "interval_mse_expected",
+    "interval_rmse_expected",
     "interval_c",
     "interval_brier",
     "interval_ibs",

@@ -41,7 +41,9 @@ def limits(train, jitter, parts=5, n=20_000):
 
 def evaluation(curves, y, train, **options):
     # The same horizon for every sample: a later one would be another question.
-    return sg.evaluate(curves, y, y_train=train, time=TIME, tau=TAU, min_at_risk=1, **options)
+    names = list(metrics_of("interval"))
+    fixed = {"time": TIME, "tau": TAU, "min_at_risk": 1, "metrics": names}
+    return sg.evaluate(curves, y, y_train=train, **fixed, **options)
 
 
 def coverage(jitter, in_sample, draws, n=400):

@@ -40,13 +40,13 @@ def kaplan_meier_band(
 def turnbull_band(
     law: Turnbull, times: Floats, confidence: float | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Turnbull's estimate at `times` with its pointwise band, its intervals with mass as given.
+    """Turnbull's estimate at `times` with its pointwise band, by the subjects' contributions.
 
     >>> law = Turnbull.fit(([0, 2, 2, 4], [2, 4, 4, 6]))
     >>> [bound.round(3) for bound in turnbull_band(law, np.array([2.0, 4.0]), 0.95)]
     [array([0.75, 0.25]), array([0.128, 0.009]), array([0.961, 0.665])]
     """
-    s, psi = law.at(times), law.contributions(times)
+    s, psi = law.at(times), law.contributions(times) * law.widening(times)[:, None]
     relative = np.divide(np.sqrt(np.sum(psi**2, axis=1)), s, out=np.zeros_like(s), where=s > 0)
     return s, *log_log_band(s, relative, confidence)
 

@@ -77,10 +77,12 @@ def folded(
     """Return the states of all metrics that add up over subjects; `tails` for `tail_remarks` too.
 
     Contributions of single subjects are kept where they are few, or where sums do not tell the
-    standard error (clusters, sampling weights); then all subjects are one chunk.
+    standard error (clusters, sampling weights, a law that is estimated from the subjects); then
+    all subjects are one chunk.
     """
     n, spread = len(problem.y), confidence is not None
     sampled = problem.clusters is not None or problem.sample_weight is not None
+    sampled = sampled or problem.law_moves
     kept = spread and (n <= CONTRIBUTIONS_LIMIT or sampled)
     usual = next((metric for metric in metrics if metric.usual_error), None)
     curves = [p.curves for p in predictions.values() if p.curves is not None]

@@ -153,6 +153,8 @@ def _place(metric: Metric) -> int:
         if method.usual:
             return 2
         return 3 if method.looks_up or method.weights_by_g else 6
+    if metric.family == "time" and metric.outcomes == "interval" and metric.proper == "no":
+        return 9  # charges nothing inside an interval, so it says little of who is better
     if metric.family == "probability" and metric.reads != "time":
         return 4
     if metric.family == "ranking":

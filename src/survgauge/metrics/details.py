@@ -10,6 +10,7 @@ import numpy as np
 from .._tools.arrays import Floats, Ints, dot
 from .._tools.short_repr import ShortRepr
 from ..reference.estimated_g import Pulls
+from ..reference.law_pulls import LawPulls
 from .support import Support
 
 
@@ -153,8 +154,9 @@ class Details(ShortRepr):
     support: dict[str, Any] = field(default_factory=dict)
     psi: Floats | None = None
     frequency: Floats | None = None
-    #: Pulls of the weights, where G is that of more subjects and `psi` takes it as known.
-    pulls: Pulls | None = field(default=None, kw_only=True)
+    #: Pulls of the weights (or of the law inside intervals), where G (or that law) is that of more
+    #: subjects and `psi` takes it as known.
+    pulls: Pulls | LawPulls | None = field(default=None, kw_only=True)
     #: What each subject adds to the denominator of a mean; None: its mass.
     counts_for: Floats | None = field(default=None, kw_only=True, repr=False)
     #: The support as counts that add up over chunks of subjects, where it was counted so.

@@ -13,7 +13,7 @@ from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..reference.conditional import Conditional, check_conditional
-from ..reference.estimated_g import EstimatedG
+from ..reference.law_pulls import EstimatedLaw
 from ..reference.turnbull import Turnbull
 from .clock import checked_at_risk, times_of_interest
 from .conventions import convention_of
@@ -53,7 +53,8 @@ class IntervalProblem(Problem):
         conditional: Conditional | None = None,
     ) -> IntervalProblem:
         """Resolve law, times of interest and horizon from the data."""
-        law = Turnbull.fit(y if y_train is None else y_train)
+        known = y if sample_weight is None else y.reweighted(sample_weight * y.weight)
+        law = Turnbull.fit(known if y_train is None else y_train)
         tau = None if tau is None else positive(tau, "tau")
         usual = law.quantile((1 - law.last_survival) / 2) if law.last_survival < 1 else np.nan
         # One event stands for the middle of all: what is taken where no time is given.
@@ -94,7 +95,12 @@ class IntervalProblem(Problem):
         """What is assumed of the event time inside an interval."""
         if self.conditional is not None and self.conditional.law is not None:
             return LawInside(self.conditional.law, "one per subject, as given")
-        return LawInside(cast(Turnbull, self.law), law_name(self.in_sample))
+        return LawInside(cast(Turnbull, self.law), law_name(self.in_sample), moves=self.in_sample)
+
+    @property
+    def law_moves(self) -> bool:
+        """Whether the law inside intervals was estimated from the test subjects themselves."""
+        return self.inside.moves
 
     @property
     def first(self) -> Outcomes:
@@ -110,9 +116,11 @@ class IntervalProblem(Problem):
         """Return the same: there is no G."""
         return self
 
-    def estimated_g(self, by_convention: bool) -> EstimatedG | None:
-        """No weight is estimated."""
-        return None
+    def estimated_g(self, by_convention: bool) -> Any:
+        """No weight is estimated; the law inside intervals may be, from all test subjects."""
+        if not self.law_moves:
+            return None
+        return EstimatedLaw(cast(Turnbull, self.law), self.numbers(np.arange(len(self.y))))
 
 
 def _watched_until(y: IntervalOutcomes, number: float) -> tuple[float, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..data.intervals import IntervalOutcomes
 from ..data.sampling import sampled
 from ..errors import InputError
 from ..reference.conditional import Conditional
+from ..reference.law_pulls import EstimatedLaw, LawPulls
 from ..reference.turnbull import Turnbull
 from .checks import check_curves
 from .details import Details
@@ -35,13 +36,27 @@ class Subjects:
         y, mass = sampled(IntervalOutcomes.of(y_true, "y_true"), sample_weight)
         return cls(y, y.weight if mass is None else mass)
 
-    def mean(self, loss: Floats, convention: dict[str, Any], support: Support) -> Details:
-        """Average a loss of each subject, with contributions and counts."""
+    def mean(
+        self,
+        loss: Floats,
+        convention: dict[str, Any],
+        support: Support,
+        law: LawInside | None = None,
+        pulls: LawPulls | None = None,
+    ) -> Details:
+        """Average a loss of each subject, with contributions and counts.
+
+        `pulls` are those of the sum of the losses on a law that was estimated from the subjects.
+        """
         y, mass = self.y, self.mass
         loss = np.where(mass > 0, loss, 0.0)  # absent subjects, whose loss may be infinite
         total = float(mass.sum())
         value = float((mass * loss).sum()) / total
         psi = mass * (loss - value) / total if np.isfinite(value) else None
+        pulls = None if pulls is None else pulls.scaled(1.0 / total)
+        if pulls is not None and psi is not None and law is not None and law.here:
+            whose = EstimatedLaw(cast(Turnbull, law.law), np.arange(len(y)))
+            psi, pulls = psi + whose.influence(pulls), None
         exact = int(np.count_nonzero(y.exact & (y.weight > 0)))
         support.counts |= {
             "subjects": y.count,
@@ -52,7 +67,7 @@ class Subjects:
         }
         frequency = y.weight if y.weighted else None
         result = support.result()
-        return Details(value, convention, result, psi, frequency, counted=support)
+        return Details(value, convention, result, psi, frequency, pulls=pulls, counted=support)
 
 
 def law_name(in_sample: bool) -> str:
@@ -70,13 +85,19 @@ class LawInside:
         One law for everybody, or one per subject.
     of : str
         Whose it is, for the convention.
+    moves : bool
+        Whether Turnbull's was estimated from test subjects: then that is part of sampling errors.
+    here : bool
+        Whether these are the subjects at hand, and not more.
     """
 
     law: Turnbull | SurvivalCurves
     of: str
+    moves: bool = False
+    here: bool = False
 
     @classmethod
-    def given(cls, law: Any, y: IntervalOutcomes, y_train: Any = None) -> LawInside:
+    def given(cls, law: Any, who: Subjects, y_train: Any = None) -> LawInside:
         """Read the law: Turnbull's of the training or the test outcomes unless one is given."""
         if isinstance(law, LawInside):
             return law
@@ -87,10 +108,11 @@ class LawInside:
         if law is not None:
             if y_train is not None:
                 raise InputError("give law or y_train, not both: y_train serves Turnbull's law")
-            return cls(check_curves(law, y), "one per subject, as given")
+            return cls(check_curves(law, who.y), "one per subject, as given")
         if y_train is not None:
-            y = IntervalOutcomes.of(y_train, "y_train")
-        return cls(Turnbull.fit(y), law_name(y_train is None))
+            return cls(Turnbull.fit(IntervalOutcomes.of(y_train, "y_train")), law_name(False))
+        known = Turnbull.fit(who.y.reweighted(who.mass))
+        return cls(known, law_name(True), moves=True, here=True)
 
     def at(self, t: Floats) -> Floats:
         """Survival of each subject at its own time; 0 at infinity."""

@@ -327,6 +327,14 @@ class Problem:
             censoring = WholeG(usual, None if ours else km)
         return replace(self, reference=reference, censoring=censoring).with_grid()
 
+    @property
+    def law_moves(self) -> bool:
+        """Whether losses read a law that was estimated from the test subjects themselves.
+
+        Not of right-censored outcomes, where the reference set is taken as given.
+        """
+        return False
+
     def with_grid(self) -> Problem:
         """Return the same question with the times of the integrated scores."""
         km = self.weights.common
@@ -334,7 +342,7 @@ class Problem:
             return self
         return replace(self, grid=snapped(equal_steps(self.until), [km.times]))
 
-    def estimated_g(self, by_convention: bool) -> EstimatedG | None:
+    def estimated_g(self, by_convention: bool) -> Any:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""
         if self.censoring != "test" or self.dependence is not None:
             return None

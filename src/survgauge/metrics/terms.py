@@ -14,7 +14,8 @@ import numpy as np
 
 from .._tools.arrays import Floats, numbers, stored_once
 from ..errors import InputError, UndefinedMetricError
-from ..reference.estimated_g import EstimatedG, Pulls
+from ..reference.estimated_g import Pulls
+from ..reference.law_pulls import LawPulls
 from .details import Details
 from .support import Support
 
@@ -33,8 +34,9 @@ class Terms:
         Which definitions the numbers follow.
     support : Support
         What the data covered.
-    pulls : Pulls or None
-        What of `a` moves with weights 1/G, where G is estimated from the test subjects.
+    pulls : Pulls, LawPulls or None
+        What of `a` moves with weights 1/G, or with the law inside intervals, where that is
+        estimated from the test subjects.
     s_moves : bool
         Whether `s` moves with them too, because it is the weight of the subject.
     """
@@ -43,13 +45,13 @@ class Terms:
     s: Floats
     convention: dict[str, Any] = field(default_factory=dict)
     support: Support = field(default_factory=Support)
-    pulls: Pulls | None = None
+    pulls: Pulls | LawPulls | None = None
     s_moves: bool = False
 
     @property
     def all_moves(self) -> bool:
         """Whether all of `a` moves with the weights, as where nobody but events has one."""
-        return self.pulls is not None and self.pulls.event is self.a
+        return isinstance(self.pulls, Pulls) and self.pulls.event is self.a
 
     @classmethod
     def of(cls, found: Any, mass: Floats, name: str = "terms") -> Terms:
@@ -116,7 +118,7 @@ class Terms:
         return cls(a, mass, details.convention, support, pulls)
 
     def mean(
-        self, frequency: Floats | None = None, g: EstimatedG | None = None, root: bool = False
+        self, frequency: Floats | None = None, g: Any = None, root: bool = False
     ) -> Details:
         """Return the metric with the contribution of each subject.
 
@@ -124,9 +126,9 @@ class Terms:
         ----------
         frequency : ndarray of shape (n,), optional
             Frequencies of the subjects.
-        g : EstimatedG, optional
-            G of the weights, where it was estimated from these very subjects: its estimation is
-            then part of the contributions.
+        g : EstimatedG or EstimatedLaw, optional
+            G of the weights, or the law inside intervals, where it was estimated from these very
+            subjects: its estimation is then part of the contributions.
         root : bool
             Whether the metric is the square root of the mean.
         """
@@ -146,7 +148,7 @@ class Terms:
             psi /= 2 * value
         return Details(value, {**self.convention, "root": True}, support, psi, frequency)
 
-    def _pulls_of_ratio(self, psi: Floats, total: float) -> Pulls:
+    def _pulls_of_ratio(self, psi: Floats, total: float) -> Pulls | LawPulls:
         """Return what of the ratio moves with the weights."""
         if self.s_moves:  # weights only: as they change, so does their sum
             return Pulls.of_events(psi)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, numbers, positive, probability, to_numpy
+from .._tools.arrays import Bools, Floats, numbers, positive, probability, to_numpy
 from ..data.curves import SurvivalCurves
 from ..data.intervals import IntervalOutcomes
 from ..data.tails import check_tail, tail_area, tail_time
@@ -16,6 +16,10 @@ from .npmle import Likelihood, influences, most_likely
 
 #: Where in its interval a mass may lie: spread evenly, or at one of its ends.
 WITHIN = ("uniform", "left", "right")
+#: 95 % of the estimates at a time whose neighbours were pooled with it lie within 2.124 standard
+#: errors of the block, not 1.96 (Deng, Han, Zhang 2021; slope of the greatest convex minorant of
+#: Brownian motion plus a parabola, times the root of the length of its piece, in 20,000 draws).
+POOLED = 2.124 / 1.960
 
 
 class Turnbull:
@@ -65,11 +69,17 @@ class Turnbull:
         log_likelihood: float = float("nan"),
         rounds: int = 0,
         subjects: Likelihood | None = None,
+        pooled: Bools | None = None,
+        end_moves: float = 0.0,
     ) -> None:
         self.intervals, self.mass = intervals, mass
         self.excess, self.log_likelihood, self.rounds = excess, log_likelihood, rounds
         #: Which of the intervals with mass each subject's event may be in.
         self._subjects = subjects
+        #: Between which intervals with mass several times of visits were pooled: (m + 1,).
+        self._pooled = np.zeros(mass.size + 1, dtype=bool) if pooled is None else pooled
+        #: How fast the end of the tail moves with the mass there.
+        self.end_moves = end_moves
         self._last: tuple[Floats, Floats] | None = None
 
     @classmethod
@@ -91,7 +101,7 @@ class Turnbull:
         subjects = Likelihood(everybody[0], everybody[1], known.weight / total, left.size)
         return cls(
             np.stack([left[kept], right[kept]], axis=1), mass[kept], excess, value, rounds,
-            subjects.within(np.flatnonzero(kept)),
+            subjects.within(np.flatnonzero(kept)), _pooled(present, left[kept], right[kept]),
         )  # fmt: skip
 
     # -- values ----------------------------------------------------------------------------------
@@ -179,6 +189,15 @@ class Turnbull:
         # Exactly at a knot the width is 0; inside a piece both ends lie on its line.
         return result
 
+    def moment(self, t: Floats) -> Floats:
+        """Area under time times the estimate, from 0 to each of `t`, like `area`."""
+        times, before, at = self._knots
+        total = np.concatenate(([0.0], np.cumsum(_moments(times[:-1], times[1:], at[:-1],
+                                                          before[1:]))))  # fmt: skip
+        place = times.searchsorted(t, "right") - 1
+        result: Floats = total[place] + _moments(times[place], t, at[place], self._at(t))
+        return result
+
     def mean(self, tail: str = "linear", tau: float | None = None) -> float:
         """Mean time: area under the estimate, with its tail, up to `tau` if given."""
         check_tail(tail)
@@ -217,9 +236,8 @@ class Turnbull:
         """What each subject adds to the sampling error of the estimate at times `t`: (k, n).
 
         Which intervals have mass is taken as given. That is exact for many subjects on common
-        visits; where every subject has visits of its own, the estimate at a single time varies more
-        than any such formula says (it converges with the cube root of n), and averages over times
-        vary as they should.
+        visits, and for averages over times; `widening` mends it for single times where every
+        subject has visits of its own.
         """
         points = np.atleast_1d(np.asarray(t, dtype=np.float64))
         if self._last is not None and np.array_equal(self._last[0], points):
@@ -233,6 +251,20 @@ class Turnbull:
         found.setflags(write=False)
         self._last = points, found  # several models are held against one estimate
         return found
+
+    def widening(self, t: Any) -> Floats:
+        """Factors that standard errors from `contributions` lack at single times: (k,).
+
+        Where every subject has visits of its own, the estimate pools neighbouring visits and
+        converges with the cube root of n. Over the standard error of its block it has a law without
+        unknowns, whose 95 % are 8 % wider than those of a normal law (Deng, Han and Zhang 2021).
+        Where visits took place at common times, or event times are exact, the factor is 1.
+        """
+        points = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        left, right = self.intervals.T
+        ended = right.searchsorted(points, "right")
+        begun = np.maximum(left.searchsorted(points, "left"), ended)
+        return np.where(self._pooled[ended] | self._pooled[begun], POOLED, 1.0)
 
     def contributions_of(self, shares: Floats) -> Floats:
         """What each subject adds to the sampling error of sums `shares` @ `mass`: (k, n)."""
@@ -262,7 +294,8 @@ class Turnbull:
             )
         ends = self.intervals.copy()
         ends[-1] = (last, last) if tail == "hold" else (last, last / (1 - survival))
-        return Turnbull(ends, self.mass)
+        moves = 0.0 if tail == "hold" else last / (1 - survival) ** 2
+        return Turnbull(ends, self.mass, subjects=self._subjects, end_moves=moves)
 
     def curves(self, n: int, tail: str = "linear") -> SurvivalCurves:
         """Return the estimate as the prediction for n subjects, stored once.
@@ -313,3 +346,23 @@ def _cells(y: IntervalOutcomes) -> tuple[Floats, Floats, Any, Any]:
         first.searchsorted(left),
         last.searchsorted(right, "right"),
     )
+
+
+def _pooled(y: IntervalOutcomes, left: Floats, right: Floats) -> Bools:
+    """Whether several visits of events lie between neighbouring intervals with mass: (m + 1,).
+
+    Next to a point with mass (an exact event time) nothing has to be pooled.
+    """
+    found = y.event & ~y.exact
+    visits = np.unique(np.concatenate((y.lower[found], y.upper[found])))
+    after, before = np.append(left, np.inf), np.append(0.0, right)
+    number = visits.searchsorted(after, "right") - visits.searchsorted(before, "left")
+    point = left == right
+    result: Bools = (number > 1) & ~(np.append(point, False) | np.append(False, point))
+    return result
+
+
+def _moments(a: Floats, b: Floats, first: Floats, last: Floats) -> Floats:
+    """Areas under t times the line from (a, first) to (b, last); Simpson's rule is exact."""
+    result: Floats = (b - a) * (a * first + (a + b) * (first + last) + b * last) / 6
+    return result

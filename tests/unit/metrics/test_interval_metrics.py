@@ -34,10 +34,11 @@ def test_expected_error_equals_the_law_given_the_interval(seed):
     predicted = rng.uniform(0, 15, len(y))
     times, weights = points_of(law.closed("linear"))
     for tau in (None, 7.0):
-        found = sg.interval_error(y, predicted, tau=tau)
         stop = INF if tau is None else tau
-        wanted = naive.expected_error(y.lower, y.upper, predicted, times, weights, stop)
-        assert found == pytest.approx(wanted, rel=2e-4)
+        for power, loss in ((1, "absolute"), (2, "squared")):
+            found = sg.interval_error(y, predicted, loss=loss, tau=tau)
+            wanted = naive.expected_error(y.lower, y.upper, predicted, times, weights, stop, power)
+            assert found == pytest.approx(wanted, rel=2e-4)
     own = sg.interval_error(y, curves)
     assert own == pytest.approx(sg.interval_error(y, curves.median()))
 
@@ -48,11 +49,16 @@ def test_expected_error_under_a_law_of_others(seed):
     y, _, rng = drawn(seed)
     law = sg.Turnbull.fit(drawn(seed + 50, 6)[0])
     predicted = rng.uniform(0, 15, len(y))
-    found = sg.interval_error_details(y, predicted, law=law, tail="hold")
     times, weights = points_of(law.closed("hold"))
-    wanted = naive.expected_error(y.lower, y.upper, predicted, times, weights)
-    assert found.value == pytest.approx(wanted, rel=2e-4)
-    assert found.support["outside_law"] > 0
+    for power, loss in ((1, "absolute"), (2, "squared")):
+        for tau in (INF, 9.0):
+            stop = None if tau == INF else tau
+            found = sg.interval_error_details(
+                y, predicted, law=law, tail="hold", loss=loss, tau=stop
+            )
+            wanted = naive.expected_error(y.lower, y.upper, predicted, times, weights, tau, power)
+            assert found.value == pytest.approx(wanted, rel=2e-4)
+            assert found.support["outside_law"] > 0
 
 
 def test_expected_error_under_a_law_per_subject():
@@ -67,6 +73,9 @@ def test_expected_error_under_a_law_per_subject():
     for given in (law, sg.Conditional(law=law)):
         found = sg.interval_error(y, predicted, law=given)
         assert found == pytest.approx(np.mean(wanted), rel=3e-3)
+    # Given T > 4 the squared error at the mean 7 is the variance 9.
+    squared = sg.interval_error(y, [1.0, 7.0, 7.0], law=law, loss="squared")
+    assert squared == pytest.approx(np.mean([np.sum(w * (t - 1) ** 2) / w.sum(), 9, 4]), rel=2e-3)
 
 
 def test_hinge_is_zero_inside_and_the_distance_outside():
@@ -75,6 +84,39 @@ def test_hinge_is_zero_inside_and_the_distance_outside():
     assert d.value == pytest.approx((1 + 0 + 3 + 1 + 2) / 5)
     assert d.stderr == pytest.approx(np.std([1, 0, 3, 1, 2], ddof=1) / np.sqrt(5))
     assert sg.interval_error(y, [1, 5, 9, 3, 6], method="hinge", tau=3) == pytest.approx(1 / 5)
+    squared = sg.interval_error(y, [1, 5, 9, 3, 6], method="hinge", loss="squared")
+    assert squared == pytest.approx((1 + 0 + 9 + 1 + 4) / 5)
+
+
+def test_squared_errors_take_the_mean_of_curves():
+    y, curves, _ = drawn(2)
+    options = {"loss": "squared", "y_train": drawn(3)[0]}
+    wanted = sg.interval_error(y, curves.mean(), **options)
+    assert sg.interval_error(y, curves, **options) == pytest.approx(wanted)
+    wanted = sg.interval_error(y, curves.rmst(8.0), tau=8, **options)
+    assert sg.interval_error(y, curves, tau=8, **options) == pytest.approx(wanted)
+    # Spread evenly over (0, 6]: E (T - 3)^2 = 36 / 12.
+    assert sg.interval_error(([0], [6]), [3.0], loss="squared") == pytest.approx(3.0)
+
+
+def test_hinge_error_is_not_proper():
+    """Exponential times and a visit at every whole time: a later prediction beats the median.
+
+    Up to time 1 the mean error is sum_k (k - p) P(last visit without the event = k) over k >= 1,
+    e / (e - 1) / e - p / e, which falls until p = 1, whereas the median of the times is log 2.
+    """
+    k = np.arange(60.0)
+    y = sg.IntervalOutcomes(k, k + 1, 1e6 * (np.exp(-k) - np.exp(-k - 1)))
+    for p in (0.2, np.log(2), 1.0):
+        found = sg.interval_error(y, np.full(60, p), method="hinge")
+        assert found == pytest.approx(1 / (np.e - 1) - p / np.e, rel=1e-6)
+    errors = [sg.interval_error(y, np.full(60, p), method="hinge") for p in (np.log(2), 1.0)]
+    assert errors[1] < 0.7 * errors[0]
+    # With the true law the expected error is least at the median.
+    grid = np.linspace(0, 40, 4001)
+    law = sg.SurvivalCurves(grid, np.tile(np.exp(-grid), (60, 1)))
+    expected = [sg.interval_error(y, np.full(60, p), law=law) for p in (0.5, np.log(2), 1.0)]
+    assert min(expected) == expected[1]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -227,6 +269,7 @@ def test_frequencies_equal_repeated_rows():
     for metric in (
         lambda y, c: sg.interval_error_details(y, c),
         lambda y, c: sg.interval_error_details(y, c, method="hinge"),
+        lambda y, c: sg.interval_error_details(y, c, loss="squared"),
         lambda y, c: sg.interval_integrated_brier_score_details(y, c, tau=9),
         lambda y, c: sg.interval_log_likelihood_details(y, c),
         lambda y, c: sg.interval_observed_expected(y, c, 6),
@@ -243,6 +286,7 @@ def test_frequencies_equal_repeated_rows():
     ("call", "message"),
     [
         (lambda y, c: sg.interval_error(y, c, method="po"), "method must be one of"),
+        (lambda y, c: sg.interval_error(y, c, loss="log"), "loss must be one of"),
         (lambda y, c: sg.interval_error(y, [1.0]), "predicted must have one entry per subject"),
         (lambda y, c: sg.interval_brier_score(y, c[:3], [5]), "curves must have one row"),
         (lambda y, c: sg.interval_brier_score(y, c, [5], law=c, y_train=y), "law or y_train"),

@@ -76,10 +76,18 @@ class SquaredGap:
     rest_variance: float
     #: Degrees of freedom of the covariance.
     freedom: float = float("inf")
+    #: Whether the lower limit takes what the upper one leaves of the error, which is all of it near
+    #: zero: intervals of small distances then hold as often as they say, not more often.
+    exact: bool = False
 
     @classmethod
     def of(
-        cls, value: float, gap: Floats, covariance: Floats, freedom: float = float("inf")
+        cls,
+        value: float,
+        gap: Floats,
+        covariance: Floats,
+        freedom: float = float("inf"),
+        exact: bool = False,
     ) -> SquaredGap:
         """Take the law from the gap at m points and its covariance."""
         m = gap.size
@@ -90,7 +98,7 @@ class SquaredGap:
             along = square / total if total > 0 else 0.0
         along = min(along, total)
         rest = max(square - along**2, 0.0)
-        return cls(value, along / m, (total - along) / m, 2.0 * rest / m**2, freedom)
+        return cls(value, along / m, (total - along) / m, 2.0 * rest / m**2, freedom, exact)
 
     @property
     def expected_if_calibrated(self) -> float:
@@ -106,21 +114,45 @@ class SquaredGap:
             return float("nan"), float("nan")
         scale = np.sqrt(self.along)
         start = float(np.sqrt(self.value) + scale)
-        low, high = inverted(
-            lambda size: 1.0 - self._below(size), self._below, start, 1.0 - confidence
-        )
+        alpha = 1.0 - confidence
+        low, high = inverted(lambda size: 1.0 - self._below(size), self._below, start, alpha)
+        if self.exact:
+            low = self._lowest(alpha, start)
         low, high = min(low * low, self.value), max(high * high, self.value)
         return low, min(high, 1.0)
 
     def _widened(self, factor: float) -> SquaredGap:
         return SquaredGap(
             self.value, self.along * factor, self.rest_mean * factor,
-            self.rest_variance * factor**2,
+            self.rest_variance * factor**2, exact=self.exact,
         )  # fmt: skip
 
-    def _below(self, size: float) -> float:
-        """Probability of at most the observed value if the root mean squared gap is `size`."""
-        left = self.value - (size + np.sqrt(self.along) * _QUADRATURE) ** 2
+    def _lowest(self, alpha: float, start: float) -> float:
+        """Smallest size that is not refuted at what the upper limit leaves of alpha."""
+
+        def holds(size: float) -> bool:
+            return 1.0 - self._below(size) >= alpha - self._missed(size, alpha)
+
+        return 0.0 if holds(0.0) else _crossing(holds, start)
+
+    def _missed(self, size: float, alpha: float) -> float:
+        """Probability that the upper limit misses `size`, if that is the truth.
+
+        It does where the observed value is at most the one at which the probability of no more
+        under `size` is alpha / 2 times that of a perfect model.
+        """
+        if size == 0:
+            return 0.0
+        low, high = 0.0, (size + 6 * np.sqrt(self.along)) ** 2 + 9 * self.rest_mean
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            missed = self._below(size, middle) <= alpha / 2 * self._below(0.0, middle)
+            low, high = (middle, high) if missed else (low, middle)
+        return self._below(size, low)
+
+    def _below(self, size: float, value: float | None = None) -> float:
+        """Probability of at most the (observed) value if the root mean squared gap is `size`."""
+        left = (self.value if value is None else value) - (size + np.sqrt(self.along) * _QUADRATURE) ** 2
         if not self.rest_variance > 0 or not self.rest_mean > 0:
             return float(np.mean(left >= self.rest_mean))
         shape = self.rest_mean**2 / self.rest_variance

@@ -75,9 +75,10 @@ def interval_observed_expected(
     Returns
     -------
     ObservedExpected
-        `ratio`, `low`, `high`, `observed`, `expected`, and contributions of the subjects. The
-        standard error takes the intervals with mass as given: good for visits at common times, and
-        too small where every subject has visits of its own (see `Turnbull.contributions`).
+        `ratio`, `low`, `high`, `observed`, `expected`, and contributions of the subjects. Where
+        every subject has visits of its own, those of Turnbull's estimate are widened by what its
+        slower convergence asks for at 95 % (see `Turnbull.widening`); ``support["widened"]`` says
+        by how much.
 
     Examples
     --------
@@ -101,12 +102,13 @@ def interval_observed_expected(
     law = _estimate(y, observed)
     happened = 1.0 - float(law.at(time))
     ratio = happened / expected
-    spread = -law.contributions(time)[0]
+    spread = -law.contributions(time)[0] * law.widening(time)[0]
     psi = (spread - ratio * weight * (risk - expected) / total) / expected
     described, support = _told(y, predicted)
     described["time"] = time
     limits = [1.0 - float(law.at(time, within)) for within in ("right", "left")]
     support |= {"observed_risk": happened, "expected_risk": expected, "observed_range": limits}
+    support["widened"] = float(law.widening(time)[0])
     plain = Details(ratio, described, support, psi, weight if y.weighted else None)
     low, high = ratio_limits(plain, level, time)
     return ObservedExpected(
@@ -167,7 +169,8 @@ def interval_calibration(
     groups : int
         Number of groups of about equal size; equal predictions stay together.
     confidence : float
-        Level of the intervals, whose standard errors take the intervals with mass as given.
+        Level of the intervals, which are widened where visits are everybody's own, as those of
+        `interval_observed_expected`.
 
     Examples
     --------
@@ -196,7 +199,8 @@ def _group(y: IntervalOutcomes, risk: Floats, time: float, level: float) -> list
     low = high = float("nan")
     predicted = float(y.weight @ risk) / float(y.weight.sum())
     if 0 < s < 1:
-        error = standard_error(law.contributions(time)[0], y.weight if y.weighted else None)
+        psi = law.contributions(time)[0] * law.widening(time)[0]
+        error = standard_error(psi, y.weight if y.weighted else None)
         way = ndtri(0.5 + level / 2) * error / (s * abs(np.log(s)))
         low, high = 1.0 - s ** np.exp(-way), 1.0 - s ** np.exp(way)
     return [predicted, 1.0 - s, low, high, y.count]
@@ -333,4 +337,4 @@ def _law(
         with np.errstate(divide="ignore", invalid="ignore"):
             sums = np.where(y.weight[:, None] > 0, psi / np.sqrt(y.weight)[:, None], 0.0)
         factor, freedom = n / (n - 1), float("inf")
-    return SquaredGap.of(value, gap, factor * (sums.T @ sums), freedom)
+    return SquaredGap.of(value, gap, factor * (sums.T @ sums), freedom, exact=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..._tools.arrays import Bools, Floats, positive
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, numbered
+from ...reference.law_pulls import LawPulls, PullSums
 from ...reference.turnbull import Turnbull
 from ..checks import check_curves, check_times
 from ..details import CurveResult, Details
@@ -59,7 +60,8 @@ def interval_brier_score(
     Returns
     -------
     CurveResult
-        `values` at `times`, `stderr` (law taken as given), `mean` over the times.
+        `values` at `times`, `stderr`, `mean` over the times. Standard errors take a law of other
+        subjects as given; the estimation of Turnbull's law from the test outcomes is part of them.
 
     Examples
     --------
@@ -71,10 +73,14 @@ def interval_brier_score(
     who = Subjects.of(y_true, sample_weight)
     checked = check_curves(curves, who.y)
     grid = check_times(times)
-    inside = LawInside.given(law, who.y, y_train).inside(who.y)
+    inside = LawInside.given(law, who, y_train).inside(who.y)
     scores = _scores(who, checked, inside, grid)
-    details = who.mean(scores.mean, _described(inside, checked), _support(who, inside, scores))
-    return CurveResult(grid, scores.values, details.value, scores.stderr, details)
+    details = _mean(who, inside, grid, scores, _described(inside, checked))
+    if grid.size == 1:
+        stderr = np.array([details.stderr])
+    else:
+        stderr = _stderr(who, checked, inside, grid, scores)
+    return CurveResult(grid, scores.values, details.value, stderr, details)
 
 
 def interval_integrated_brier_score(
@@ -146,10 +152,10 @@ def interval_integrated_brier_score_details(
             raise UndefinedMetricError("nobody was watched after time 0, so there is no grid")
         times = equal_steps(end)
     grid = check_times(times)
-    inside = LawInside.given(law, who.y, y_train).inside(who.y)
+    inside = LawInside.given(law, who, y_train).inside(who.y)
     scores = _scores(who, checked, inside, grid)
     described = _described(inside, checked) | {"horizon": float(grid[-1]), "times": grid.size}
-    return who.mean(scores.mean, described, _support(who, inside, scores))
+    return _mean(who, inside, grid, scores, described)
 
 
 def _described(inside: Inside, curves: SurvivalCurves) -> dict[str, Any]:
@@ -162,59 +168,116 @@ def _described(inside: Inside, curves: SurvivalCurves) -> dict[str, Any]:
     }
 
 
-def _support(who: Subjects, inside: Inside, scores: _Scores) -> Support:
+def _mean(
+    who: Subjects, inside: Inside, grid: Floats, scores: _Scores, described: dict[str, Any]
+) -> Details:
+    """Mean over subjects of the scores over the grid."""
     support = inside.support(who.mass)
     support.shares["known_share"] = scores.known, float(who.mass.sum())
-    return support
+    by_mass = scores.by_mass
+    pulls = None if by_mass is None else LawPulls(grid_weights(grid) @ by_mass)
+    return who.mean(scores.mean, described, support, inside.law, pulls)
 
 
-def _blocks(
-    curves: SurvivalCurves, inside: Inside, grid: Floats
-) -> Iterator[tuple[slice, Floats, Bools]]:
-    """Rows, their losses (rows, k) and whether each status was known (rows, k)."""
+class _Block(NamedTuple):
+    """Rows of subjects, and (rows, k): predicted, probability of the event, status unknown."""
+
+    rows: slice
+    predicted: Floats
+    happened: Floats
+    unknown: Bools
+
+    @property
+    def loss(self) -> Floats:
+        """Expected squared loss."""
+        return self.happened * self.predicted**2 + (1 - self.happened) * (1 - self.predicted) ** 2
+
+
+def _blocks(curves: SurvivalCurves, inside: Inside, grid: Floats) -> Iterator[_Block]:
+    """Read curves and law in blocks of rows."""
     law, y = inside.law.law, inside.y
     shared = law.at(grid) if isinstance(law, Turnbull) else None
     for rows in curves.blocks(grid.size):
-        predicted = curves.at_block(rows, grid)
         survival = shared if shared is not None else law.at_block(rows, grid)  # type: ignore[union-attr]
         happened = inside.happened(grid, survival, rows)
-        loss = happened * predicted**2 + (1.0 - happened) * (1.0 - predicted) ** 2
-        known = (grid <= y.lower[rows, None]) | (grid >= y.upper[rows, None])
-        yield rows, loss, known
+        unknown = (grid > y.lower[rows, None]) & (grid < y.upper[rows, None])
+        yield _Block(rows, curves.at_block(rows, grid), happened, unknown)
 
 
 class _Scores(NamedTuple):
-    """Mean over the grid of each subject; values and standard errors at each time; weight known."""
+    """Mean over the grid of each subject; values at each time; weight known; (k, cells) pulls."""
 
     mean: Floats
     values: Floats
-    stderr: Floats
     known: float
+    by_mass: Floats | None
 
 
 def _scores(who: Subjects, curves: SurvivalCurves, inside: Inside, grid: Floats) -> _Scores:
     """Score all subjects in one pass over their curves."""
     y, mass, weights = who.y, who.mass, grid_weights(grid)
     mean, known = np.empty(len(y)), 0.0
-    sums = np.zeros((3, grid.size))
-    copies = np.where(y.weight > 0, mass**2 / np.where(y.weight > 0, y.weight, 1.0), 0.0)
-    for rows, loss, seen in _blocks(curves, inside, grid):
+    values = np.zeros(grid.size)
+    pulls = _Pulls(inside, mass, grid) if inside.law.moves else None
+    for block in _blocks(curves, inside, grid):
+        rows, loss = block.rows, block.loss
         loss[mass[rows] == 0] = 0.0  # absent, whatever is predicted for them
         mean[rows] = loss @ weights
-        sums += mass[rows] @ loss, copies[rows] @ loss, copies[rows] @ loss**2
-        known += float(mass[rows] @ (seen @ weights))
+        values += mass[rows] @ loss
+        known += float(mass[rows] @ (~block.unknown @ weights))
+        if pulls is not None:
+            pulls.add(block)
     bad = np.flatnonzero(np.isnan(mean))
     if bad.size:
         raise UndefinedMetricError(
             "curves: this score needs them past their last grid time, where tail='nan' says "
             f"nothing, for {numbered(bad)}; choose another tail for the curves"
         )
-    n, total = float(y.weight.sum()), float(mass.sum())
-    values = sums[0] / total
-    square = sums[2] - 2 * values * sums[1] + values**2 * copies.sum()
-    small = n / (n - 1) if n > 1 else np.nan
-    stderr = np.sqrt(np.maximum(square, 0.0) * small) / total
-    return _Scores(mean, values, stderr, known)
+    values /= float(mass.sum())
+    return _Scores(mean, values, known, None if pulls is None else pulls.sums.by_mass())
+
+
+class _Pulls:
+    """What the sum of the losses at each time moves with the law S that was estimated.
+
+    With D = S(l) - S(u), the probability p of the event by t is (S(l) - S(t)) / D: its derivatives
+    are (1 - p) / D by S(l), p / D by S(u) and -1 / D by S(t).
+    """
+
+    def __init__(self, inside: Inside, mass: Floats, grid: Floats) -> None:
+        self.sums = PullSums(cast(Turnbull, inside.law.law), grid.size)
+        self._grid, self._y = grid, inside.y
+        given = inside.at_lower - inside.at_upper
+        known = inside.silent | inside.y.exact | (mass == 0)
+        self._each = np.where(known, 0.0, mass / np.where(known, 1.0, given))
+
+    def add(self, block: _Block) -> None:
+        """Add rows of subjects."""
+        rows, y = block.rows, self._y
+        slope = (2 * block.predicted - 1) * block.unknown * self._each[rows, None]
+        slope[self._each[rows] == 0] = 0.0
+        self.sums.add(y.lower[rows], slope * (1 - block.happened))
+        ends = np.isfinite(y.upper[rows])
+        self.sums.add(y.upper[rows][ends], (slope * block.happened)[ends])
+        self.sums.add(self._grid, np.diag(-slope.sum(axis=0)))
+
+
+def _stderr(
+    who: Subjects, curves: SurvivalCurves, inside: Inside, grid: Floats, scores: _Scores
+) -> Floats:
+    """Standard errors at each time, in a second pass over the curves."""
+    y, mass, total = who.y, who.mass, float(who.mass.sum())
+    law, by_mass, square = inside.law.law, scores.by_mass, np.zeros(grid.size)
+    moved = np.zeros((grid.size, len(y)))
+    if by_mass is not None and isinstance(law, Turnbull) and inside.law.here:
+        moved = law.contributions_of(by_mass / total)
+    for block in _blocks(curves, inside, grid):
+        rows = block.rows
+        present = np.flatnonzero(mass[rows] > 0)
+        gap = (block.loss[present] - scores.values) * mass[rows][present, None] / total
+        square += (1 / y.weight[rows][present]) @ (gap + moved[:, rows].T[present]) ** 2
+    n = float(y.weight.sum())
+    return np.sqrt(square * (n / (n - 1) if n > 1 else np.nan))
 
 
 def interval_log_likelihood(y_true: Any, curves: Any, *, sample_weight: Any = None) -> float:

@@ -29,10 +29,12 @@ def _asked(problem: Problem) -> IntervalProblem:
     return cast(IntervalProblem, problem)  # the record's `outcomes` sees to it
 
 
-def _error(problem: Problem, prediction: Prediction, *, method: str) -> Details:
+def _error(
+    problem: Problem, prediction: Prediction, *, method: str, loss: str = "absolute"
+) -> Details:
     known = _asked(problem)
     return interval_error_details(
-        known.intervals, prediction.times, method=method, law=known.inside,
+        known.intervals, prediction.times, method=method, loss=loss, law=known.inside,
         tau=supported_end(problem),
         tail=known.options["tail"], sample_weight=known.sample_weight,
     )  # fmt: skip
@@ -88,8 +90,10 @@ def _turnbull_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 _INTERVAL: dict[str, Any] = {"outcomes": "interval", "reference": "this package"}
 _TIME: dict[str, Any] = {
-    "family": "time", "needs": "times", "unit": "time", "range": POSITIVE, "stops": "horizon",
-    **_INTERVAL,
+    "family": "time", "needs": "times", "range": POSITIVE, "stops": "horizon", **_INTERVAL,
+}  # fmt: skip
+_SQUARED: dict[str, Any] = {
+    "terms": partial(_error, method="expected", loss="squared"), "default": False, **_TIME,
 }  # fmt: skip
 _LAW = "if visits do not depend on the event and the law is right"
 
@@ -99,14 +103,37 @@ RECORDS = (
         title="MAE of intervals, expected",
         about="Expected distance of the predicted time from the event time, given its interval.",
         terms=partial(_error, method="expected"),
+        unit="time",
         proper=_LAW,
         **_TIME,
     ),
     Metric(
+        name="interval_mse_expected",
+        title="MSE of intervals, expected",
+        about="Expected squared distance of the predicted time from the event time, given its "
+        "interval.",
+        unit="time^2",
+        proper=_LAW,
+        **_SQUARED,
+    ),
+    Metric(
+        name="interval_rmse_expected",
+        title="RMSE of intervals, expected",
+        about="Root of the expected squared distance of the predicted time from the event time, "
+        "given its interval.",
+        unit="time",
+        root=True,
+        square="interval_mse_expected",
+        proper=_LAW,
+        **_SQUARED,
+    ),
+    Metric(
         name="interval_mae_hinge",
         title="MAE of intervals, hinge",
-        about="Distance of the predicted time from the interval of the event time; 0 inside it.",
+        about="Distance of the predicted time from the interval of the event time; 0 inside it. "
+        "A lower limit of the error; do not rank models by it.",
         terms=partial(_error, method="hinge"),
+        unit="time",
         proper="no",
         **_TIME,
     ),

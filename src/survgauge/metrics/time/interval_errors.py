@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from ...data.adapters import are_curves
 from ...data.curves import SurvivalCurves
 from ...data.intervals import IntervalOutcomes
 from ...errors import UndefinedMetricError, numbered, one_of
+from ...reference.law_pulls import LawPulls, PullSums
 from ...reference.turnbull import Turnbull
 from ..checks import check_curves
 from ..details import Details
@@ -18,7 +21,9 @@ from ..intervals import Inside, LawInside, Subjects
 from ..support import Support
 
 METHODS = ("hinge", "expected")
-#: Points of equal probability that stand for a subject's own law inside its interval.
+LOSSES = ("absolute", "squared")
+#: Points that stand for a subject's own law inside its interval, closer to each other in
+#: probability the later they are: squares of late times count most.
 _NODES = 128
 
 
@@ -27,13 +32,14 @@ def interval_error(
     predicted: Any,
     *,
     method: str = "expected",
+    loss: str = "absolute",
     law: Any = None,
     y_train: Any = None,
     tau: float | None = None,
     tail: str = "linear",
     sample_weight: Any = None,
 ) -> float:
-    r"""Mean absolute error of predicted times for interval-censored outcomes.
+    r"""Mean absolute or squared error of predicted times for interval-censored outcomes.
 
     With `method` "hinge" a prediction p is right anywhere in the interval [l, u], and otherwise off
     by the distance to its nearest bound: a lower limit of the error. With "expected" it is the
@@ -43,16 +49,22 @@ def interval_error(
               + \int_q^u (S(t) - S(u))\,dt}{S(l) - S(u)} + |p - q|,
               \quad q = \min(\max(p, l), u)
 
-    under a law S of the event time. A known event time (l = u) has the plain error in both.
+    under a law S of the event time, and likewise with the squared error, whose second moment is
+    that of the same law. A known event time (l = u) has the plain error in both. The hinge error is
+    not proper: its mean is least where an event is as likely found before as known to come after
+    the prediction, and that is not the median. Do not rank models by it.
 
     Parameters
     ----------
     y_true : interval-censored outcomes
         Test outcomes; anything that `IntervalOutcomes.of` reads.
     predicted : array-like of shape (n,) or curves
-        Predicted times, or curves, of which the median is taken.
+        Predicted times, or curves, of which the median is taken, or for the squared loss the mean
+        (up to `tau`).
     method : {"expected", "hinge"}
         What a prediction inside the interval is charged.
+    loss : {"absolute", "squared"}
+        Whether errors are squared.
     law : Turnbull, curves or Conditional, optional
         Law of the event time for "expected", for everybody or one per subject; by default
         Turnbull's of `y_train`, or of the test outcomes themselves. One law for everybody knows
@@ -81,7 +93,7 @@ def interval_error(
     0.666667
     """
     return interval_error_details(
-        y_true, predicted, method=method, law=law, y_train=y_train, tau=tau, tail=tail,
+        y_true, predicted, method=method, loss=loss, law=law, y_train=y_train, tau=tau, tail=tail,
         sample_weight=sample_weight,
     ).value  # fmt: skip
 
@@ -91,17 +103,21 @@ def interval_error_details(
     predicted: Any,
     *,
     method: str = "expected",
+    loss: str = "absolute",
     law: Any = None,
     y_train: Any = None,
     tau: float | None = None,
     tail: str = "linear",
     sample_weight: Any = None,
 ) -> Details:
-    """`interval_error` with its convention, support and standard error (law taken as given).
+    """`interval_error` with its convention, support and standard error.
+
+    The standard error takes a law of other subjects as given; the estimation of Turnbull's law from
+    the test outcomes themselves is part of it.
 
     Parameters
     ----------
-    y_true, predicted, method, law, y_train, tau, tail, sample_weight
+    y_true, predicted, method, loss, law, y_train, tau, tail, sample_weight
         As for `interval_error`.
 
     Examples
@@ -111,71 +127,133 @@ def interval_error_details(
     (1.0, 2, 1)
     """
     one_of("method", method, METHODS)
+    one_of("loss", loss, LOSSES)
     one_of("tail", tail, ("linear", "hold"))
     who = Subjects.of(y_true, sample_weight)
     stop = np.inf if tau is None else positive(tau, "tau")
-    times = np.minimum(_times(predicted, who), stop)
-    described: dict[str, Any] = {"score": "interval_error", "method": method, "tau": tau}
-    y = who.y
+    times = np.minimum(_times(predicted, who, loss, tau), stop)
+    described: dict[str, Any] = {
+        "score": "interval_error", "method": method, "loss": loss, "tau": tau,
+    }  # fmt: skip
+    y, power = who.y, 1 + (loss == "squared")
     if method == "hinge":
-        loss = np.maximum(np.minimum(y.lower, stop) - times, times - np.minimum(y.upper, stop))
-        return who.mean(np.maximum(loss, 0.0), described, Support())
-    source = LawInside.given(law, y, y_train)
+        gap = np.maximum(np.minimum(y.lower, stop) - times, times - np.minimum(y.upper, stop))
+        return who.mean(np.maximum(gap, 0.0) ** power, described, Support())
+    source = LawInside.given(law, who, y_train)
     described["law"] = source.of
+    pulls = None
+    at, known = np.minimum(y.lower, stop), y.exact | (y.lower >= stop)
     if isinstance(source.law, Turnbull):
         described |= {"tail": tail, "within": "uniform"}
         closed = source.law if stop <= source.law.last_time else source.law.closed(tail)
         inside = LawInside(closed, source.of).inside(y)
-        loss = _expected(inside, closed, times, stop)
+        parts = _parts(inside, closed, times, stop, loss)
+        found = parts.loss
+        if source.moves:
+            pulls = parts.pulls(np.where(known | inside.silent, 0.0, who.mass))
     else:
         described |= {"tail": source.law.tail, "points": _NODES}
         inside = source.inside(y)
-        loss = _expected_by_points(inside, source.law, times, stop)
-    loss = np.where(inside.silent, _evenly(y, times, stop), loss)
-    at = np.minimum(y.lower, stop)
-    loss = np.where(y.exact | (y.lower >= stop), np.abs(times - at), loss)
-    return who.mean(loss, described, inside.support(who.mass))
+        found = _expected_by_points(inside, source.law, times, stop, power)
+    found = np.where(inside.silent, _evenly(y, times, stop, power), found)
+    found = np.where(known, np.abs(times - at) ** power, found)
+    return who.mean(found, described, inside.support(who.mass), source, pulls)
 
 
-def _times(predicted: Any, who: Subjects) -> Floats:
-    """One predicted time per subject: as given, or the median of its curve."""
+def _times(predicted: Any, who: Subjects, loss: str, tau: float | None) -> Floats:
+    """One predicted time per subject: as given, or the median or mean of its curve."""
     y, mass = who.y, who.mass
     if not are_curves(predicted):
         return vector(predicted, "predicted", length=len(y), like="y_true")
-    times = check_curves(predicted, y).median()
+    curves = check_curves(predicted, y)
+    if loss == "absolute":
+        times, point = curves.median(), "median"
+    else:
+        times, point = curves.mean() if tau is None else curves.rmst(tau), "mean"
     bad = np.flatnonzero(~np.isfinite(times) & (mass > 0))
     if bad.size:
         raise UndefinedMetricError(
-            f"the curves have no finite median for {numbered(bad)}; give the curves another tail, "
+            f"the curves have no finite {point} for {numbered(bad)}; give the curves another tail, "
             "or predicted times"
         )
     return np.where(mass > 0, times, 0.0)
 
 
-def _expected(inside: Inside, law: Turnbull, p: Floats, stop: float) -> Floats:
-    """Expected error under one law for everybody, exactly; the law ends, or does at `stop`."""
+@dataclass(frozen=True)
+class _Parts:
+    """Expected errors under one law for everybody: what they read of the law S.
+
+    The error of a subject is `outside` + N / (S(l) - S(u)), where N is linear in S(l), S(u) and the
+    areas of S(t) (1) and t S(t) (2) up to some points.
+    """
+
+    inside: Inside
+    law: Turnbull
+    outside: Floats
+    on_lower: Floats
+    on_upper: Floats
+    #: Points, factors, and which area.
+    areas: tuple[tuple[Floats, Floats, int], ...]
+
+    @property
+    def _given(self) -> Floats:
+        """Probability of the interval."""
+        inside = self.inside
+        known = inside.silent | inside.y.exact
+        return np.where(known, 1.0, inside.at_lower - inside.at_upper)
+
+    @cached_property
+    def expected(self) -> Floats:
+        """N / (S(l) - S(u))."""
+        total = self.on_lower * self.inside.at_lower + self.on_upper * self.inside.at_upper
+        for points, factor, area in self.areas:
+            total += factor * (self.law.area(points) if area == 1 else self.law.moment(points))
+        return total / self._given
+
+    @property
+    def loss(self) -> Floats:
+        """Expected error of each subject."""
+        return self.outside + self.expected
+
+    def pulls(self, mass: Floats) -> LawPulls:
+        """What the sum of the errors moves with the law."""
+        sums, y, each = PullSums(self.law), self.inside.y, mass / self._given
+        sums.add(y.lower, each * (self.on_lower - self.expected))
+        ends = np.isfinite(y.upper)
+        sums.add(y.upper[ends], (each * (self.on_upper + self.expected))[ends])
+        for points, factor, area in self.areas:
+            sums.add(points, each * factor, area)
+        return LawPulls(sums.by_mass()[0])
+
+
+def _parts(inside: Inside, law: Turnbull, p: Floats, stop: float, loss: str) -> _Parts:
+    """Return what expected errors read of a law that ends, or does at `stop`."""
     y = inside.y
     end = min(stop, max(law.last_time, float(y.lower.max())))
+    # What lies past `end` counts as at `end`.
     low, high = np.minimum(y.lower, end), np.minimum(y.upper, end)
-    q = np.clip(p, low, high)
-    area = law.area(np.concatenate((low, q, high))).reshape(3, -1)
-    # Until q the loss falls, after it rises; what lies past `end` counts as at `end`.
-    before = (q - low) * inside.at_lower - (area[1] - area[0])
-    after = (area[2] - area[1]) - (high - q) * inside.at_upper
-    mass = np.where(inside.silent | y.exact, 1.0, inside.at_lower - inside.at_upper)
-    return np.abs(p - q) + (before + after) / mass
+    one = np.ones(len(y))
+    areas: tuple[tuple[Floats, Floats, int], ...]
+    if loss == "squared":  # E (T - p)^2 by parts
+        areas = ((high, 2 * one, 2), (low, -2 * one, 2), (high, -2 * p, 1), (low, 2 * p, 1))
+        return _Parts(inside, law, 0 * one, (low - p) ** 2, -((high - p) ** 2), areas)
+    q = np.clip(p, low, high)  # until q the loss falls, after it rises
+    areas = ((low, one, 1), (q, -2 * one, 1), (high, one, 1))
+    return _Parts(inside, law, np.abs(p - q), q - low, q - high, areas)
 
 
-def _expected_by_points(inside: Inside, law: SurvivalCurves, p: Floats, stop: float) -> Floats:
-    """Expected error under a law per subject, by times of equal probability inside the interval."""
+def _expected_by_points(
+    inside: Inside, law: SurvivalCurves, p: Floats, stop: float, power: int
+) -> Floats:
+    """Expected error under a law per subject, by points inside the interval."""
     y, rows = inside.y, np.arange(len(inside.y))
     total = np.zeros(len(y))
     for k in range(_NODES):
-        share = (k + 0.5) / _NODES
-        level = inside.at_lower + share * (inside.at_upper - inside.at_lower)
+        later = 1 - (k + 0.5) / _NODES
+        level = inside.at_upper + later**2 * (inside.at_lower - inside.at_upper)
         with np.errstate(invalid="ignore"):
             time = np.clip(law.times_at(rows, level), y.lower, y.upper)
-        total += np.abs(np.minimum(time, stop) - p)
+        total += 2 * later * np.abs(np.minimum(time, stop) - p) ** power
     _refuse_endless(total, inside.silent | y.exact | (y.lower >= stop))
     return total / _NODES
 
@@ -189,13 +267,16 @@ def _refuse_endless(total: Floats, ignored: Bools) -> None:
         )
 
 
-def _evenly(y: IntervalOutcomes, p: Floats, stop: float) -> Floats:
+def _evenly(y: IntervalOutcomes, p: Floats, stop: float, power: int) -> Floats:
     """Expected error where the time lies evenly in the interval, or right after an open one."""
     low = np.minimum(y.lower, stop)
     high = np.where(np.isfinite(y.upper), y.upper, low)
     width = np.maximum(high - low, 1e-300)
     end = np.minimum(high, stop)
-    q = np.clip(p, low, end)
+
+    def until(t: Floats) -> Floats:
+        return (t - p) * np.abs(t - p) ** power / (power + 1)
+
     # The part past `stop` counts as at `stop`.
-    inner = ((q - low) ** 2 + (end - q) ** 2) / 2 + (high - end) * (end - q)
-    return np.abs(p - q) + np.where(high > low, inner / width, 0.0)
+    inner = until(end) - until(low) + (high - end) * np.abs(end - p) ** power
+    return np.where(high > low, inner / width, np.abs(low - p) ** power)
