@@ -29,7 +29,7 @@ from .census import Census
 from .chosen import chosen_metrics, under_dependence, under_entry
 from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
-from .entry_remarks import check_entry, entry_support
+from .entry_remarks import check_entry, denied_entries, entry_support
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .groups import columns_of, groups_of, labels_of, sizes_of
@@ -258,7 +258,8 @@ def evaluate(
         warnings = [*warnings, *left_out]
     if problem.by_entry:
         chosen, left_out = under_entry(chosen, named=metrics is not None)
-        warnings = [*warnings, *left_out, *check_entry(problem, parsed, min_at_risk)]
+        denied = {name: (p.kind, denied_entries(y, p)) for name, p in parsed.items()}
+        warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
     # Remarks and support look at the spread of few subjects also where no interval is asked for.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT

@@ -109,7 +109,8 @@ class SummedMeans:
                     "above 100,000 subjects); s must not depend on the prediction"
                 )
             shared = terms.s
-            self.convention.setdefault(model, terms.convention)
+            # Chunks in which nobody enters late do not speak of entry.
+            self.convention[model] = {**terms.convention, **self.convention.get(model, {})}
             self.support[model].merge(terms.support)
             listed.append(terms)
         self._add_by_time(listed, shared, y)
@@ -165,21 +166,23 @@ class SummedMeans:
         seen = y.any_cause().restricted(tau)
         time, event = seen.time, seen.event
         rows: Any = slice(None)
-        alike = stored_once(shared)
+        by_entry = self.bins.by_entry
+        alike = stored_once(shared) and not by_entry
         known = [terms for terms in listed if terms is not None]
         if alike and all(terms.all_moves for terms in known):
             rows = np.flatnonzero(event)  # nobody else weighs anything
             time, event = time[rows], event[rows]
         place = self.bins.place(time)
+        entered = self.bins.entered(seen) if by_entry else None
         for k, terms in enumerate(listed):
             if terms is not None:
                 pulls = True if terms.all_moves else terms.pulls
-                self.by_time.update(k, place, event, terms.a[rows], pulls)
+                self.by_time.update(k, place, event, terms.a[rows], pulls, entered)
         if alike:
             self.by_time.alike = float(shared[0])
         else:
             moving = True if known and known[0].s_moves else None
-            self.by_time.update(len(listed), place, event, shared, moving)
+            self.by_time.update(len(listed), place, event, shared, moving, entered)
 
     def stderr(self, pull: Floats) -> float:
         """Return the standard error of a statistic to which a subject contributes pull @ z."""
@@ -202,7 +205,10 @@ class SummedMeans:
         for model in self.models:
             self.support[model].merge(other.support[model])
             if model in other.convention:
-                self.convention.setdefault(model, other.convention[model])
+                self.convention[model] = {
+                    **other.convention[model],
+                    **self.convention.get(model, {}),
+                }
             if model in other.undefined:
                 self.undefined.setdefault(model, other.undefined[model])
         self.replicates = self.replicates + other.replicates
