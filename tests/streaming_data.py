@@ -26,6 +26,8 @@ ENTRY_NAMES = tuple(
     for name in NAMES
     if metrics_of()[name].takes_entry and not metrics_of()[name].needs_all(True)
 )
+#: Metrics of interval-censored outcomes that stream.
+INTERVAL_NAMES = tuple(n for n, metric in metrics_of("interval").items() if not metric.needs_all())
 COLUMNS = {
     "a": sg.CurveColumns("a", GRID),
     "b": sg.CurveColumns("b", GRID),
@@ -66,6 +68,21 @@ def trained_late(y_train, seed=0):
     return sg.Outcomes(*y_train, entry=known["entry"])
 
 
+def bounded(time, event, seed=0):
+    """Intervals around event times, of which some are seen exactly: (lower, upper)."""
+    rng = np.random.default_rng([seed, 2])
+    gap, exact = rng.uniform(0.0, 3.0, time.size).round(1), rng.random(time.size) < 0.2
+    lower = np.where(event & ~exact, np.maximum(time - gap, 0.0), time)
+    return lower, np.where(event, np.where(exact, time, time + gap + 0.1), np.inf)
+
+
+def with_bounds(columns, seed=0):
+    """The same subjects, whose events were found at visits."""
+    rest = {name: column for name, column in columns.items() if name not in ("time", "event")}
+    lower, upper = bounded(columns["time"], columns["event"], seed)
+    return {"lower": lower, "upper": upper, **rest}
+
+
 def predictions(columns):
     """What `evaluate` takes of the same subjects."""
     return {
@@ -78,8 +95,11 @@ def predictions(columns):
 
 def in_memory(columns, y_train, **options):
     """The evaluation that a stream must equal."""
-    known = columns["time"], columns["event"], columns.get("weight")
-    y = sg.Outcomes(*known, entry=columns.get("entry"))
+    if "lower" in columns:
+        y = sg.IntervalOutcomes(columns["lower"], columns["upper"], columns.get("weight"))
+    else:
+        known = columns["time"], columns["event"], columns.get("weight")
+        y = sg.Outcomes(*known, entry=columns.get("entry"))
     options = {"metrics": NAMES, **options}
     return sg.evaluate(predictions(columns), y, y_train=y_train, **options)
 

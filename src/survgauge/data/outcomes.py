@@ -264,7 +264,8 @@ class Outcomes(Weighted):
             return None if array is None else array[index].copy() if copy else array[index]
 
         flags = select(self.time), select(self.event), select(self._weight)
-        entry = some_entry(select(self.entry))
+        # A view is a chunk of subjects who are scored as all of them are.
+        entry = some_entry(select(self.entry)) if copy else select(self.entry)
         return Outcomes._trusted(*flags, select(self.cause), self.causes, entry)
 
     def __repr__(self) -> str:
@@ -277,6 +278,18 @@ class Outcomes(Weighted):
         if self.entry is not None:
             events += f", delayed entry={np.count_nonzero(self.entry)}"
         return f"Outcomes(n={len(self)}, {events}, last time={float(self.time.max()):g})"
+
+    def entering(self) -> Outcomes:
+        """Return the same with an entry for everybody, 0 where nobody enters late.
+
+        So that a chunk without late entries is scored as the others are.
+        """
+        if self.entry is not None:
+            return self
+        known = self.time, self.event, self._weight, self.cause, self.causes
+        found = Outcomes._trusted(*known, np.zeros(len(self)))
+        object.__setattr__(found, "_order", self._order)
+        return found
 
     def own(self) -> Outcomes:
         """Return the same with arrays that nobody else can change."""

@@ -96,6 +96,7 @@ def folded(
         spread=spread,
         tails=usual if tails and curves and not closed(problem) else None,
         bins=g_bins(problem) if by_g else None,
+        by_entry=problem.y.entry is not None,
     )
     # A convention may divide scores at each time by weights that only all subjects tell, and the
     # first curve that ends without a tail ends the scores of all subjects.

@@ -7,7 +7,7 @@ a few columns of a ranked metric, or nothing where all subjects are at hand anyw
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -115,6 +115,8 @@ class Fold:
         self.kinds |= {name: p.kind for name, p in chunk.predictions.items()}
         if found is None:
             return
+        if plan.by_entry and found.y.entry is None:
+            found = replace(found, problem=replace(found.problem, y=found.y.entering()))
         self._add_means(found)
         curves = {name: p for name, p in found.predictions.items() if p.curves is not None}
         for table in self.tables.values():

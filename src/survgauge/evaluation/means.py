@@ -109,8 +109,7 @@ class SummedMeans:
                     "above 100,000 subjects); s must not depend on the prediction"
                 )
             shared = terms.s
-            # Chunks in which nobody enters late do not speak of entry.
-            self.convention[model] = {**terms.convention, **self.convention.get(model, {})}
+            self.convention.setdefault(model, terms.convention)
             self.support[model].merge(terms.support)
             listed.append(terms)
         self._add_by_time(listed, shared, y)
@@ -205,10 +204,7 @@ class SummedMeans:
         for model in self.models:
             self.support[model].merge(other.support[model])
             if model in other.convention:
-                self.convention[model] = {
-                    **other.convention[model],
-                    **self.convention.get(model, {}),
-                }
+                self.convention.setdefault(model, other.convention[model])
             if model in other.undefined:
                 self.undefined.setdefault(model, other.undefined[model])
         self.replicates = self.replicates + other.replicates
