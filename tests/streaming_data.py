@@ -20,6 +20,14 @@ NAMES = tuple(
     for name, metric in metrics_of().items()
     if metric.adds_up != "whole" and not metric.reads_threshold
 )
+#: Those of them that know delayed entry, and stream where there is any.
+ENTRY_NAMES = tuple(
+    name
+    for name in NAMES
+    if metrics_of()[name].takes_entry and not metrics_of()[name].needs_all(True)
+)
+#: Metrics of interval-censored outcomes that stream.
+INTERVAL_NAMES = tuple(n for n, metric in metrics_of("interval").items() if not metric.needs_all())
 COLUMNS = {
     "a": sg.CurveColumns("a", GRID),
     "b": sg.CurveColumns("b", GRID),
@@ -45,6 +53,36 @@ def draw(n, seed=0, train=200, decimals=0):
     return columns, outcomes(train)
 
 
+def with_entry(columns, seed=0, share=0.7):
+    """The same subjects, of whom some entered late."""
+    rng = np.random.default_rng([seed, 1])
+    time, n = columns["time"], columns["time"].size
+    late = (rng.random(n) < share) & (time > 0)
+    entry = np.where(late, np.floor(rng.random(n) * time), 0.0)
+    return {**columns, "entry": entry}
+
+
+def trained_late(y_train, seed=0):
+    """Training outcomes of whom some entered late."""
+    known = with_entry({"time": y_train[0]}, seed)
+    return sg.Outcomes(*y_train, entry=known["entry"])
+
+
+def bounded(time, event, seed=0):
+    """Intervals around event times, of which some are seen exactly: (lower, upper)."""
+    rng = np.random.default_rng([seed, 2])
+    gap, exact = rng.uniform(0.0, 3.0, time.size).round(1), rng.random(time.size) < 0.2
+    lower = np.where(event & ~exact, np.maximum(time - gap, 0.0), time)
+    return lower, np.where(event, np.where(exact, time, time + gap + 0.1), np.inf)
+
+
+def with_bounds(columns, seed=0):
+    """The same subjects, whose events were found at visits."""
+    rest = {name: column for name, column in columns.items() if name not in ("time", "event")}
+    lower, upper = bounded(columns["time"], columns["event"], seed)
+    return {"lower": lower, "upper": upper, **rest}
+
+
 def predictions(columns):
     """What `evaluate` takes of the same subjects."""
     return {
@@ -57,7 +95,11 @@ def predictions(columns):
 
 def in_memory(columns, y_train, **options):
     """The evaluation that a stream must equal."""
-    y = sg.Outcomes(columns["time"], columns["event"], columns.get("weight"))
+    if "lower" in columns:
+        y = sg.IntervalOutcomes(columns["lower"], columns["upper"], columns.get("weight"))
+    else:
+        known = columns["time"], columns["event"], columns.get("weight")
+        y = sg.Outcomes(*known, entry=columns.get("entry"))
     options = {"metrics": NAMES, **options}
     return sg.evaluate(predictions(columns), y, y_train=y_train, **options)
 
@@ -126,7 +168,7 @@ def _same_but_for_rounding(one, other):
 def question(metrics, y_train, *, n_boot=0, bootstrap=False, **settings):
     """What is asked of a stream, as `evaluate_stream` asks it."""
     return Request.of(
-        metrics, y_train=y_train, confidence=0.95, random_state=0, n_boot=n_boot,
+        metrics, confidence=0.95, random_state=0, n_boot=n_boot,
         bootstrap=bootstrap, baseline=True, unit="",
         settings={"min_g": 0.05, "min_at_risk": 10, **settings},
     )  # fmt: skip

@@ -14,9 +14,12 @@ from ._tools.arrays import Ints, positive, vector, whole_number
 from ._tools.random import check_seed, stream
 from .data.causes import cause_code
 from .data.estimators import KINDS, outcomes_for, predict, predict_cause, unwrapped
+from .data.intervals import IntervalOutcomes
 from .data.outcomes import Outcomes
 from .data.predictions import Prediction
 from .errors import InputError, UndefinedMetricError, as_names, one_of
+from .evaluation.chosen import under_entry
+from .evaluation.interval_call import interval_problem, outcomes_of, refuse_settings
 from .evaluation.warnings import EvaluationWarning, undefined
 from .metrics.conventions import Convention
 from .metrics.one_cause import with_causes
@@ -91,7 +94,7 @@ class _Scoring:
     def _scores(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, float]:
         """Score a fitted estimator on a test fold, with one prediction for all metrics."""
         reference, cause = self._reference(estimator), self.settings.get("cause")
-        outcomes = outcomes_for(estimator, y) if cause is None else _with_causes(y, reference)
+        outcomes = self._outcomes(estimator, y, reference)
         if sample_weight is not None:
             outcomes = outcomes.reweighted(vector(sample_weight, "sample_weight", minimum=0.0))
         model = type(unwrapped(estimator)[-1]).__name__
@@ -113,7 +116,7 @@ class _Scoring:
                 "survgauge.models.from_sklearn(...), or give y_train to the scorer"
             )
             self.remarks.add(EvaluationWarning("in-sample-reference", message, model))
-        problem = Problem.of(outcomes, reference, **self.settings)
+        problem = self._problem(outcomes, reference)
         problem = replace(problem, asked=tuple(metric.name for metric in self.metrics))
         if cause is not None:
             prediction = prediction.ranked_by(problem.until)
@@ -123,6 +126,29 @@ class _Scoring:
             if remark is not None:
                 self.remarks.add(remark)
         return scores
+
+    @property
+    def _intervals(self) -> bool:
+        """Whether the metrics are of interval-censored outcomes."""
+        return self.metrics[0].outcomes == "interval"
+
+    def _outcomes(self, estimator: Any, y: Any, reference: Any) -> Any:
+        if self._intervals:
+            return IntervalOutcomes.of(y, "y")
+        if isinstance(y, IntervalOutcomes):
+            self.metrics[0].check_outcomes("interval")
+        cause = self.settings.get("cause")
+        return outcomes_for(estimator, y) if cause is None else _with_causes(y, reference)
+
+    def _problem(self, y: Any, reference: Any) -> Problem:
+        """Return what is asked of a test fold."""
+        if self._intervals:
+            taken = {name: self.settings[name] for name in ("time", "tau", "tail", "min_at_risk")}
+            return interval_problem(*outcomes_of(y, reference), None, conditional=None, **taken)
+        problem = Problem.of(y, reference, **self.settings)
+        if problem.by_entry:
+            under_entry(list(self.metrics), True, problem.cause)
+        return problem
 
 
 def _with_causes(y: Any, reference: Any) -> Outcomes:
@@ -264,6 +290,11 @@ def scorer(
         missing reference set, a ranking that is turned round) are Python warnings once for each
         kind of remark and class of estimators; ``.warnings`` lists all of them.
 
+    Notes
+    -----
+    `y` may have delayed entry, which metrics heed as in `evaluate`. Metrics of interval-censored
+    outcomes take `IntervalOutcomes` as `y` and as `y_train`, or whatever these read.
+
     Examples
     --------
     >>> import numpy as np
@@ -278,6 +309,7 @@ def scorer(
     >>> scorer(["mae_hinge", "harrell"])(Constant(), X, y)
     {'mae_hinge': -1.6666666666666667, 'harrell': 0.5}
     """
+    given = dict(locals())
     names = dict.fromkeys([name] if isinstance(name, str) else as_names(name, "name"))
     if not names:
         raise InputError("name must hold at least one metric; got an empty list")
@@ -285,7 +317,9 @@ def scorer(
         one_of("name", one, REGISTRY, "sg.available_metrics()")
         REGISTRY[one].check_threshold(threshold)
         REGISTRY[one].check_cause(cause)
-        REGISTRY[one].check_outcomes("right")
+        REGISTRY[one].check_outcomes(REGISTRY[next(iter(names))].outcomes)
+    if REGISTRY[next(iter(names))].outcomes == "interval":
+        refuse_settings(scorer, given, ("name", "predicts"))
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
     if time is not None:
@@ -335,7 +369,8 @@ class SurvivalKFold:
 
     def folds(self, y: Any) -> Ints:
         """Return the fold of each subject."""
-        outcomes = Outcomes.of(y, causes=True)
+        known = isinstance(y, IntervalOutcomes)
+        outcomes: Any = y if known else Outcomes.of(y, causes=True, entry=True)
         n, k = len(outcomes), self.n_splits
         if n < k:
             raise InputError(f"y must have at least n_splits = {k} subjects; got {n}")

@@ -101,7 +101,7 @@ def outcomes_for(estimator: Any, y: Any) -> Outcomes:
     if kind in ("f", "i") and objective_of(unwrapped(estimator)[-1]) == "survival:cox":
         label = vector(y, "y")
         return Outcomes(np.abs(label), label > 0)
-    return Outcomes.of(y)
+    return Outcomes.of(y, entry=True)
 
 
 def _can(estimator: Any, method: str) -> bool:

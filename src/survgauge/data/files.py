@@ -65,6 +65,14 @@ def read_outcomes(
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
 
 
+def both_kinds(time: str, event: str) -> str:
+    """Say that outcomes have the columns of both kinds."""
+    return (
+        f"the columns {time} and {event} are right-censored outcomes, and lower and upper are "
+        "interval-censored ones"
+    )
+
+
 def is_interval_file(path: str | Path, time: str = "time") -> bool:
     """Whether a file of outcomes has the columns lower and upper, and no column of times."""
     names = Table(path).names

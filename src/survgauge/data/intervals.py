@@ -13,6 +13,9 @@ from .entry import refuse_entry, some_entry
 from .outcomes import Outcomes
 from .weighted import Weighted, read_weight, some_rows
 
+#: Columns of interval-censored outcomes in frames and files.
+BOUNDS = ("lower", "upper")
+
 
 class IntervalOutcomes(Weighted):
     """Interval-censored outcomes of n subjects: frozen, validated once, trusted afterwards.

@@ -245,7 +245,9 @@ class Outcomes(Weighted):
     def _selected(self, index: Any, copy: bool) -> Outcomes:
         arrays = self.time, self.event, self._weight, self.cause, self.entry
         time, event, weight, cause, entry = (some_rows(known, index, copy) for known in arrays)
-        return Outcomes._trusted(time, event, weight, cause, self.causes, some_entry(entry))
+        # A view is a chunk of subjects who are scored as all of them are.
+        entry = some_entry(entry) if copy else entry
+        return Outcomes._trusted(time, event, weight, cause, self.causes, entry)
 
     def __repr__(self) -> str:
         if self.cause is None or self.causes is None:
@@ -257,6 +259,18 @@ class Outcomes(Weighted):
         if self.entry is not None:
             events += f", delayed entry={np.count_nonzero(self.entry)}"
         return f"Outcomes(n={len(self)}, {events}, last time={float(self.time.max()):g})"
+
+    def entering(self) -> Outcomes:
+        """Return the same with an entry for everybody, 0 where nobody enters late.
+
+        So that a chunk without late entries is scored as the others are.
+        """
+        if self.entry is not None:
+            return self
+        known = self.time, self.event, self._weight, self.cause, self.causes
+        found = Outcomes._trusted(*known, np.zeros(len(self)))
+        object.__setattr__(found, "_order", self._order)
+        return found
 
     def own(self) -> Outcomes:
         """Return the same with arrays that nobody else can change."""

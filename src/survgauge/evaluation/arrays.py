@@ -89,7 +89,7 @@ def folded(
     # Tables as large as the outcomes end with the fold.
     whole = (problem.anew() if n > CONTRIBUTIONS_LIMIT else problem).with_g()
     by_g = spread and not kept and problem.censoring == "test"
-    by_g = by_g and problem.dependence is None and problem.y.entry is None
+    by_g = by_g and problem.dependence is None
     by_g = by_g and any(m.weights_by_g and m.adds_up == "mean" for m in metrics)
     plan = FoldPlan(
         tuple(metrics),
@@ -97,7 +97,8 @@ def folded(
         keep_terms=kept,
         spread=spread,
         tails=usual if tails and curves and not closed(problem) else None,
-        bins=GBins(RiskTable.of(problem.y), problem.errors_stop) if by_g else None,
+        bins=g_bins(problem) if by_g else None,
+        by_entry=problem.y.entry is not None,
     )
     # A convention may divide scores at each time by weights that only all subjects tell, and the
     # first curve that ends without a tail ends the scores of all subjects.
@@ -125,4 +126,11 @@ def folded(
     score(slice(0, 1))  # the reference's tables, before several threads look at them
     for part in in_order(score, chunks(n, size=size)):
         total.merge(part)
+    total.attach(plan)
     return total
+
+
+def g_bins(problem: Problem) -> GBins:
+    """Return the times at which sums are kept apart, from all outcomes."""
+    late = None if problem.y.entry is None else problem.y
+    return GBins(RiskTable.of(problem.first), problem.errors_stop, late)

@@ -29,7 +29,7 @@ from .census import Census
 from .chosen import chosen_metrics, under_dependence, under_entry
 from .coarse_grid import check_grids
 from .condensed import CONTRIBUTIONS_LIMIT
-from .entry_remarks import check_entry, entry_support
+from .entry_remarks import check_entry, denied_entries, entry_support
 from .finish import Asked
 from .given_features import check_features, check_members, laws_given
 from .groups import columns_of, groups_of, labels_of, sizes_of
@@ -248,12 +248,14 @@ def evaluate(
     if cause is not None:
         parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
     chosen, warnings = chosen_metrics(metrics, y.count, threshold, cause, problem.outcomes)
+    usual = metrics is None or (isinstance(metrics, str) and metrics == "study")
     if problem.dependence is not None:
-        chosen, left_out = under_dependence(chosen, named=metrics is not None)
+        chosen, left_out = under_dependence(chosen, named=not usual)
         warnings = [*warnings, *left_out]
     if problem.by_entry:
-        chosen, left_out = under_entry(chosen, metrics is not None, problem.cause)
-        warnings = [*warnings, *left_out, *check_entry(problem, parsed, min_at_risk)]
+        chosen, left_out = under_entry(chosen, not usual, problem.cause)
+        denied = {name: (p.kind, denied_entries(y, p)) for name, p in parsed.items()}
+        warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
     # Remarks and support look at the spread of few subjects also where no interval is asked for.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
@@ -274,7 +276,7 @@ def evaluate(
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
     warnings += remarks
-    if metrics is None or (isinstance(metrics, str) and metrics == "study"):
+    if usual:
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | _sampling(problem) | entry_support(problem)
     support |= interval_support(problem, y_train)

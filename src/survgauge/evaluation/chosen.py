@@ -33,8 +33,8 @@ def chosen_metrics(
         known = [m for m in metrics_of(outcomes, cause).values() if m.reported]
         if not known:
             raise InputError(
-                "metrics='study': a study reports metrics of right-censored outcomes; name those "
-                "of interval-censored ones, or leave metrics out"
+                "a study reports metrics of right-censored outcomes, and these are "
+                "interval-censored: use evaluate, whose table and page have the metrics of these"
             )
         return [m for m in known if threshold is not None or not m.reads_threshold], []
     names = [metrics] if isinstance(metrics, str) else list(metrics)
@@ -78,7 +78,10 @@ def _heeding(
     kept = [metric for metric, knows in zip(chosen, heed, strict=True) if knows]
     others = [metric.name for metric in chosen if metric not in kept]
     if others and named:
-        raise InputError(f"metrics: {', '.join(others)} {lack}; leave them out, or {instead}")
+        many = len(others) > 1
+        lacks = lack if many else lack.replace("know", "knows", 1)
+        it = "them" if many else "it"
+        raise InputError(f"metrics: {', '.join(others)} {lacks}; leave {it} out, or {instead}")
     if not others:
         return kept, ""
     return kept, (

@@ -89,7 +89,7 @@ def joined(parts: Iterable[Outcomes]) -> Outcomes:
     listed = list(parts)
     if not listed:
         raise InputError("the test set has no rows; at least one subject is needed")
-    return Outcomes.joined(listed)
+    return type(listed[0]).joined(listed)
 
 
 def joined_chunks(chunks: list[Chunk]) -> Chunk:

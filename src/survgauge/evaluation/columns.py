@@ -1,8 +1,9 @@
 """What needs all subjects at once, but only a number or two of each: kept as columns.
 
 C-indices need (time, event, risk), AUC and ICI the probability at one time, and 1-calibration those
-at a few times before it. At the end the metrics' own functions are called on these columns, as
-`evaluate` would call them.
+at a few times before it. Where subjects enter late, everybody's probabilities at its own entry and
+at its own time are kept too, as these are what curves are conditioned on and read at. At the end
+the metrics' own functions are called on these columns, as `evaluate` would call them.
 """
 
 from __future__ import annotations
@@ -63,9 +64,12 @@ class Columns:
     ----------
     metrics : list of Metric
         Which metrics there are: some need risks, some probabilities at the times of interest.
+    by_entry : bool
+        Whether some of the subjects enter late, perhaps not in every chunk.
     """
 
-    def __init__(self, metrics: list[Metric]) -> None:
+    def __init__(self, metrics: list[Metric], by_entry: bool = False) -> None:
+        self._by_entry = by_entry
         keeps = {kept for metric in metrics for kept in metric.keeps}
         self.models: tuple[str, ...] = ()
         self.ranks, self.paths = "risk" in keeps, "path" in keeps
@@ -78,14 +82,14 @@ class Columns:
         """Keep the numbers of a chunk."""
         times = _times_of_interest(chunk.problem) if self.at_time else ()
         self.models = tuple(chunk.predictions)
-        kept = {m: self._numbers(m, chunk.predictions[m], times) for m in self.models}
+        y = chunk.y
+        kept = {m: self._numbers(m, chunk.predictions[m], times, y) for m in self.models}
         # A copy: a view would keep all that was read with it in memory.
-        y = chunk.y[:]
-        self._kept.append((chunk.problem.start, y, kept))
+        self._kept.append((chunk.problem.start, y[:], kept))
         self.rows += len(y)
 
     def _numbers(
-        self, model: str, prediction: Prediction, times: tuple[float, ...]
+        self, model: str, prediction: Prediction, times: tuple[float, ...], y: Outcomes
     ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         curves = prediction.curves
@@ -99,6 +103,8 @@ class Columns:
             found["like"] = type(curves), curves.interpolation, curves.tail
             grids = {time: self._times(curves, time) for time in times}
             found["survival"] = {time: (grid, curves.at(grid)) for time, grid in grids.items()}
+            if self._by_entry:
+                found["own"] = {time: _at_own_times(curves, y, time) for time in times}
         return found
 
     def _times(self, curves: SurvivalCurves, time: float) -> Floats:
@@ -139,12 +145,37 @@ class Columns:
                 time: (times, np.concatenate([p["survival"][time][1] for p in parts]))
                 for time, (times, _) in parts[0]["survival"].items()
             }
+            if any(y.entry is not None for _, y, _ in ordered):
+                own = {time: [p["own"][time] for p in parts] for time in values}
+                values = {time: _with_own(*values[time], own[time]) for time in values}
             if not values:  # it has curves, which nobody reads
                 rows = sum(len(y) for _, y, _ in ordered)
                 values[0.0] = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
             kind, *rules = parts[0]["like"]
             by_time = {time: kind._trusted(*kept, *rules) for time, kept in values.items()}
         return KeptPrediction(by_time, risk, self.undefined.get(model))
+
+
+def _at_own_times(curves: SurvivalCurves, y: Outcomes, time: float) -> tuple[Floats, Floats]:
+    """Read curves at each subject's entry, and at its own time or `time` before it: (n, 2) each."""
+    entry = np.zeros(len(y)) if y.entry is None else y.entry
+    # Past the end of a curve its tail is read, as from the whole curve.
+    own = np.minimum(np.stack((entry, y.time), axis=1), np.minimum(curves.last_time, time)[:, None])
+    return own, np.stack([curves.at_own(t) for t in own.T], axis=1)
+
+
+def _with_own(
+    grid: Floats, survival: Floats, own: list[tuple[Floats, Floats]]
+) -> tuple[Floats, Floats]:
+    """Return a grid for each subject: the one that all share and times of its own, in order."""
+    times = np.concatenate([t for t, _ in own])
+    times = np.concatenate((np.broadcast_to(grid, survival.shape), times), axis=1)
+    values = np.concatenate((survival, np.concatenate([s for _, s in own])), axis=1)
+    order = times.argsort(axis=1, kind="stable")
+    times, values = (np.take_along_axis(array, order, 1) for array in (times, values))
+    for k in range(1, times.shape[1]):  # where two are the same, the next number stands for one
+        np.maximum(times[:, k], np.nextafter(times[:, k - 1], np.inf), out=times[:, k])
+    return times, values
 
 
 def _times_of_interest(problem: Problem) -> tuple[float, ...]:

@@ -7,15 +7,45 @@ from typing import Any
 import numpy as np
 
 from ..data.incidence import CauseCurves
+from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..metrics.problem import Problem
 from .warnings import EvaluationWarning
 
+#: What a model says of somebody who was event-free at entry, if that denies it.
+_DENIED = {
+    "curves": "a probability of 0 of being event-free at their entry",
+    "times": "a time before their entry",
+}
+
+
+def denied_entries(y: Outcomes, prediction: Prediction) -> int:
+    """Count who enters late and event-free although the model excludes that.
+
+    >>> y = Outcomes([5, 8, 9], [1, 0, 1], entry=[0, 2, 3])
+    >>> denied_entries(y, Prediction.of([1.0, 1.0, 8.0], 3))
+    1
+    """
+    if y.entry is None or prediction.kind not in _DENIED:
+        return 0
+    late = (y.entry > 0) & (y.weight > 0)
+    curves = prediction.curves
+    if curves is not None:
+        if isinstance(curves, CauseCurves) and curves.incidence is not None:
+            free = curves.incidence.free_at_own(y.entry)
+        else:
+            free = curves.at_own(y.entry)
+        return int(np.count_nonzero(late & (free <= 0)))
+    return int(np.count_nonzero(late & (prediction.median <= y.entry)))
+
 
 def check_entry(
-    problem: Problem, predictions: dict[str, Prediction], min_at_risk: float
+    problem: Problem, denied: dict[str, tuple[str, int]], min_at_risk: float
 ) -> list[EvaluationWarning]:
-    """Say how thin the first risk sets are, and who was there although a model excluded it."""
+    """Say how thin the first risk sets are, and who was there although a model excluded it.
+
+    `denied` has for each model the kind of its predictions and how many entries they deny.
+    """
     y = problem.y
     found = _on_one_side(problem)
     if y.entry is None:
@@ -30,25 +60,12 @@ def check_entry(
             "about who is event-free then"
         )
         found.append(EvaluationWarning("thin-first-risk-sets", message))
-    for name, prediction in predictions.items():
-        late = (y.entry > 0) & (y.weight > 0)
-        if prediction.curves is not None:
-            curves = prediction.curves
-            if isinstance(curves, CauseCurves) and curves.incidence is not None:
-                free = curves.incidence.free_at_own(y.entry)
-            else:
-                free = curves.at_own(y.entry)
-            gone = int(np.count_nonzero(late & (free <= 0)))
-            what = "a probability of 0 of being event-free at their entry"
-        elif prediction.has("times"):
-            gone = int(np.count_nonzero(late & (prediction.median <= y.entry)))
-            what = "a time before their entry"
-        else:
-            continue
+    late = int(np.count_nonzero((y.entry > 0) & (y.weight > 0)))
+    for name, (kind, gone) in denied.items():
         if gone:
             message = (
-                f"the model predicts {what} for {gone} of {int(late.sum())} subjects who enter "
-                "late and event-free"
+                f"the model predicts {_DENIED[kind]} for {gone} of {late} subjects who enter late "
+                "and event-free"
             )
             found.append(EvaluationWarning("denies-entry", message, name))
     return found

@@ -7,7 +7,7 @@ a few columns of a ranked metric, or nothing where all subjects are at hand anyw
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -52,6 +52,8 @@ class FoldPlan:
         Bootstrap of the means, where that is asked for.
     bins : GBins, optional
         Times at which sums are kept apart, where G is estimated from the test subjects.
+    by_entry : bool
+        Whether some of the subjects enter late, perhaps not in every chunk.
     """
 
     metrics: tuple[Metric, ...]
@@ -63,6 +65,7 @@ class FoldPlan:
     seed: int = 0
     n_boot: int = 0
     bins: GBins | None = None
+    by_entry: bool = False
 
     def compares(self, metric: Metric) -> bool:
         """Whether standard errors of a mean, or of differences in it, will be asked for."""
@@ -88,7 +91,7 @@ class Fold:
         self.means: dict[Key, Means] = {}
         counted, ranked = ([] if plan.resident else plan.kind(how) for how in ("count", "ranked"))
         self.tables = {m.name: m.table() for m in counted if m.table is not None}
-        self.columns = Columns(ranked) if ranked else None
+        self.columns = Columns(ranked, plan.by_entry) if ranked else None
         #: What metrics read past the models' curves.
         self.reads: dict[ModelName, PastReads] = {}
         self.kinds: dict[str, str] = {}
@@ -112,6 +115,8 @@ class Fold:
         self.kinds |= {name: p.kind for name, p in chunk.predictions.items()}
         if found is None:
             return
+        if plan.by_entry and found.y.entry is None:
+            found = replace(found, problem=replace(found.problem, y=found.y.entering()))
         self._add_means(found)
         curves = {name: p for name, p in found.predictions.items() if p.curves is not None}
         for table in self.tables.values():
@@ -198,6 +203,13 @@ class Fold:
         means.add(found, chunk.y, None if key == HELD else chunk.counts)
 
     # -- together ------------------------------------------------------------------------------
+
+    def attach(self, plan: FoldPlan) -> None:
+        """Take the plan as it was made: copies of its times leave out who entered when."""
+        self.plan = plan
+        for means in self.means.values():
+            if isinstance(means, SummedMeans) and means.bins is not None:
+                means.bins = plan.bins
 
     def merge(self, other: Fold) -> None:
         """Add the subjects of another part, which stays as it is."""

@@ -5,6 +5,9 @@ B_i, what comes through G, is known only in the end, but depends on nothing exce
 was observed and whether it was censored. So the sums of A_i by time and status, and the pulls of
 the weights by time, are enough. Times are told apart up to `MOST_BINS` of them, which is exact;
 beyond, they are grouped into `BINS` of about equal size (standard errors to about 1e-4).
+
+Under delayed entry B_i also depends on when a subject entered: sums are kept by entry too, and who
+entered and left when is known of all subjects, whose outcomes such an evaluation keeps.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints
+from ..data.outcomes import Outcomes
+from ..errors import SurvgaugeError
 from ..reference.estimated_g import CensoringCounts, Pulls
-from ..reference.kaplan_meier import RiskTable
+from ..reference.kaplan_meier import RiskTable, awaited
 
 #: Distinct times that are told apart, and groups of them where there are more.
 MOST_BINS, BINS = 16_384, 4_096
@@ -31,9 +36,13 @@ class GBins:
         Counts of all test subjects at their distinct times.
     tau : float, optional
         Horizon of the time errors, at which a group has to begin.
+    late : Outcomes, optional
+        All test subjects, where some of them enter late.
     """
 
-    def __init__(self, table: RiskTable, tau: float | None = None) -> None:
+    def __init__(
+        self, table: RiskTable, tau: float | None = None, late: Outcomes | None = None
+    ) -> None:
         self.edges: Floats = table.times
         if self.edges.size > MOST_BINS:
             reached = np.cumsum(table.events + table.censored)
@@ -48,6 +57,13 @@ class GBins:
             np.bincount(where, counted, self.edges.size).astype(np.float64, copy=False)
             for counted in (table.events, table.censored)
         )
+        self.by_entry = late is not None
+        #: All subjects, where some enter late, and how many enter at each time or later.
+        self._late = None if late is None else late.present()
+        self._awaited = None if late is None else awaited(late.present(), self.edges)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_late": None}  # parts of a stream travel light
 
     def __len__(self) -> int:
         return int(self.edges.size)
@@ -57,9 +73,26 @@ class GBins:
         found: Ints = np.maximum(self.edges.searchsorted(time, "right") - 1, 0)
         return found
 
+    def entered(self, y: Outcomes) -> Ints:
+        """Number of groups that had begun when each subject entered; 0: in from the beginning."""
+        if y.entry is None:
+            return np.zeros(len(y), dtype=np.intp)
+        found: Ints = self.edges.searchsorted(y.entry, "right")
+        return np.where(y.entry > 0, found, 0)
+
     def counts(self, **rules: Any) -> CensoringCounts:
         """Return what the subjects move through G."""
-        return CensoringCounts(self.edges, self.events, self.censored, **rules)
+        given = self.edges, self.events, self.censored
+        return CensoringCounts(*given, awaited=self._awaited, **rules)
+
+    def square(self, moved: tuple[Floats, Floats], before: Floats) -> float:
+        """Sum of squares of what all subjects move, those who enter late less what came before."""
+        y = self._late
+        if y is None:
+            raise SurvgaugeError("the subjects of these sums, who enter late, are not at hand")
+        place = self.place(y.time)
+        own = np.where(y.event, moved[0][place], moved[1][place]) + before[self.entered(y)]
+        return float((y.weight * own * own).sum())
 
 
 class GSums:
@@ -81,11 +114,22 @@ class GSums:
         self.survivors: dict[int, tuple[Floats, Floats]] = {}
         #: The last number, where it is the same for everybody and not summed.
         self.alike: float | None = None
+        #: Under delayed entry the numbers, and what moves, by when subjects entered.
+        self.entered, self.waiting = np.zeros((2, size, len(bins) + 1 if bins.by_entry else 0))
 
-    def update(self, k: int, place: Ints, event: Bools, values: Floats, moving: Any) -> None:
+    def update(
+        self,
+        k: int,
+        place: Ints,
+        event: Bools,
+        values: Floats,
+        moving: Any,
+        entered: Ints | None = None,
+    ) -> None:
         """Add number k of some subjects.
 
         `moving` is what of it moves with the weights: `Pulls`, True for all of it, or None.
+        `entered` says when they entered, where some do late; see `GBins.entered`.
         """
         size = self.moving.shape[1]
         both = np.bincount(place + size * ~event, values, 2 * size)
@@ -96,6 +140,12 @@ class GSums:
         elif isinstance(moving, Pulls):
             self.moving[k] += np.bincount(place, moving.event, size)
             self._add_survivors(k, moving.times, moving.survivors)
+        if entered is not None:
+            steps = self.entered.shape[1]
+            self.entered[k] += np.bincount(entered, values, steps)
+            if moving is True or isinstance(moving, Pulls):
+                pulled = values * event if moving is True else moving.by_subject
+                self.waiting[k] += np.bincount(entered, pulled, steps)
 
     def _add_survivors(self, k: int, times: Floats, sums: Floats) -> None:
         known = self.survivors[k][1] if k in self.survivors else 0.0
@@ -106,6 +156,8 @@ class GSums:
         self.events += other.events
         self.censored += other.censored
         self.moving += other.moving
+        self.entered += other.entered
+        self.waiting += other.waiting
         for k, (times, sums) in other.survivors.items():
             if k not in lost:
                 self._add_survivors(k, times, sums)
@@ -118,11 +170,21 @@ class GSums:
         free = {k: part for k, part in self.survivors.items() if k in used}
         times = np.concatenate([np.empty(0), *(t for t, _ in free.values())])
         survivors = np.concatenate([np.empty(0), *(pull[k] * s for k, (_, s) in free.items())])
-        moved = counts.moves(own @ self.moving[used], survivors, times)
+        awaited_pulls = None
+        if bins.by_entry:
+            awaited_pulls = np.cumsum((own @ self.waiting[used])[::-1])[::-1][1:]
+        total = counts.total(own @ self.moving[used], survivors, times, awaited_pulls)
+        *spread, expected = counts.spread(total)
+        moved = spread[0], spread[1]
         sums = own @ self.events[used], own @ self.censored[used]
         numbers = counts.events, counts.censored
         if self.alike is not None:
             sums = tuple(a + pull[-1] * self.alike * n for a, n in zip(sums, numbers, strict=True))
+        if bins.by_entry:
+            before = np.append(0.0, expected)
+            crossed = sum(float(a @ b) for a, b in zip(sums, moved, strict=True))
+            crossed += float((own @ self.entered[used]) @ before)
+            return 2 * crossed + bins.square(moved, before)
         return float(
             sum((2 * a * b + n * b * b).sum() for a, b, n in zip(sums, moved, numbers, strict=True))
         )

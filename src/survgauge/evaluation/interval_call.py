@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from .._tools.arrays import Floats
 from ..data.intervals import IntervalOutcomes
 from ..errors import InputError
@@ -28,11 +30,13 @@ _REASONS = {
 }
 
 
-def refuse_settings(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Refuse settings that only right-censored outcomes have."""
+def refuse_settings(
+    function: Callable[..., Any], given: Mapping[str, Any], also: tuple[str, ...] = ()
+) -> None:
+    """Refuse settings that only right-censored outcomes have; `also` are taken too."""
     others = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if name in (*TAKEN, *_DATA) or given[name] is parameter.default:
+        if name in (*TAKEN, *_DATA, *also) or given[name] is parameter.default:
             continue
         if type(given[name]) is not type(parameter.default) or given[name] != parameter.default:
             others.append(name)
@@ -47,7 +51,48 @@ def outcomes_of(y_test: IntervalOutcomes, y_train: Any) -> tuple[Any, Any]:
     """Return both outcomes as intervals; right-censored training outcomes are a special case."""
     if isinstance(y_train, Reference):
         y_train = y_train.given
-    return y_test, None if y_train is None else IntervalOutcomes.of(y_train, "y_train", copy=False)
+    return y_test, None if y_train is None else training_intervals(y_train)
+
+
+def training_intervals(y_train: Any) -> IntervalOutcomes:
+    """Read training outcomes as intervals; refuse what must be a (time, event) pair."""
+    if _are_flagged(y_train):
+        raise InputError(
+            "y_train looks like a (time, event) pair, but where test outcomes are "
+            "interval-censored a pair is (lower, upper): pass sg.Outcomes(time, event), whose "
+            "events are intervals of no length, or sg.IntervalOutcomes(lower, upper)"
+        )
+    return IntervalOutcomes.of(y_train, "y_train", copy=False)
+
+
+def _are_flagged(pair: Any) -> bool:
+    """Whether a pair holds times and flags: no bounds, as some would be above the other."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        return False
+    lower, upper = (np.asarray(part) for part in pair)
+    if (
+        lower.shape != upper.shape
+        or upper.dtype.kind not in "biuf"
+        or lower.dtype.kind not in "iuf"
+    ):
+        return False
+    return bool(np.isin(upper, (0, 1)).all() and (lower > upper).any())
+
+
+def wrong_training(argument: str = "y_train") -> InputError:
+    """Return what to do about intervals that are the reference set of right-censored outcomes."""
+    return InputError(
+        f"{argument} has interval-censored outcomes, and the test outcomes are right-censored: "
+        "both must be of one kind. Pass the test outcomes as intervals too, "
+        "sg.IntervalOutcomes.of(y_test), in which an event is an interval of no length; or give "
+        "right-censored training outcomes"
+    )
+
+
+def refuse_intervals(y_train: Any) -> None:
+    """Refuse training outcomes that are intervals where the test outcomes are right-censored."""
+    if isinstance(y_train, IntervalOutcomes):
+        raise wrong_training()
 
 
 def interval_problem(

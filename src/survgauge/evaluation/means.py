@@ -155,21 +155,23 @@ class SummedMeans:
         seen = y.any_cause().restricted(tau)
         time, event = seen.time, seen.event
         rows: Any = slice(None)
-        alike = stored_once(shared)
+        by_entry = self.bins.by_entry
+        alike = stored_once(shared) and not by_entry
         known = [terms for terms in listed if terms is not None]
         if alike and all(terms.all_moves for terms in known):
             rows = np.flatnonzero(event)  # nobody else weighs anything
             time, event = time[rows], event[rows]
         place = self.bins.place(time)
+        entered = self.bins.entered(seen) if by_entry else None
         for k, terms in enumerate(listed):
             if terms is not None:
                 pulls = True if terms.all_moves else terms.pulls
-                self.by_time.update(k, place, event, terms.a[rows], pulls)
+                self.by_time.update(k, place, event, terms.a[rows], pulls, entered)
         if alike:
             self.by_time.alike = float(shared[0])
         else:
             moving = True if known and known[0].s_moves else None
-            self.by_time.update(len(listed), place, event, shared, moving)
+            self.by_time.update(len(listed), place, event, shared, moving, entered)
 
     def stderr(self, pull: Floats) -> float:
         """Return the standard error of a statistic to which a subject contributes pull @ z."""

@@ -11,6 +11,7 @@ from ..data.predictions import Prediction
 from ..errors import InputError
 from ..metrics.one_cause import with_causes
 from ..reference.reference import Reference
+from .interval_call import refuse_intervals
 
 
 def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Outcomes, Any]:
@@ -19,6 +20,7 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
     With a cause both have the same causes. Codes need not hold all of them, if the other outcomes
     do or have their names.
     """
+    refuse_intervals(y_train)
     read = y_train is not None and not isinstance(y_train, Reference)
     if cause is None:
         y = Outcomes.of(y_test, "y_test", copy=False, entry=True)

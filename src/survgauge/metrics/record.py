@@ -274,6 +274,15 @@ class Metric:
             return "count"
         return "ranked" if self.keeps else "whole"
 
+    def needs_all(self, by_entry: bool = False) -> bool:
+        """Whether it needs all subjects at once, which a stream does not have.
+
+        The table of a metric may say that it knows no delayed entry (`takes_entry`), although the
+        metric does.
+        """
+        late = by_entry and not getattr(self.table, "takes_entry", True)
+        return self.adds_up == "whole" or late
+
     @property
     def better(self) -> str:
         """Which values are better, in words."""

@@ -129,7 +129,7 @@ def default_metrics(
         for metric in metrics_of(outcomes, cause).values()
         if (metric.default or (metric.reads_threshold and threshold is not None))
         and subjects <= metric.default_until
-        and not (streamed and metric.adds_up == "whole")
+        and not (streamed and metric.needs_all())
     ]
 
 

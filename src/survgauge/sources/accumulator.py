@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..evaluation.chunk import CHUNK_ROWS, Chunk, chunk_rows, joined_chunks
+from ..evaluation.entry_remarks import denied_entries
 from ..evaluation.fold import Fold
 from ..metrics.problem import Problem
 from .batches import Batch
@@ -40,6 +41,8 @@ class Accumulator:
         self.past = (0, 0)
         #: The fold of everybody (None), and one per group.
         self.folds: dict[Any, Fold] = {}
+        #: How many late entries each model denies, see `check_entry`.
+        self.denied: dict[str, int] = {}
         #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
         #: some thousand.
         self._waiting: dict[Any, list[Chunk]] = {}
@@ -96,6 +99,8 @@ class Accumulator:
         self._mark([(start, start + len(y))])
         self.rows += len(y)
         self.outline.update(y, start)
+        if y.entry is not None:
+            self._deny({name: denied_entries(y, p) for name, p in chunk.predictions.items()})
         late = (y.time > self.scoring.threshold) & (y.weight > 0)
         self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
         if labels is None:
@@ -113,6 +118,10 @@ class Accumulator:
         self._waiting_rows += len(chunk)
         if self._waiting_rows >= self._most_waiting(chunk):
             self.settle()
+
+    def _deny(self, found: dict[str, int]) -> None:
+        for name, number in found.items():
+            self.denied[name] = self.denied.get(name, 0) + number
 
     def _most_waiting(self, chunk: Chunk) -> int:
         values = sum(
@@ -161,6 +170,7 @@ class Accumulator:
         self._mark(other.seen)
         self.rows += other.rows
         self.outline.merge(other.outline)
+        self._deny(other.denied)
         self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]
         for label, fold in other.folds.items():
             if label in self.folds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -12,18 +13,18 @@ from .._tools.extras import need
 from .._tools.provenance import call_text, provenance
 from ..errors import InputError
 from ..evaluation import Evaluation
+from ..evaluation.interval_call import refuse_settings
 from ..metrics.conventions import Convention
 from ..reference.kaplan_meier import KaplanMeier
 from .accumulator import Accumulator
 from .arrow import Held, Item, are_paths
 from .batches import Batch
-from .call import outline_item, score_item
+from .call import OF_STREAMS, opened, outline_item, score_item
 from .finish import finish
 from .layout import Layout
 from .outline import Outline
 from .parquet import ParquetItem, ParquetSource
 from .question import Request, Scoring, scoring_of
-from .train import reference_of
 
 
 def evaluate_dask(
@@ -40,6 +41,8 @@ def evaluate_dask(
     time_column: str = "time",
     event_column: str = "event",
     weight_column: str | None = None,
+    entry_column: str | None = None,
+    outcomes: str | None = None,
     by: str | None = None,
     apart: Mapping[str, Any] | None = None,
     unit: str = "",
@@ -74,7 +77,9 @@ def evaluate_dask(
         all workers must see the files.
     y_train, predictions, metrics, confidence, random_state, n_boot, bootstrap, baseline
         As for `evaluate_stream`.
-    time_column, event_column, weight_column, by, apart, unit, conditional
+    time_column, event_column, weight_column, entry_column, outcomes
+        As for `evaluate_stream`.
+    by, apart, unit, conditional
         As for `evaluate_stream`.
     client : distributed.Client, optional
         The cluster; by default Dask's current one, or its threads.
@@ -87,7 +92,8 @@ def evaluate_dask(
     -------
     Evaluation
     """
-    made = provenance(call_text(evaluate_dask, locals()))
+    given = dict(locals())
+    made = provenance(call_text(evaluate_dask, given))
     settings = {
         "time": time, "tau": tau, "threshold": threshold, "convention": convention,
         "censoring": censoring,
@@ -95,9 +101,9 @@ def evaluate_dask(
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
         "cause": cause,
     }  # fmt: skip
-    request = Request.of(
+    asked = partial(
+        Request.of,
         metrics,
-        y_train=y_train,
         confidence=confidence,
         random_state=random_state,
         n_boot=n_boot,
@@ -106,26 +112,30 @@ def evaluate_dask(
         unit=unit,
         settings=settings,
     )
-    layout = Layout.of(predictions, time_column, event_column, weight_column, by, conditional)
-    outcomes = time_column, event_column, weight_column
-    reference = reference_of(y_train, *outcomes, causes=cause is not None)
-    layout = layout.about(cause, reference)
+    columns = time_column, event_column, weight_column
+    layout = Layout.of(predictions, *columns, by, conditional, entry_column, outcomes)
     cluster = Cluster(client)
     pieces: FramePieces | FilePieces
     if are_paths(frame):
         pieces = FilePieces(cluster, ParquetSource(frame, apart))
     else:
         pieces = FramePieces(cluster, cluster.partitions(frame))
-    layout = layout.resolved(pieces.first())
+    layout, reference = opened(layout, y_train, pieces.first(), cause)
+    request = asked(layout=layout)
+    if layout.are_intervals:
+        refuse_settings(evaluate_dask, given, OF_STREAMS)
     pieces.check(layout)
-    scoring = scoring_of(request, layout, reference, None)
     outline: Outline | None = None
-    if request.foresight():
-        outline = pieces.merged(outline_item, layout, request)
-        scoring = scoring_of(request, layout, reference, outline)
+    scoring: Any = None
+    if not request.kept:
+        scoring = scoring_of(request, layout, reference, None)
+    if request.kept or request.foresight():
+        found = pieces.merged(outline_item, layout, request)
+        request = request.under_entry(found, reference) if request.kept else request
+        scoring, outline = scoring_of(request, layout, reference, found), found
     total: Accumulator = pieces.merged(score_detached, cluster.delayed(scoring))
-    found = finish(request, total.attach(scoring), pieces.rows, outline)
-    return replace(found, provenance=made)
+    ev = finish(request, total.attach(scoring), pieces.rows, outline)
+    return replace(ev, provenance=made)
 
 
 class Cluster:

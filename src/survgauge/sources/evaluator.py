@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.causes import cause_code
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, did_you_mean
@@ -60,16 +61,21 @@ class Evaluator:
                     f"are {', '.join(known)}"
                 )
         cause = settings.get("cause")
-        chosen_metrics(settings.get("metrics"), 0, cause=cause)  # now, not after an epoch
-        is_read = y_train is None or isinstance(y_train, Reference)
+        is_read = y_train is None or isinstance(y_train, Reference | IntervalOutcomes)
+        if y_train is not None:  # now, not after an epoch
+            kind = "interval" if isinstance(y_train, IntervalOutcomes) else "right"
+            chosen_metrics(settings.get("metrics"), 0, cause=cause, outcomes=kind)
         several = None if cause is None else True
-        self.y_train = y_train if is_read else Outcomes.of(y_train, "y_train", causes=several)
+        self.y_train = y_train
+        if not is_read:
+            entry = cause is None
+            self.y_train = Outcomes.of(y_train, "y_train", causes=several, entry=entry)
         self.settings = settings
         self.reset()
 
     def reset(self) -> None:
         """Leave all batches behind, to begin anew."""
-        self._outcomes: list[Outcomes] = []
+        self._outcomes: list[Any] = []
         self._predictions: dict[str, list[Prediction]] = {}
 
     def __len__(self) -> int:
@@ -85,7 +91,8 @@ class Evaluator:
             same models in every batch. A single prediction is called "model". Curves must have the
             same grid of times in all batches, or a grid for each subject.
         y : outcomes
-            Outcomes of the batch, such as a ``(time, event)`` pair of tensors.
+            Outcomes of the batch, such as a ``(time, event)`` pair of tensors, `Outcomes` with
+            delayed entry, or `IntervalOutcomes`.
         """
         label = f"batch {len(self._outcomes) + 1}"
         outcomes = self._read(y)
@@ -101,15 +108,24 @@ class Evaluator:
         for name, prediction in batch.items():
             self._predictions.setdefault(name, []).append(prediction)
 
-    def _read(self, y: Any) -> Outcomes:
+    def _read(self, y: Any) -> Any:
         """Read the outcomes of a batch, which need not have events of every cause."""
+        if self._outcomes and isinstance(y, IntervalOutcomes) != isinstance(
+            self._outcomes[0], IntervalOutcomes
+        ):
+            raise InputError(
+                "y must be of one kind in all batches, Outcomes or IntervalOutcomes; got "
+                f"{type(y).__name__} after {type(self._outcomes[0]).__name__}"
+            )
+        if isinstance(y, IntervalOutcomes):
+            return y
         if self.settings.get("cause") is None:
-            return Outcomes.of(y)
+            return Outcomes.of(y, entry=True)
         train = self.y_train.given if isinstance(self.y_train, Reference) else self.y_train
         known = None if train is None else train.causes
         return with_causes(y, "y", known) if known else Outcomes.of(y, causes=True)
 
-    def _prediction(self, given: Any, y: Outcomes, name: str) -> Prediction:
+    def _prediction(self, given: Any, y: Any, name: str) -> Prediction:
         cause = self.settings.get("cause")
         if cause is None or y.causes is None:
             return Prediction.of(given, len(y), name)

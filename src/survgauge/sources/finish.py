@@ -13,8 +13,10 @@ from ..evaluation.call import support_of
 from ..evaluation.censoring_remarks import check_agreement, check_follow_up, check_weights
 from ..evaluation.census import Census
 from ..evaluation.coarse_grid import coarse_grids
+from ..evaluation.entry_remarks import check_entry
 from ..evaluation.finish import Group, tail_remarks
 from ..evaluation.fold import Fold
+from ..evaluation.interval_call import check_intervals
 from ..evaluation.intervals import few_replicates
 from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from ..metrics.problem import Problem
@@ -52,9 +54,11 @@ def finish(
     scoring, outline = total.scoring, total.outline
     known = first or outline
     problem = _problem(request, total, known)
-    census = _census(total, problem)
+    census = Census.of(problem) if request.kept else _census(total, problem)
     warnings = _skipped(request, census.subjects, total) if request.default else []
-    warnings += check_problem(problem, census) + check_sampling(outline.fractional)
+    warnings += [*request.remarks, *_entries(request, total, problem)]
+    check = check_intervals if request.outcomes == "interval" else check_problem
+    warnings += check(problem, census) + check_sampling(outline.fractional)
     grids = {
         name: (spec.times, spec.interpolation)
         for name, spec in scoring.layout.predictions.items()
@@ -80,7 +84,8 @@ def finish(
     warnings += tail_remarks([total.folds[None]], problem, request.asked.confidence)
     if request.default:
         scores, warnings = leave_out(scores, warnings)
-    support = support_of(problem, census, scores, known.follow)
+    all_outcomes = known.follow or request.kept
+    support = support_of(problem, census, scores, all_outcomes) | scoring.support
     if problem.cause is not None:  # of all subjects, also where not all outcomes were kept
         support["events_by_cause"] = dict(total.folds[None].by_cause)
     if sizes:
@@ -98,7 +103,7 @@ def finish(
         models,
         {},
         request.unit,
-        all_outcomes=known.follow,
+        all_outcomes=all_outcomes,
     )
 
 
@@ -129,6 +134,8 @@ def _problem(request: Request, total: Accumulator, outline: Outline) -> Problem:
         if reference is None:
             raise InputError("a stream needs a reference set")
         problem = request.problem(outline.top(), reference, request.whole_g(outline))
+    if request.kept:
+        return _of_all(problem, outline.outcomes())
     # All outcomes where they were counted, or the last of them, which tell the horizon.
     y = outline.counts().outcomes() if outline.follow else outline.top()
     return _of_all(problem, y)
@@ -140,6 +147,15 @@ def _of_all(problem: Problem, y: Outcomes) -> Problem:
     own = not isinstance(given, str) and problem.weights.source == "test"
     censoring = "test" if own else given
     return replace(problem, y=y, follow_up=None, censoring=censoring, rows=None, start=0)
+
+
+def _entries(request: Request, total: Accumulator, problem: Problem) -> list[EvaluationWarning]:
+    """Remark on delayed entry, where there is any."""
+    if not request.by_entry:
+        return []
+    kinds = total.folds[None].kinds
+    denied = {name: (kinds[name], number) for name, number in total.denied.items()}
+    return check_entry(problem, denied, request.min_at_risk)
 
 
 def _census(total: Accumulator, problem: Problem) -> Census:
@@ -167,7 +183,9 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
     chosen = {metric.name for metric in request.metrics}
     curves = "curves" in total.folds[None].kinds.values()
     found = []
-    for metric in default_metrics(cause=request.settings.get("cause")):
+    for metric in default_metrics(cause=request.settings.get("cause"), outcomes=request.outcomes):
+        if request.by_entry and not metric.takes_entry:
+            continue
         if metric.name not in chosen and (curves or subjects > metric.default_until):
             message = (
                 f"{metric.name} is left out, because it needs all subjects at once, which a stream "
@@ -192,10 +210,11 @@ def _groups(total: Accumulator) -> list[tuple[Any, Fold]]:
 
 def _group(request: Request, total: Accumulator, problem: Problem, key: Any, fold: Fold) -> Group:
     """Return a group with the columns that were kept of its subjects."""
-    tested = total.scoring.of_group(key)[0].tested
+    question, plan = total.scoring.of_group(key)
+    fold.attach(plan)
     predictions = {}
     if fold.columns is not None:
         predictions = fold.columns.predictions()
         problem = _of_all(problem, fold.columns.outcomes())
-    problem = replace(problem, tested=tested)
+    problem = replace(problem, tested=question.tested)
     return Group(fold, problem, predictions, request.asked, name_of(key))

@@ -10,9 +10,12 @@ import numpy as np
 
 from .._tools.arrays import LARGEST, shown, vector
 from ..data.causes import cause_code
+from ..data.entry import refuse_entry, some_entry
+from ..data.files import both_kinds
+from ..data.intervals import BOUNDS, IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
-from ..errors import InputError, SurvgaugeError, UndefinedMetricError
+from ..errors import InputError, SurvgaugeError, UndefinedMetricError, one_of
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
 from .batches import Batch
@@ -85,6 +88,10 @@ class Layout:
     #: Names of the causes and code of the one that is asked about; None: one kind of event.
     causes: tuple[str, ...] | None = None
     cause: int | None = None
+    #: Column with the entries of the subjects; None: everybody is in from the beginning.
+    entry: str | None = None
+    #: "right" (times and events) or "interval" (lower and upper); None: the columns tell.
+    outcomes_are: str | None = None
 
     @classmethod
     def of(
@@ -95,10 +102,14 @@ class Layout:
         weight: str | None = None,
         by: Any = None,
         conditional: Any = None,
+        entry: str | None = None,
+        outcomes: str | None = None,
     ) -> Layout:
         """Check what the caller says about columns; a single name is called "model"."""
-        for argument, column in (("time", time), ("event", event), ("weight", weight)):
-            if not isinstance(column, str) and (column is not None or argument != "weight"):
+        columns = {"time": time, "event": event, "weight": weight, "entry": entry}
+        for argument, column in columns.items():
+            may_lack = argument in ("weight", "entry")
+            if not isinstance(column, str) and not (column is None and may_lack):
                 raise InputError(
                     f"{argument}_column must be the name of a column; got {shown(column)}"
                 )
@@ -116,7 +127,10 @@ class Layout:
             specs[str(name)] = spec
         if len(specs) < len(predictions):
             raise InputError(f"predictions must have distinct names; got {list(predictions)}")
-        return cls(specs, time, event, weight, LabelColumn.of(by), _laws(conditional))
+        if outcomes is not None:
+            one_of("outcomes", outcomes, ("right", "interval"))
+        given = specs, time, event, weight, LabelColumn.of(by), _laws(conditional)
+        return cls(*given, entry=entry, outcomes_are=outcomes)
 
     def about(self, cause: int | str | None, reference: Reference) -> Layout:
         """Return the same for one of the causes that the reference set has."""
@@ -132,14 +146,28 @@ class Layout:
     @property
     def outcome_columns(self) -> list[str]:
         """Columns of the outcomes, and of the groups."""
-        weight = [] if self.weight is None else [self.weight]
-        return [self.time, self.event, *weight, *([] if self.by is None else self.by.columns)]
+        seen = BOUNDS if self.are_intervals else (self.time, self.event)
+        more = [name for name in (self.weight, self.entry) if name is not None]
+        return [*seen, *more, *([] if self.by is None else self.by.columns)]
+
+    @property
+    def are_intervals(self) -> bool:
+        """Whether the outcomes are interval-censored (after `resolved`)."""
+        return self.outcomes_are == "interval"
+
+    @property
+    def keeps_outcomes(self) -> bool:
+        """Whether a first pass has to keep all outcomes: of intervals, or with entries."""
+        return self.are_intervals or self.entry is not None
+
+    def _reads(self) -> list[str]:
+        """Columns of predictions and laws."""
+        specs = [*self.predictions.values(), *self.laws.values()]
+        return [name for spec in specs for name in spec.reads]
 
     def columns(self) -> list[str]:
         """All columns to read (after `resolved`)."""
-        specs = [*self.predictions.values(), *self.laws.values()]
-        read = [name for spec in specs for name in spec.reads]
-        return list(dict.fromkeys([*self.outcome_columns, *read]))
+        return list(dict.fromkeys([*self.outcome_columns, *self._reads()]))
 
     def resolved(self, batch: Batch) -> Layout:
         """Decide from the first batch what names alone leave open."""
@@ -157,20 +185,46 @@ class Layout:
                 )
             specs[name] = spec.resolved(batch)
         laws = {name: spec.resolved(batch) for name, spec in self.laws.items()}
-        found = replace(self, predictions=specs, laws=laws)
-        found.refuse_entry(batch.names, batch.label)
+        return replace(self, predictions=specs, laws=laws)._with_outcomes(batch)
+
+    def _with_outcomes(self, batch: Batch) -> Layout:
+        """Decide from the first batch which outcomes there are, and whether subjects enter late."""
+        read = self._reads()
+        names = [name for name in batch.names if name not in read]
+        found = replace(self, outcomes_are=self.outcomes_are or self._kind(names, batch))
+        if found.are_intervals and self.cause is not None:
+            raise InputError(
+                f"{batch.label}: cause goes with columns of times and events; interval-censored "
+                "outcomes have one kind of event"
+            )
+        if self.entry is None and "entry" in names:
+            found = replace(found, entry="entry")
+        if found.entry is not None and self.cause is not None:
+            raise InputError(
+                f"{batch.label}: the column {found.entry!r} says that subjects enter late, which "
+                "goes with one kind of event only: leave out cause, or leave the column out if "
+                "everybody is observed from the beginning"
+            )
         return found
 
-    def refuse_entry(self, names: list[str], label: str) -> None:
-        """Refuse delayed entry, which `evaluate` reads from a column of this name."""
-        specs = [*self.predictions.values(), *self.laws.values()]
-        read = [name for spec in specs for name in spec.reads]
-        if "entry" in names and "entry" not in [*self.outcome_columns, *read]:
+    def _kind(self, names: list[str], batch: Batch) -> str:
+        """Say which outcomes the columns hold."""
+        if not set(BOUNDS) <= set(names):
+            return "right"
+        if self.time in names and self.event in names:
             raise InputError(
-                f"{label}: the column 'entry' says that subjects enter late (left truncation), "
-                "which a stream does not know of; ignoring it would bias the result. Evaluate "
-                "outcomes in memory (sg.evaluate, or files that are read whole), or leave the "
-                "column out if everybody is observed from the beginning"
+                f"{batch.label}: {both_kinds(self.time, self.event)}; say which of them to read: "
+                "outcomes='right' or outcomes='interval'"
+            )
+        return "interval"
+
+    def refuse_entry(self, names: list[str], label: str) -> None:
+        """Refuse a column of entries that the first batch did not have: it would be left out."""
+        if self.entry is None and "entry" in names and "entry" not in self.columns():
+            raise InputError(
+                f"{label}: the column 'entry' says that subjects enter late (left truncation), but "
+                "the first batch has no such column; give everybody an entry, 0 where a subject is "
+                "observed from the beginning"
             )
 
     def refuse_more(self, names: list[str], label: str) -> None:
@@ -180,11 +234,11 @@ class Layout:
             if isinstance(spec, CURVES):
                 spec.refuse_more(names, label)
 
-    def outcomes(self, batch: Batch) -> Outcomes:
-        """Read the outcomes of a batch."""
+    def outcomes(self, batch: Batch) -> Any:
+        """Read the outcomes of a batch: `Outcomes`, or `IntervalOutcomes`."""
         self.refuse_entry(batch.names, batch.label)
         try:
-            y = self._flags(batch)
+            y = self._intervals(batch) if self.are_intervals else self._flags(batch)
             if self.weight is None:
                 return y
             # Not by Outcomes: the frequencies of a batch may all be zero.
@@ -197,18 +251,26 @@ class Layout:
     def _flags(self, batch: Batch) -> Outcomes:
         time = batch.vector(self.time)
         if self.causes is None:
-            return Outcomes(time, batch.vector(self.event)).of_one_cause()
+            entry = None if self.entry is None else batch.vector(self.entry)
+            return Outcomes(time, batch.vector(self.event), entry=entry).of_one_cause()
         if not isinstance(batch.head(self.event)[0], str):
             return Outcomes(time, batch.vector(self.event), causes=self.causes)
         places, names = batch.codes(self.event)
         named = np.array([*names, None], dtype=object)[places]  # -1 is a gap
         return Outcomes(time, named, causes=self.causes)
 
+    def _intervals(self, batch: Batch) -> IntervalOutcomes:
+        found = IntervalOutcomes(*(batch.vector(name) for name in BOUNDS))
+        if self.entry is not None:
+            entry = vector(batch.vector(self.entry), "entry", length=len(found))
+            refuse_entry(some_entry(entry), "a set of intervals")
+        return found
+
     def labels(self, batch: Batch, start: int) -> Labels | SeveralLabels | None:
         """Read the groups of a batch whose rows begin at `start`; None where there are none."""
         return None if self.by is None else self.by.read(batch, start)
 
-    def read(self, batch: Batch) -> tuple[Outcomes, dict[str, Prediction]]:
+    def read(self, batch: Batch) -> tuple[Any, dict[str, Prediction]]:
         """Read outcomes and predictions of a batch."""
         y = self.outcomes(batch)
         found = {}

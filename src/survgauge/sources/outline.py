@@ -29,7 +29,7 @@ class Outline:
     at_risk : float
         The largest times are kept until this many subjects are at risk.
     keep : bool
-        Whether to keep all outcomes (9 bytes per subject).
+        Whether to keep all outcomes (9 bytes per subject, 17 with entries or intervals).
     follow : bool
         Whether to count the outcomes at each distinct time, for G of the test subjects.
     most : int
@@ -185,4 +185,7 @@ def _digest(y: Outcomes, start: int) -> int:
     ).astype(np.uint64)
     if y.weighted:
         bits = bits ^ np.ascontiguousarray(y.weight).view(np.uint64) * np.uint64(3)
+    began = getattr(y, "lower", None) if y.entry is None else y.entry
+    if began is not None:
+        bits = bits ^ np.ascontiguousarray(began).view(np.uint64) * np.uint64(5)
     return int((bits * row).sum(dtype=np.uint64))

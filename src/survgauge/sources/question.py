@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
 from ..data.outcomes import Outcomes
-from ..errors import InputError
+from ..errors import InputError, SurvgaugeError
+from ..evaluation.arrays import g_bins
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
-from ..evaluation.chosen import chosen_metrics
+from ..evaluation.chosen import chosen_metrics, under_entry
+from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
 from ..evaluation.fold import FoldPlan
 from ..evaluation.g_sums import GBins
+from ..evaluation.interval_call import interval_problem, interval_support
 from ..evaluation.warnings import closed
 from ..metrics.calibration.mean_curve_sums import FollowUp
 from ..metrics.clock import checked_at_risk
@@ -47,13 +50,20 @@ class Request:
     #: Whether the metrics are those that nobody named.
     default: bool = False
     batch_rows: int | None = None
+    #: Which outcomes there are, "right" or "interval".
+    outcomes: str = "right"
+    #: Whether a first pass keeps all outcomes: of intervals, or with delayed entry.
+    kept: bool = False
+    #: Whether subjects enter late, of the test or of the reference set, as the first pass found.
+    by_entry: bool = False
+    #: What is said of metrics that know no entry.
+    remarks: tuple[Any, ...] = ()
 
     @classmethod
     def of(
         cls,
         metrics: Iterable[str] | str | None,
         *,
-        y_train: Any,
         confidence: float | None,
         random_state: int | None,
         n_boot: int,
@@ -62,13 +72,9 @@ class Request:
         unit: str,
         settings: dict[str, Any],
         batch_rows: int | None = None,
+        layout: Layout | None = None,
     ) -> Request:
         """Check the arguments that all streams share."""
-        if y_train is None:
-            raise InputError(
-                "y_train must be given: a stream is evaluated against a fixed reference set, as "
-                "its own outcomes are not known before the end"
-            )
         if g_of(settings) == "given" and not isinstance(settings["censoring"], KaplanMeier):
             raise InputError(
                 "censoring must be 'test', 'train' or a KaplanMeier in a stream: a function of one "
@@ -78,7 +84,8 @@ class Request:
             probability(confidence, "confidence")
         if not isinstance(unit, str):
             raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
-        chosen = _streamed(metrics, settings.get("threshold"), settings.get("cause"))
+        kind = "interval" if layout is not None and layout.are_intervals else "right"
+        chosen = _streamed(metrics, settings.get("threshold"), settings.get("cause"), kind)
         request = cls(
             tuple(chosen),
             Asked(confidence, check_seed(random_state), whole_number(n_boot, "n_boot", 0)),
@@ -88,9 +95,25 @@ class Request:
             settings=settings,
             default=metrics is None,
             batch_rows=None if batch_rows is None else whole_number(batch_rows, "batch_rows", 1),
+            outcomes=kind,
+            kept=layout is not None and layout.keeps_outcomes,
         )
         request._check_convention()
         return request
+
+    def under_entry(self, outline: Outline, reference: Any) -> Request:
+        """Return the same for the metrics that know delayed entry, where there is any."""
+        train = None if self.outcomes == "interval" else reference.given.entry
+        if outline.outcomes().entry is None and train is None:
+            return self
+        chosen, remarks = under_entry(
+            list(self.metrics), not self.default, self.settings.get("cause")
+        )
+        whole = [metric.name for metric in chosen if metric.needs_all(by_entry=True)]
+        if whole and not self.default:
+            raise _needs_all(whole[0], " where subjects enter late")
+        metrics = tuple(metric for metric in chosen if metric.name not in whole)
+        return replace(self, metrics=metrics, by_entry=True, remarks=tuple(remarks))
 
     def _check_convention(self) -> None:
         """Refuse conventions under which a score is no ratio of sums over subjects."""
@@ -105,12 +128,12 @@ class Request:
     @property
     def own_g(self) -> bool:
         """Whether G is that of the test subjects."""
-        return g_of(self.settings) == "test"
+        return self.outcomes == "right" and g_of(self.settings) == "test"
 
     @property
     def counted(self) -> bool:
         """Whether outcomes are counted: for G, or to compare follow-ups with the training set's."""
-        return self.own_g or uses_reference(self.metrics)
+        return not self.kept and (self.own_g or uses_reference(self.metrics))
 
     @property
     def min_at_risk(self) -> float:
@@ -140,7 +163,7 @@ class Request:
     @property
     def keep_outcomes(self) -> bool:
         """Whether the first pass has to keep all outcomes."""
-        return any(metric.reads == "follow_up" for metric in self.metrics)
+        return self.kept or any(metric.reads == "follow_up" for metric in self.metrics)
 
     def problem(self, y: Outcomes, reference: Reference, g: WholeG | None = None) -> Problem:
         """Return the question about some outcomes that have the horizon of all."""
@@ -158,19 +181,26 @@ class Request:
 
 
 def _streamed(
-    metrics: Iterable[str] | str | None, threshold: float | None, cause: int | str | None
+    metrics: Iterable[str] | str | None,
+    threshold: float | None,
+    cause: int | str | None,
+    outcomes: str,
 ) -> list[Metric]:
     """Return metrics by name; by default all that can be streamed."""
     if metrics is None:
-        return default_metrics(streamed=True, threshold=threshold, cause=cause)
-    chosen = chosen_metrics(metrics, 0, threshold, cause)[0]
-    whole = [metric.name for metric in chosen if metric.adds_up == "whole"]
+        return default_metrics(streamed=True, threshold=threshold, cause=cause, outcomes=outcomes)
+    chosen = chosen_metrics(metrics, 0, threshold, cause, outcomes)[0]
+    whole = [metric.name for metric in chosen if metric.needs_all()]
     if whole:
-        raise InputError(
-            f"metrics: {whole[0]!r} needs all subjects at once and cannot be streamed; leave it "
-            "out of `metrics`, or use `evaluate` on predictions in memory"
-        )
+        raise _needs_all(whole[0])
     return chosen
+
+
+def _needs_all(name: str, when: str = "") -> InputError:
+    return InputError(
+        f"metrics: {name!r} needs all subjects at once{when} and cannot be streamed; leave it "
+        "out of `metrics`, or use `evaluate` on predictions in memory"
+    )
 
 
 def g_of(settings: dict[str, Any]) -> str:
@@ -214,6 +244,8 @@ class Scoring:
     remarks: tuple[Any, ...] = ()
     batch_rows: int | None = None
     own_g: bool = False
+    #: What the support says of entries or intervals, where a first pass kept the outcomes.
+    support: dict[str, Any] = field(default_factory=dict)
 
     def of_group(self, label: Any) -> tuple[Problem, FoldPlan]:
         """Return the question and the plan of a group; without a first pass those of all."""
@@ -228,12 +260,31 @@ class Scoring:
 
 
 def scoring_of(
-    request: Request, layout: Layout, reference: Reference, outline: Outline | None
+    request: Request, layout: Layout, reference: Any, outline: Outline | None
 ) -> Scoring:
-    """Decide what every chunk is asked; `outline` is what a first pass found."""
+    """Decide what every chunk is asked; `outline` is what a first pass found.
+
+    The reference set of intervals is `IntervalOutcomes`, any other a `Reference`.
+    """
+    if request.kept:
+        if outline is None:
+            raise SurvgaugeError("delayed entry and intervals need a first pass over the outcomes")
+        problem = kept_problem(request, outline, reference)
+        scoring = _after_keeping(request, _asked(request, layout, problem), outline)
+        known = entry_support(problem) | interval_support(problem, reference)
+        return replace(scoring, support=known)
     settings = dict(request.settings)
     min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
-    problem = Problem.open(reference.given, reference, **settings)
+    scoring = _asked(request, layout, Problem.open(reference.given, reference, **settings))
+    if outline is not None:
+        return _after_first_pass(request, scoring, reference, outline)
+    g = scoring.problem.weights
+    threshold = float("inf") if request.own_g else end_of_g(g, min_g)
+    return replace(scoring, threshold=threshold, counted=request.counted)
+
+
+def _asked(request: Request, layout: Layout, problem: Problem) -> Scoring:
+    """Return what is asked as far as the caller says it."""
     curves = any(isinstance(spec, CURVES) for spec in layout.predictions.values())
     usual = next((metric for metric in request.metrics if metric.usual_error), None)
     plan = FoldPlan(
@@ -244,7 +295,7 @@ def scoring_of(
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
     )
-    scoring = Scoring(
+    return Scoring(
         layout,
         plan,
         problem,
@@ -252,10 +303,50 @@ def scoring_of(
         batch_rows=request.batch_rows,
         own_g=request.own_g,
     )
-    if outline is not None:
-        return _after_first_pass(request, scoring, reference, outline)
-    threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
-    return replace(scoring, threshold=threshold, counted=request.counted)
+
+
+def kept_problem(request: Request, outline: Outline, reference: Any) -> Problem:
+    """Return the question about all subjects, whose outcomes were kept."""
+    y: Any = outline.outcomes()
+    given = request.settings
+    if request.outcomes == "right":
+        return request.problem(y, reference)
+    taken = {name: given[name] for name in ("time", "tau", "tail", "min_at_risk")}
+    problem = interval_problem(y, reference, None, conditional=None, **taken)
+    return replace(problem, asked=tuple(metric.name for metric in request.metrics))
+
+
+def _after_keeping(request: Request, scoring: Scoring, outline: Outline) -> Scoring:
+    """Return the same as all outcomes, which were kept, tell."""
+    whole = scoring.problem
+    problem, plan = _kept(request, scoring.plan, whole)
+    groups = None
+    if outline.groups is not None:
+        groups = {}
+        for label, own in outline.groups.items():
+            check_anybody(label, own.subjects)
+            part = replace(whole, y=own.outcomes())
+            groups[label] = _kept(request, scoring.plan, part)
+    return replace(
+        scoring,
+        plan=plan,
+        problem=problem,
+        threshold=problem.horizon,
+        digest=outline.digest,
+        groups=groups,
+    )
+
+
+def _kept(request: Request, plan: FoldPlan, problem: Problem) -> tuple[Problem, FoldPlan]:
+    """Return question and plan with G of these subjects, who are left behind."""
+    y, tested = problem.y, None
+    if any(metric.reads == "follow_up" for metric in request.metrics):
+        tested = FollowUp.of(y, problem.errors_stop, problem.cause)
+    plan = replace(plan, by_entry=y.entry is not None)
+    if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
+        plan = replace(plan, bins=g_bins(problem))
+    last = float(y.present().time.max())
+    return replace(problem.with_g(), y=y[:1], follow_up=last, tested=tested), plan
 
 
 def _after_first_pass(

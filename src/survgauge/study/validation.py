@@ -17,7 +17,7 @@ from ..data.estimators import KINDS, outcomes_for, predict
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, MissingExtraError, SurvgaugeError, UndefinedMetricError, one_of
-from ..evaluation.chosen import chosen_metrics
+from ..evaluation.chosen import chosen_metrics, under_entry
 from ..metrics.past_curve import past_remark
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
@@ -165,7 +165,7 @@ def validate(
         ) from error
     time = None if time is None else positive(time, "time")
     whole = Problem.of(data.y, data.y, time=time, tau=tau, threshold=threshold)
-    chosen = _chosen(metrics, prediction, len(data.y), whole.threshold)
+    chosen = _chosen(metrics, prediction, whole)
     asked = _Question(tuple(chosen), data.y, whole)
     apparent, reasons = asked.scores(rows, rows, prediction)
     if metrics is None:
@@ -321,9 +321,12 @@ class _Work:
         return np.full(len(self.asked.metrics), np.nan)
 
 
-def _chosen(metrics: Any, prediction: Prediction, n: int, threshold: float | None) -> list[Metric]:
+def _chosen(metrics: Any, prediction: Prediction, problem: Problem) -> list[Metric]:
     """Metrics by name; by default those of `evaluate` that predictions of this kind have."""
-    chosen, _ = chosen_metrics(metrics, n, threshold)
+    chosen, _ = chosen_metrics(metrics, len(problem.y), problem.threshold)
+    if problem.by_entry:
+        named = metrics is not None and not (isinstance(metrics, str) and metrics == "study")
+        chosen, _ = under_entry(chosen, named)
     tests = [metric.name for metric in chosen if metric.inference == "test"]
     if metrics is None:
         chosen = [m for m in chosen if m.method is None or m.within_horizon]

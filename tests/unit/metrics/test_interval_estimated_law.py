@@ -143,8 +143,6 @@ def test_a_group_varies_the_law_by_its_own_subjects():
             weight[i] += sign * STEP
             law = sg.Turnbull.fit(sg.IntervalOutcomes(y.lower, y.upper, weight))
             part = sg.IntervalOutcomes(y.lower[rows], y.upper[rows], weight[rows])
-            values.append(
-                sg.interval_integrated_brier_score(part, curves[rows], tau=9, law=law)
-            )
+            values.append(sg.interval_integrated_brier_score(part, curves[rows], tau=9, law=law))
         derivatives.append((values[0] - values[1]) / (2 * STEP))
     assert found["stderr"] == pytest.approx(standard_error(np.array(derivatives)), rel=1e-4)

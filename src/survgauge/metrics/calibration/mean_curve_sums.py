@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class MeanCurveSums:
     The sums of u and of the products of two models' u give every standard error once the gaps are
     known, which is at the end.
     """
+
+    #: Under delayed entry who is at risk changes with time, and there is no average curve.
+    takes_entry: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.models: tuple[str, ...] = ()

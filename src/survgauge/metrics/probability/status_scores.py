@@ -77,6 +77,7 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         if not p.any():  # nobody has entered yet
             continue
         values[column.k] = column.value
+        s += share[column.k] * p
         if not np.isfinite(column.value):  # an infinite loss, which the mean has too
             a[0] = column.value
             continue
@@ -86,7 +87,6 @@ def _entered_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str
         stderr[column.k] = standard_error(found, frequency)
         part = share[column.k] * p.sum()
         a += part * column.psi + share[column.k] * p * column.value
-        s += share[column.k] * p
         if column.pulls is not None and column.pulls.own is not None:
             event += part * column.pulls.event
             own += part * column.pulls.own
