@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import naive_entry_causes as causes
 import numpy as np
 import pytest
 from cause_data import draw
+from scipy.special import chdtri
 
 import survgauge as sg
 from survgauge import displays
@@ -240,3 +242,55 @@ def test_streamed_outcomes_are_missed(ev):
         displays.display(bare, "incidence")
     with pytest.raises(sg.InputError, match=r"from_predictions\(\)"):
         displays.display(bare, "stacked_incidence")
+
+
+@pytest.fixture(scope="module")
+def late():
+    y, curves = causes.draw(3, n=400)
+    return sg.evaluate({"m": curves}, y, cause="dementia", time=5.0, tau=8.0)
+
+
+#: Figures that know no delayed entry.
+NO_ENTRY = {"calibration_panel", "incidence", "decision_curve", "risk_groups"}
+
+
+@pytest.mark.parametrize("kind", DISPLAYS)
+def test_under_delayed_entry_a_display_is_right_or_says_why_not(late, kind):
+    if kind in ONE_KIND | NO_ENTRY:
+        with pytest.raises(sg.InputError, match=r"one kind of event only|delayed entry"):
+            displays.display(late, kind)
+        return
+    if kind == "differences":
+        pytest.skip("of several models")
+    assert displays.display(late, kind).frame().size
+
+
+def test_mean_incidence_under_delayed_entry_is_that_of_those_at_risk(late):
+    y, curves = late.problem.y, late.predictions["m"].incidence
+    d = displays.MeanIncidenceDisplay.from_evaluation(late)
+    aj = sg.AalenJohansen.fit(y)
+    np.testing.assert_allclose(d.observed, aj.at(d.times, 1), rtol=1e-12)
+    since = sg.km_calibration_details(y, curves, cause=1).convention["since"]
+    assert np.isnan(d.mean["m"][d.times < since]).all()
+    # As the distance that is reported: from the beginning on, both given no event by then.
+    found = sg.km_calibration_details(y, curves, tau=8.0, cause=1)
+    inside = (found.times >= d.times[d.times >= since][0]) & (found.times < 8.0)
+    free = 1 - sum(float(aj.at(since, k)) for k in (1, 2))
+    wanted = float(aj.at(since, 1)) + free * (1 - found.mean_survival[inside])
+    shown = np.interp(found.times[inside], d.times[d.times >= since], d.mean["m"][d.times >= since])
+    np.testing.assert_allclose(shown, wanted, atol=2e-3)
+    stacked = displays.StackedIncidenceDisplay.from_evaluation(late).predicted["m"]
+    np.testing.assert_allclose(stacked[0], d.mean["m"], rtol=1e-12)
+    assert "those at risk" in d.describe().caption
+
+
+def test_groups_under_delayed_entry_have_bounds_of_their_own_events(late):
+    d = displays.OneCalibrationDisplay.from_evaluation(late)
+    result = sg.one_calibration(late.problem.y, late.predictions["m"].curves, 5.0, cause=1)
+    np.testing.assert_allclose(d.events["m"], result.observed * result.size)
+    assert (d.low["m"] <= d.observed["m"]).all()
+    assert (d.high["m"] >= d.observed["m"]).all()
+    # Exact limits of a Poisson count: 10 events are 4.795 to 18.39.
+    ten = int(np.argmin(abs(d.events["m"] - 10)))
+    ratio = chdtri(2 * d.events["m"][ten], 0.975) / 2 / result.size[ten]
+    assert d.low["m"][ten] == pytest.approx(ratio)

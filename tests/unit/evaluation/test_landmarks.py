@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import naive_entry as naive
+import naive_entry_causes as causes
 import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.data.conditional_curves import from_landmark
+from survgauge.data.conditional_curves import from_landmark, incidence_from_landmark
 from survgauge.errors import InputError
 
 Y, CURVES = naive.draw(0, n=200)
@@ -128,3 +129,21 @@ def test_the_verdict_says_from_when_on() -> None:
     y = sg.Outcomes(np.minimum(time, limit), time <= limit)
     found = sg.evaluate(curves, y, landmark=2.0, tau=5.0, unit="years", metrics="mae_within")
     assert "within the first 5 years from 2 years on" in str(found.verdict)
+
+
+@pytest.mark.parametrize("updated", [False, True])
+def test_a_landmark_goes_with_a_cause(updated: bool) -> None:
+    y, curves = causes.draw(0, n=200)
+    s, asked = 3.0, {"cause": "dementia", "tau": 5.0, "confidence": None}
+    rows = y.observed_at(s)
+    given = curves[rows] if updated else curves
+    found = sg.evaluate({"m": given}, y, landmark=s, y_train=y, **asked)
+    late, later = y.from_landmark(s), incidence_from_landmark(curves[rows], s)
+    wanted = sg.evaluate({"m": later}, late, y_train=late, **asked)
+    assert late.entry is None
+    assert [str(row) for row in found.rows()] == [str(row) for row in wanted.rows()]
+    assert found.support["landmark"] == s
+    assert found.support["subjects_in_all"] == 200
+    assert {row["metric"] for row in found.rows()} >= {"antolini", "ici", "mae_pop_po"}
+    with pytest.raises(sg.InputError, match="must be IncidenceCurves"):
+        sg.evaluate({"m": curves.survival()}, y, landmark=s, **asked)
