@@ -203,6 +203,29 @@ def pseudo_time(y: sg.Outcomes, i: int, cause: int, tau: float) -> float:
     return value
 
 
+def pseudo_status(y: sg.Outcomes, i: int, cause: int, t: float) -> float:
+    """Pseudo-observation of being free of the cause at t given no event at entry."""
+    events, own, other = hazards(y, cause)
+    a = float(y.entry[i])
+
+    def ahead(u: float) -> float:
+        left, total = 1.0, 0.0
+        for v, h, g in zip(events, own, other, strict=True):
+            if u < v <= t:
+                total += left * h
+                left *= 1 - h - g
+        return total
+
+    value = ahead(a)
+    for u, h, g in zip(events, own, other, strict=True):
+        if a < u <= min(float(y.time[i]), t):
+            had = int(y.event[i] and u == y.time[i])
+            mine = int(had and y.cause[i] == cause)
+            jump = (1 - ahead(u)) * (mine - h) - ahead(u) * (had - mine - g)
+            value += jump / between(y, a, u, left=True)
+    return 1 - value
+
+
 def incidence_gap(y: sg.Outcomes, curves: sg.IncidenceCurves, stop: float, cause: int) -> float:
     """Mean squared gap of Aalen-Johansen and what hazards of those at risk say, since 10 are."""
     changes = sorted({0.0, *map(float, y.entry), *map(float, y.time)})

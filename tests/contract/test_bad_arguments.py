@@ -400,8 +400,11 @@ ENTRY = sg.Outcomes(TIME, Y[1], entry=TIME / 2 * (np.arange(N) % 2))
 #: What knows delayed entry of the test outcomes, as it is called here: an assumed dependence and
 #: the rules of other packages do not go with it.
 KNOWS_ENTRY = {
-    "a_calibration", "brier_skill", "coverage", "coverage_details", "cox_snell_residuals", "crps",
-    "crps_details", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "d_calibration",
+    "a_calibration", "brier_skill", "calibration_slope", "calibration_slope_details",
+    "concordance_td", "concordance_td_details", "coverage", "coverage_details",
+    "cox_snell_residuals", "crps", "crps_details", "integrated_calibration_index", "royston_d",
+    "validate", "weak_calibration", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details",
+    "d_calibration",
     "deviance_residuals", "evaluate", "km_calibration", "km_calibration_details", "landmarks",
     "log_likelihood", "log_likelihood_details", "mae", "martingale_residuals", "mse",
     "observed_expected", "one_calibration", "residual_details", "rmse", "surrogate_times",
@@ -414,7 +417,8 @@ OF_ALL_CAUSES = {
 }  # fmt: skip
 #: What takes G or Kaplan-Meier from training outcomes with delayed entry, or reads them later.
 TRAINS_ON_ENTRY = {
-    "Reference", "brier_decomposition", "brier_skill", "concordance_td", "concordance_td_details",
+    "Evaluator", "Reference", "brier_decomposition", "brier_skill", "concordance_td",
+    "concordance_td_details",
     "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "evaluate", "landmarks", "mae",
     "mse", "net_benefit", "reference_curves", "rmse", "scorer", "surrogate_times", "time_error",
     "time_error_details", "time_errors",
@@ -471,6 +475,10 @@ def test_delayed_entry_of_a_cause_is_known_or_refused(name):
     call = {key: value for key, value in call.items() if key in CALLS[name]}
     call |= {key: LATE for key in call if key in OUTCOMES}
     call |= {key: incidence for key in call if call[key] is CURVES}
+    if name in ("integrated_calibration_index", "weak_calibration"):  # regressions of few subjects
+        with pytest.raises(sg.UndefinedMetricError, match=r"no best slope|no finite solution"):
+            getattr(sg, name)(**call)
+        return
     if name in KNOWS_ENTRY_OF_A_CAUSE:
         assert getattr(sg, name)(**call) is not None
         return

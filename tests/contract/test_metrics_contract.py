@@ -155,9 +155,10 @@ def test_what_is_left_out_under_delayed_entry_of_a_cause():
     left_out = [name for name in usual if name not in BOTH]
     assert {row["metric"] for row in ev.rows()} == {*usual} - {*left_out}
     said = next(w for w in ev.warnings if w.code == "knows-no-entry").message
-    assert said.endswith(f"know no delayed entry of a cause: {', '.join(left_out)}")
+    assert "no delayed entry of a cause" in said
+    assert said.endswith(f": {', '.join(left_out)}")
     for name in {*OF_CAUSES} - {*BOTH}:
-        with pytest.raises(sg.InputError, match=f"{name} know no delayed entry of a cause"):
+        with pytest.raises(sg.InputError, match=f"{name} knows? no delayed entry of a cause"):
             sg.evaluate({"m": curves}, y, cause=1, metrics=name)
 
 

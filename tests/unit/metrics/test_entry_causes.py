@@ -10,6 +10,8 @@ import survgauge as sg
 from survgauge.data.conditional_curves import given_entry, incidence_from_landmark
 from survgauge.errors import InputError
 from survgauge.metrics.registry import REGISTRY
+from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
+from survgauge.reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
 from survgauge.reference.reference import Reference
 from survgauge.reference.setting import make_setting
 from survgauge.reference.surrogates import METHODS
@@ -77,6 +79,7 @@ def test_contributions_are_derivatives() -> None:
             sg.integrated_brier_score_details(known, curves, TIMES, cause=1),
             sg.integrated_multi_cause_score_details(known, curves, TIMES),
             sg.observed_expected(known, curves, 5.0, cause=1),
+            sg.weak_calibration(known, curves, 5.0, cause=1).slope,
         ]
 
     ones = np.ones(len(y))
@@ -183,6 +186,35 @@ def test_contributions_to_aalen_johansen_calibration() -> None:
     assert abs(gap).max() < 0.05 * abs(np.array(moved)).max()
 
 
+@CASES
+def test_pseudo_observations_of_the_status(seed: int, whole: bool) -> None:
+    y, _ = naive.draw(seed, whole=whole)
+    y, t = y[y.entry < 6.0], 6.0
+    competes = y.event & (y.cause != 1)
+
+    def made(weight: np.ndarray) -> PseudoIncidenceGivenEntry:
+        known = sg.Outcomes(y.time, y.event, weight, entry=y.entry)
+        return PseudoIncidenceGivenEntry.of(known, competes, t)
+
+    ones = np.ones(len(y))
+    wanted = [naive.pseudo_status(y, i, 1, t) for i in range(len(y))]
+    np.testing.assert_allclose(made(ones).values, wanted, rtol=1e-9, atol=1e-12)
+    rng, step = np.random.default_rng(seed), 1e-5
+    h, weight = rng.normal(size=len(y)), rng.integers(1, 4, len(y)).astype(float)
+    moved = []
+    for j in range(0, len(y), 5):
+        up, down = weight.copy(), weight.copy()
+        up[j], down[j] = weight[j] + step, weight[j] - step
+        change = (made(up).values - made(down).values) / (2 * step)
+        moved.append(weight[j] * np.sum(weight * h * change))
+    np.testing.assert_allclose(made(weight).pulled(h)[::5], moved, rtol=1e-5, atol=1e-8)
+    nobody = np.zeros(len(y), dtype=bool)
+    alone = PseudoIncidenceGivenEntry.of(y.any_cause(), nobody, t)
+    plain = PseudoSurvivalGivenEntry.of(y.any_cause(), t)
+    np.testing.assert_allclose(alone.values, plain.values, atol=1e-13)
+    np.testing.assert_allclose(alone.pulled(h), plain.pulled(h), atol=1e-13)
+
+
 @pytest.mark.parametrize(("seed", "whole"), [(8, False), (9, True)])
 def test_doubly_robust_and_pseudo_times(seed: int, whole: bool) -> None:
     y, _ = naive.draw(seed, whole=whole)
@@ -224,6 +256,7 @@ def test_one_cause_alone_is_one_kind_of_event() -> None:
     plain = sg.SurvivalCurves(both.times, 1 - values[:, 0], tail="nan")
     named = ["brier", "ibs", "ibll", "ipa", "auc", "log_likelihood", "observed_expected",
              "one_calibration", "d_calibration", "a_calibration", "net_benefit", "km_calibration",
+             "ici", "calibration_intercept", "calibration_slope_at",
              *(name for name in REGISTRY if name.startswith(("mae_", "mse_")))]  # fmt: skip
     asked = {"time": 6.0, "tau": 9.0, "threshold": 0.2, "random_state": 0}
     named = [name for name in named if REGISTRY[name].knows(1) and REGISTRY[name].heeds_entry(1)]

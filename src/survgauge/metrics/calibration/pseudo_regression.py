@@ -10,6 +10,7 @@ from ..._tools.arrays import Bools, Floats
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
 from ...reference.pseudo_incidence import PseudoIncidence
+from ...reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
 from ...reference.pseudo_survival import PseudoSurvival
 from ...reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
 
@@ -21,7 +22,7 @@ _FAR = 30.0
 #: Least eigenvalue of the information, over the largest, of coefficients that the outcomes tell.
 _FLAT = 1e-10
 
-Pseudo = PseudoSurvival | PseudoIncidence | PseudoSurvivalGivenEntry
+Pseudo = PseudoSurvival | PseudoIncidence | PseudoSurvivalGivenEntry | PseudoIncidenceGivenEntry
 
 
 def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
@@ -30,12 +31,13 @@ def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pse
     Under delayed entry, given that at entry, before the time. Refuses where everybody or nobody has
     the event by then.
     """
-    if y.entry is not None:
-        pseudo: Pseudo = PseudoSurvivalGivenEntry.of(y, time)
-    elif competes is None:
-        pseudo = PseudoSurvival.of(y, time)
+    pseudo: Pseudo
+    if competes is None:
+        of_event = PseudoSurvival if y.entry is None else PseudoSurvivalGivenEntry
+        pseudo = of_event.of(y, time)
     else:
-        pseudo = PseudoIncidence.of(y, competes, time)
+        of_cause = PseudoIncidence if y.entry is None else PseudoIncidenceGivenEntry
+        pseudo = of_cause.of(y, competes, time)
     if not 0 < pseudo.survival < 1:
         who = "nobody" if pseudo.survival >= 1 else "everybody"
         which = "the event" if competes is None else "an event of the cause"

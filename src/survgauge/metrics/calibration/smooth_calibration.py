@@ -263,12 +263,10 @@ def _present_by_time(y: Outcomes, time: float) -> Ints:
 
 def _smoother(y: Outcomes, competes: Bools | None, time: float) -> tuple[str, Pseudo | None]:
     """Words for the smoother, and the pseudo-observations that it goes through, if any."""
-    if y.entry is not None:
-        estimate = "Kaplan-Meier, given entry,"
-    elif competes is not None:
-        estimate = "Aalen-Johansen"
-    else:
+    if y.entry is None and competes is None:
         return "Cox model of the test outcomes", None
+    estimate = "Kaplan-Meier" if competes is None else "Aalen-Johansen"
+    estimate += "" if y.entry is None else ", given entry,"
     words = f"least squares of pseudo-observations of {estimate}"
     return words, pseudo_observations(y, competes, time)
 

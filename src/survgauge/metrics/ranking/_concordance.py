@@ -265,7 +265,9 @@ def make_question(
         rule = preset.td_ties if method in METHODS_TD else "risk"
     one_of("ties", rule, TIES)
     tau = None if tau is None else positive(tau, "tau")
-    asked_for = one_cause(y_true, None, y_train, cause, entry=method != "margin")
+    # Pairs of a cause are compared at the time of the one, and were at risk at that of the other.
+    heeds_entry = method in ("harrell", "uno") or (method in METHODS_TD and cause is None)
+    asked_for = one_cause(y_true, None, y_train, cause, entry=heeds_entry)
     y_train = asked_for.y_train
     y, sampling = sampled(asked_for.y, sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):

@@ -131,9 +131,11 @@ def _against_all_others(setting: AucSetting, risk: Any) -> tuple[Floats, Floats,
     frequency = y.weight if y.weighted else None
     values, spread, psi = np.empty(times.size), np.empty(times.size), np.zeros(len(y))
     for point in points:
-        values[point.k] = point.value
-        spread[point.k] = standard_error(point.psi, frequency)
-        psi += drop[point.k] * point.psi
+        part = point.psi
+        if y.entry is not None:
+            part = _through_g(setting, part, float(times[point.k]))
+        values[point.k], spread[point.k] = point.value, standard_error(part, frequency)
+        psi += drop[point.k] * part
     return values, spread, psi / drop.sum()
 
 

@@ -114,6 +114,7 @@ RECORDS = (
         default_until=100_000,
         reference="Antolini et al. (2005), Statistics in Medicine 24",
         causes="takes",
+        cause_with_entry=False,
         **_RANKING,
     ),
     Metric(
