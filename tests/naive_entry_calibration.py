@@ -9,6 +9,24 @@ from scipy.optimize import brentq, least_squares
 import survgauge as sg
 
 
+class Steps:
+    """`naive.between` with its factors made once."""
+
+    def __init__(self, y: sg.Outcomes) -> None:
+        self.times = np.unique(y.time)
+        self.factors = {
+            kind: np.array([naive.factor(y, u, kind) for u in self.times]) for kind in (False, True)
+        }
+
+    def __call__(self, a: float, t: float, *, left: bool, censoring: bool = True) -> float:
+        passed = self.times < t if left else self.times <= t
+        passed &= (self.times > a) | (a == 0)
+        return float(np.prod(self.factors[censoring][passed]))
+
+    def hazard(self, u: float) -> float:
+        return 1 - float(self.factors[False][self.times == u][0])
+
+
 def cox_score(y: sg.Outcomes, x: np.ndarray, beta: float, *, efron: bool) -> float:
     """Derivative of the partial log-likelihood of one column, risk sets by loops."""
     score = 0.0
@@ -31,6 +49,7 @@ def cox(y: sg.Outcomes, x: np.ndarray, *, efron: bool = True) -> float:
 def antolini(y: sg.Outcomes, curves: sg.SurvivalCurves, *, tau: float, weighted: bool) -> float:
     """Share of pairs at risk together whose curves are in the right order at the event."""
     above = below = 0.0
+    between = Steps(y)
     for i in range(len(y)):
         t = float(y.time[i])
         if not y.event[i] or not t < tau:
@@ -42,29 +61,29 @@ def antolini(y: sg.Outcomes, curves: sg.SurvivalCurves, *, tau: float, weighted:
                 continue
             weight = 1.0
             if weighted:
-                weight /= naive.between(y, y.entry[i], t, left=True)
-                weight /= naive.between(y, y.entry[j], t, left=True)
+                weight /= between(y.entry[i], t, left=True)
+                weight /= between(y.entry[j], t, left=True)
             above += weight * ((s[i] < s[j]) + 0.5 * (s[i] == s[j]))
             below += weight
     return above / below
 
 
-def pseudo_survival(y: sg.Outcomes, t: float) -> dict[int, float]:
+def pseudo_survival(y: sg.Outcomes, t: float, between: Steps | None = None) -> dict[int, float]:
     """Pseudo-observation of being event-free at t given entry, of each who entered before."""
     found = {}
+    between = Steps(y) if between is None else between
     events = np.unique(y.time[y.event & (y.time <= t)])
     for i in range(len(y)):
         a = float(y.entry[i])
         if not (a < t or a == 0):
             continue
-        value = naive.between(y, a, t, left=False, censoring=False)
+        value = between(a, t, left=False, censoring=False)
         for u in events:
             if not naive.at_risk(y, i, u):
                 continue
-            hazard = 1 - naive.factor(y, u, censoring=False)
             jump = float(y.event[i] and y.time[i] == u)
-            ahead = naive.between(y, u, t, left=False, censoring=False)
-            value += ahead * (hazard - jump) / naive.between(y, a, u, left=True)
+            ahead = between(u, t, left=False, censoring=False)
+            value += ahead * (between.hazard(u) - jump) / between(a, u, left=True)
         found[i] = value
     return found
 

@@ -142,9 +142,8 @@ class Method:
         what = f"method {self.name!r}: function"
         if setting.by_entry and not self.takes_entry:
             raise UndefinedMetricError(
-                f"method {self.name!r} knows no delayed entry: what it puts in place of a censored "
-                "time is an average over subjects who were all observed from the beginning; use "
-                "'po', 'margin', 'expected', 'dr', 'ipcw_d', 'hinge' or 'uncensored'"
+                f"method {self.name!r} knows no delayed entry, which its record would say by "
+                "takes_entry=True; use a method of the package, such as 'po', 'dr' or 'ipcw_d'"
             )
         found = called(self.function, what, setting)
         if not isinstance(found, Surrogates):

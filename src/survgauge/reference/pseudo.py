@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, look_up
+from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from ..errors import InputError
 from .cause_pseudo import pseudo_times_of_all
+from .pseudo_entry import pseudo_given_entry
 from .pseudo_means import joined, left_out
 from .reference import Reference
-from .surrogates import make_setting
+from .setting import Setting, make_setting
 
 
 def pseudo_observations(
@@ -23,16 +25,28 @@ def pseudo_observations(
     tau: float | None = None,
     cause: int | str | None = None,
 ) -> Floats:
-    """Pseudo-observations of the (restricted) mean, for censored subjects and events alike.
+    r"""Pseudo-observations of the (restricted) mean, for censored subjects and events alike.
 
     In sample N theta(D) - (N-1) theta(D without i); against a reference set D of N subjects
     (N+1) theta(D + i) - N theta(D). `surrogate_times` uses those of the censored subjects only;
     regression on pseudo-observations needs them all. They may be negative or lie past `tau`.
 
+    With delayed entry leaving one out does not tell E[T | x]: subjects of low risk are seen more
+    often than others. They are then pseudo-observations of the mean given entry. With m(u) the mean
+    of T given T > u and h the hazard, both by Kaplan-Meier of the reference set, and its G, that
+    of somebody seen from a to y is
+
+    .. math:: m(a) + \sum_{a < u \le y} (m(u) - u) h(u) \frac{G(a)}{G(u-)}
+              - 1(\text{event at } y) (m(y) - y) \frac{G(a)}{G(y-)},
+
+    which given a and x has the mean E[T | T > a, x]. If everybody enters at one time it is the
+    infinitesimal jackknife (`survival::pseudo` in R).
+
     Parameters
     ----------
     y_true : outcomes
-        Subjects to describe.
+        Subjects to describe. Those without delayed entry have their usual pseudo-observations if
+        the reference set has none either.
     y_train : outcomes, optional
         Reference set; without it leave-one-out among `y_true`.
     tail : {"linear", "exponential", "hold", "nan"}
@@ -55,8 +69,10 @@ def pseudo_observations(
     >>> pseudo_observations(([1, 2, 4], [1, 2, 0]), tau=3, cause=1)
     array([1., 3., 3.])
     """
-    setting = make_setting(y_true, y_train, tail=tail, tau=tau, cause=cause)
+    setting = make_setting(y_true, y_train, tail=tail, tau=tau, cause=cause, entry=True)
     y, ref = setting.y, setting.reference
+    if setting.by_entry:
+        return _given_entry(setting)
     if setting.cause is not None:
         subjects = y.time, setting.value, y.event
         return pseudo_times_of_all(ref, setting.cause.code, setting.in_sample, *subjects)
@@ -68,6 +84,18 @@ def pseudo_observations(
         of_events = _leaving if setting.in_sample else _joining
         values[events] = of_events(ref, y.time[events], tail)
     return values
+
+
+def _given_entry(setting: Setting) -> Floats:
+    """Pseudo-observations given entry; of those from the beginning as usual, where that holds."""
+    y, ref, tail = setting.y, setting.reference, setting.tail
+    entry = np.zeros(len(y)) if y.entry is None else y.entry
+    found = pseudo_given_entry(ref, entry, y.time, tail, event=y.event)
+    usual = np.flatnonzero(entry == 0)
+    if ref.whole.y.entry is None and usual.size:
+        rows, tau = Outcomes(y.time[usual], y.event[usual]), setting.tau
+        found[usual] = pseudo_observations(rows, y_train=ref.whole, tail=tail, tau=tau)
+    return found
 
 
 def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats]:

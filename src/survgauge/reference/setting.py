@@ -28,6 +28,7 @@ from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .method import Method, Surrogates
 from .pseudo_means import PseudoMeans
+from .pseudo_entry import mean_given_entry
 from .reference import Reference
 from .residual import ResidualLaw
 
@@ -281,6 +282,13 @@ class Setting:
         if self.cause is None:
             return self.reference.theta(self.area, self.tail)
         return float(self._common_law.mean(np.zeros(1), np.zeros(1, dtype=np.intp))[0])
+
+    def mean_time_past(self, entry: Floats) -> Floats:
+        """Return the same mean of those who are event-free at their entry, (n,)."""
+        if self.cause is None:
+            return mean_given_entry(self.reference, entry, self.tail, self.area)
+        law = self._common_law
+        return law.mean(entry, law.places(entry))
 
     def law_convention(self, method: Method) -> dict[str, Any]:
         """Say where the law of the event time and G come from, for a method that takes a law."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._tools.arrays import Floats, look_up
+from .._tools.sorting import sorting_order
+from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, one_of
 from .cause_pseudo import pseudo_times_given_entry
 from .dependent_g import LateByDifference
 from .method import Method, Surrogates
@@ -80,10 +82,35 @@ def ipcw_d(s: Setting) -> Surrogates:
 
 
 def ipcw_t(s: Setting) -> Surrogates:
-    """Mean of the reference event times later than c."""
-    guess = s.reference.later_event_mean()[s.j]
+    """Mean of the reference event times later than c, of those who had entered by then."""
+    if s.reference.whole.y.entry is None:
+        guess = s.reference.later_event_mean()[s.j]
+    else:
+        guess = _later_events_of_entered(s.reference.y, s.c)
     notes = s.lost(guess, "excluded: no later event in the reference")
     return s.fill(guess, notes=notes)
+
+
+def _later_events_of_entered(y: Outcomes, c: Floats) -> Floats:
+    """Mean of the event times later than c of who entered before c; NaN where there is none."""
+    died = y.event & (y.weight > 0)
+    time, entry, weight = y.time[died], np.asarray(y.entry)[died], y.weight[died]
+    late = entry > 0
+    number, total = (
+        _sum_from(time, part, c, "right") - _sum_from(entry[late], part[late], c, "left")
+        for part in (weight, weight * time)
+    )
+    # A difference of sums of fractions: where nobody is left, exactly nobody.
+    known = number > 1e-9 * max(float(weight.sum()), 1.0)
+    return np.divide(total, number, out=np.full(c.size, np.nan), where=known)
+
+
+def _sum_from(x: Floats, values: Floats, c: Floats, side: Literal["left", "right"]) -> Floats:
+    """Sum of the values with x > c (side right) or x >= c (side left), for each c."""
+    order = sorting_order(x)
+    later = np.append(np.cumsum(values[order][::-1])[::-1], 0.0)
+    found: Floats = later[x[order].searchsorted(c, side)]
+    return found
 
 
 def po(s: Setting) -> Surrogates:
@@ -100,14 +127,9 @@ def _po_given_entry(s: Setting) -> Surrogates:
     That is if the reference set has no delayed entry: else its size says nothing about how many are
     at risk, and their pseudo-observations are those given the entry 0.
     """
-    if s.area != "step":
-        raise UndefinedMetricError(
-            "method 'po' under delayed entry takes areas under the steps of Kaplan-Meier: leave "
-            f"area out, or pass area='step'; got {s.area!r}"
-        )
     entry = np.zeros(s.c.size) if s.y.entry is None else s.y.entry[s.censored]
     if s.cause is None:
-        guess = pseudo_given_entry(s.reference, entry, s.c, s.tail)
+        guess = pseudo_given_entry(s.reference, entry, s.c, s.tail, s.area)
     else:
         guess = pseudo_times_given_entry(s.reference, s.cause.code, entry, s.c)
     if s.reference.whole.y.entry is None:
@@ -117,9 +139,12 @@ def _po_given_entry(s: Setting) -> Surrogates:
 
 
 def pop_po(s: Setting) -> Surrogates:
-    """theta(D), the same for everybody: the paper's ablation."""
-    theta = s.mean_time
-    guess, notes = s.capped(np.full(s.c.size, theta))
+    """theta(D), the same for everybody: the paper's ablation; under delayed entry, given that."""
+    guess = np.full(s.c.size, s.mean_time)
+    if s.y.entry is not None:
+        entry = s.y.entry[s.censored]
+        guess = np.where(entry > 0, s.mean_time_past(entry), guess)
+    guess, notes = s.capped(guess)
     return s.fill(guess, notes=notes)
 
 
@@ -201,6 +226,7 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             misses_late=True,
+            takes_entry=True,
         ),
         Method(
             "po",
@@ -222,6 +248,7 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             takes_cause=True,
+            takes_entry=True,
         ),
         Method(
             "expected",

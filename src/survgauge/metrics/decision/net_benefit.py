@@ -20,6 +20,7 @@ from ..calibration.inputs import (
     description,
     read_past,
     refuse_past_follow_up,
+    taking_part,
 )
 from ..calibration.inputs import (
     survival_at as predicted_survival,
@@ -192,6 +193,20 @@ def question(
     return DecisionQuestion(asked.y, risk, time, method, rule, asked.name)
 
 
+def rule_of(method: str | None, y: Outcomes) -> str:
+    """Return how censored subjects count: as asked for, or as goes with the outcomes."""
+    if method is None:
+        return "kaplan_meier" if y.entry is None else "ipcw"
+    one_of("method", method, METHODS)
+    if method == "kaplan_meier" and y.entry is not None:
+        raise InputError(
+            "method 'kaplan_meier' does not go with delayed entry: who is treated depends on when "
+            "they entered, so that Kaplan-Meier of the treated mixes risk sets that are not alike; "
+            "use method='ipcw', or leave method out"
+        )
+    return method
+
+
 def _kaplan_meier_rule(y: Outcomes, competes: Bools | None, time: float) -> Rule:
     """Kaplan-Meier (or Aalen-Johansen) of the treated tells how many of them have the event."""
     total = float(y.weight.sum())
@@ -231,12 +246,14 @@ def _ipcw_rule(asked: OneCause, time: float, censoring: Any) -> Rule:
     g = weights.survivors(time)
     free = np.divide((y.time > time) * 1.0, g, out=np.zeros(len(y)), where=g > 0)
     estimated = weights.estimated if weights.source == "test" else None
+    everybody = y.weight * taking_part(y, time)
 
     def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
-        mass = y.weight * treated
+        mass = everybody * treated
         event, survivor = mass * (had - odds * vain), -odds * mass * free
-        pulls = Pulls(event, np.array([survivor.sum()]), np.array([time]))
-        found = Terms(event + survivor, y.weight, pulls=pulls).mean(None, estimated)
+        own = None if y.entry is None else survivor
+        pulls = Pulls(event, np.array([survivor.sum()]), np.array([time]), own)
+        found = Terms(event + survivor, everybody, pulls=pulls).mean(None, estimated)
         return found.value, found.psi, False  # type: ignore[return-value]
 
     return rule
@@ -249,7 +266,7 @@ def net_benefit(
     *,
     thresholds: Any = None,
     y_train: Any = None,
-    method: str = "kaplan_meier",
+    method: str | None = None,
     censoring: Any = None,
     cause: int | str | None = None,
 ) -> NetBenefit:
@@ -266,17 +283,20 @@ def net_benefit(
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes; anything that `Outcomes.of` reads.
+        Test outcomes; anything that `Outcomes.of` reads. With delayed entry those who entered
+        before `time` count, and risks are those given being event-free at entry.
     risk_or_curves : array-like of shape (n,) or curves
-        Predicted risks of the event by `time`, between 0 and 1, or curves, whose risk is 1 - S(t).
+        Predicted risks of the event by `time`, between 0 and 1, or curves, whose risk is 1 - S(t)
+        (under delayed entry at a, 1 - S(t)/S(a)).
     time : float
         By when the event counts; not later than the last observed time.
     thresholds : array-like, optional
         Risks from 0 up to, not including, 1; by default 0.01, 0.02, ..., 0.99.
     y_train : outcomes, optional
         Reference set; only read by ``censoring="train"``.
-    method : {"kaplan_meier", "ipcw"}
-        How censored subjects count. ``kaplan_meier``: by Kaplan-Meier of the treated at `time`
+    method : {"kaplan_meier", "ipcw"}, optional
+        How censored subjects count; by default the first, under delayed entry the second, which
+        alone goes with it. ``kaplan_meier``: by Kaplan-Meier of the treated at `time`
         (Vickers et al. 2008), so censoring may depend on who is treated. ``ipcw``: events weigh
         1/G(T-), those event-free past `time` 1/G(t), with one G for all subjects.
     censoring : {"test", "train"}, KaplanMeier or callable, optional
@@ -311,9 +331,9 @@ def net_benefit(
     >>> found.values.round(3), found.treat_all.round(3)
     (array([0.444, 0.5  ]), array([0.407, 0.111]))
     """
-    one_of("method", method, METHODS)
-    asked_for = one_cause(y_true, risk_or_curves, y_train, cause)
+    asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=True)
     y = asked_for.y
+    method = rule_of(method, y)
     time, predicted = checked_time(time), read_curves(asked_for.curves)
     risk = _risk(y, predicted, time)
     past = read_past(y, predicted, time)
@@ -331,7 +351,8 @@ def net_benefit(
     support["open_ended_thresholds"] = int(open_ended.sum())
     if y.count < 2:
         support["note"] = "there is one subject only, so net benefits have no standard error"
-    share = [float(np.average(asked.treated(p), weights=y.weight)) for p in levels]
+    mass = y.weight * taking_part(y, time)
+    share = [float(np.average(asked.treated(p), weights=mass)) for p in levels]
     return NetBenefit(
         levels, values, errors, treat_all, treat_all_errors, values - treat_all, gain_errors,
         np.array(share), asked.treat_all(0.0).value, time, described, support, asked,
