@@ -11,7 +11,6 @@ from .._tools.arrays import Bools, Floats, Ints
 from .._tools.text_tables import number
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
-from ..metrics.time.terms import predicted_times
 from ..reference.surrogates import METHODS
 from ._base import FromPredictions, Source, check_one_kind, first_of, members, records, time_errors
 from .description import (
@@ -26,7 +25,7 @@ from .description import (
     amount,
     short_name,
 )
-from .predicted_actual import surrogates_of
+from .predicted_actual import medians_of, surrogates_of
 from .subject_curves import checked_subjects
 
 _MOST = 8
@@ -82,8 +81,8 @@ class MAEVariantsDisplay(FromPredictions):
         if rows.size > _MOST:
             raise InputError(f"subjects must be at most {_MOST} indices; got {rows.size}")
         name, found = first_of(usable, what, lambda p: _variants(problem, p.times, rows))
-        prediction, y = usable[name][rows], problem.y[rows].restricted(problem.tau)
-        times, _ = predicted_times(prediction.times, rows.size, "median", problem.tau)
+        times = medians_of(usable[name][rows], problem.y[rows], problem.tau)
+        y = problem.y[rows].restricted(problem.tau)
         return cls(
             name,
             rows,

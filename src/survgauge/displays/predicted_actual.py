@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import one_of
+from ..metrics.checks import given_entry_of
 from ..metrics.problem import Problem
 from ..metrics.time.terms import predicted_times
 from ..metrics.time.time_errors import censored_methods
@@ -25,9 +29,22 @@ def surrogates_of(problem: Problem, method: str) -> tuple[Setting, Surrogates]:
     one_of("method", method, censored_methods())
     options = {k: v for k, v in problem.options.items() if k != "normalize"}
     setting = make_setting(
-        problem.y, problem.reference, tau=problem.tau, censoring=problem.censoring, **options
+        problem.y,
+        problem.reference,
+        tau=problem.tau,
+        censoring=problem.censoring,
+        entry=True,
+        **options,
     )
     return setting, METHODS[method](setting)
+
+
+def medians_of(prediction: Prediction, y: Outcomes, tau: float | None) -> Floats:
+    """Predicted times of subjects; of curves the median, given being event-free at entry."""
+    predicted = prediction.times
+    if isinstance(predicted, SurvivalCurves):
+        predicted = given_entry_of(predicted, y)
+    return predicted_times(predicted, len(y), "median", tau)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +54,7 @@ class PredictedActualDisplay(FromPredictions):
     Attributes
     ----------
     predicted : ndarray of shape (n,)
-        Predicted times; of curves the median.
+        Predicted times; of curves the median (under delayed entry, given being event-free then).
     time, event : ndarray of shape (n,)
         What was observed (up to `tau`, where given: who gets there has a known time).
     surrogate : ndarray of shape (n,)
@@ -86,9 +103,7 @@ class PredictedActualDisplay(FromPredictions):
         check_one_kind(ev, what)
         problem = ev.problem
         setting, found = surrogates_of(problem, method)
-        name, (times, _) = first_of(
-            usable, what, lambda p: predicted_times(p.times, len(problem.y), "median", problem.tau)
-        )
+        name, times = first_of(usable, what, lambda p: medians_of(p, problem.y, problem.tau))
         counted = np.where(found.defined, found.time, np.nan)
         y = setting.y
         return cls(
