@@ -402,7 +402,8 @@ ENTRY = sg.Outcomes(TIME, Y[1], entry=TIME / 2 * (np.arange(N) % 2))
 KNOWS_ENTRY = {
     "a_calibration", "brier_skill", "calibration_slope", "calibration_slope_details",
     "concordance_td", "concordance_td_details", "coverage", "coverage_details",
-    "cox_snell_residuals", "crps", "crps_details", "integrated_calibration_index", "royston_d",
+    "cox_snell_residuals", "crps", "crps_details", "integrated_calibration_index", "net_benefit",
+    "pseudo_observations", "royston_d",
     "validate", "weak_calibration", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details",
     "d_calibration",
     "deviance_residuals", "evaluate", "km_calibration", "km_calibration_details", "landmarks",
@@ -420,7 +421,8 @@ TRAINS_ON_ENTRY = {
     "Evaluator", "Reference", "brier_decomposition", "brier_skill", "concordance_td",
     "concordance_td_details",
     "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "evaluate", "landmarks", "mae",
-    "mse", "net_benefit", "reference_curves", "rmse", "scorer", "surrogate_times", "time_error",
+    "mse", "net_benefit", "pseudo_observations", "reference_curves", "rmse", "scorer",
+    "surrogate_times", "time_error",
     "time_error_details", "time_errors",
 }  # fmt: skip
 

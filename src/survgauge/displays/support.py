@@ -18,7 +18,18 @@ from ..metrics.problem import Problem
 from ..reference.kaplan_meier import RiskTable
 from ..reference.surrogates import METHODS
 from ._base import Display, Given, Source, check_one_kind, check_outcomes, records, reference_of
-from .description import Axis, Chart, Line, Mark, Panel, Rule, amount, horizon_marks, positions
+from .description import (
+    Axis,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Rule,
+    amount,
+    horizon_marks,
+    positions,
+)
 from .predicted_actual import surrogates_of
 
 _POINTS = 101
@@ -175,6 +186,8 @@ class SurrogatesDisplay(Display):
     #: Last time of the reference set: past it surrogates hang on the tail.
     last_time: float = float("nan")
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Whether entry is delayed: subjects censored at one time then count as different times.
+    by_entry: bool = False
 
     @classmethod
     def from_evaluation(
@@ -216,7 +229,8 @@ class SurrogatesDisplay(Display):
         if not surrogate:
             raise UndefinedMetricError(next(iter(left_out.values())))
         last = reference_of(problem).last_time
-        return cls(y.time[rows], surrogate, weight, ev.unit, problem.tau, last, left_out)
+        known = ev.unit, problem.tau, last, left_out, problem.by_entry
+        return cls(y.time[rows], surrogate, weight, *known)
 
     @classmethod
     def from_outcomes(
@@ -249,7 +263,12 @@ class SurrogatesDisplay(Display):
         if self.last_time < end:
             ends = (Rule("x", self.last_time, "reference ends", dash="solid"),)
 
-        def lines(values: dict[str, Floats]) -> list[Line]:
+        def lines(values: dict[str, Floats]) -> list[Line] | list[Points]:
+            if self.by_entry:
+                return [
+                    Points(self.time, v, place[m], METHODS[m].title, size=2.5)
+                    for m, v in values.items()
+                ]
             return [
                 Line(self.time, v, place[m], METHODS[m].title, marked=few)
                 for m, v in values.items()
