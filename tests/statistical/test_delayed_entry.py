@@ -153,14 +153,14 @@ def test_calibration_at_a_time() -> None:
 
 
 def test_ici_of_a_true_model() -> None:
-    """Where the curve is the diagonal, ICI is noise of the size that the result says."""
+    """Where the curve is the diagonal, ICI is noise, and the result expects a little more of it."""
     rng, drawn = np.random.default_rng(24), []
     for _ in range(600):
         ici = sg.integrated_calibration_index(*true_model(rng, 3 * N), AT)
         drawn.append((ici.ici, ici.expected_if_calibrated, ici.interval()[0]))
     value, expected, low = np.array(drawn).T
-    assert abs(value.mean() / expected.mean() - 1) < 0.1
-    assert np.mean(low == 0) > 0.93
+    assert 0.85 < value.mean() / expected.mean() < 1.02
+    assert np.mean(low == 0) > 0.95
 
 
 def scored_by_g(

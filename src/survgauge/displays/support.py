@@ -229,8 +229,8 @@ class SurrogatesDisplay(Display):
         if not surrogate:
             raise UndefinedMetricError(next(iter(left_out.values())))
         last = reference_of(problem).last_time
-        known = ev.unit, problem.tau, last, left_out, problem.by_entry
-        return cls(y.time[rows], surrogate, weight, *known)
+        late = problem.by_entry
+        return cls(y.time[rows], surrogate, weight, ev.unit, problem.tau, last, left_out, late)
 
     @classmethod
     def from_outcomes(

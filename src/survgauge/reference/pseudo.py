@@ -69,7 +69,7 @@ def pseudo_observations(
     >>> pseudo_observations(([1, 2, 4], [1, 2, 0]), tau=3, cause=1)
     array([1., 3., 3.])
     """
-    setting = make_setting(y_true, y_train, tail=tail, tau=tau, cause=cause, entry=True)
+    setting = make_setting(y_true, y_train, tail=tail, tau=tau, cause=cause, entry=cause is None)
     y, ref = setting.y, setting.reference
     if setting.by_entry:
         return _given_entry(setting)

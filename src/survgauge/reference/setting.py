@@ -27,8 +27,8 @@ from .floored_g import FlooredG
 from .g_source import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .method import Method, Surrogates
-from .pseudo_means import PseudoMeans
 from .pseudo_entry import mean_given_entry
+from .pseudo_means import PseudoMeans
 from .reference import Reference
 from .residual import ResidualLaw
 

@@ -113,7 +113,7 @@ def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("metric", ["brier_dr", "ibs_dr", "crps_dr"])
 def test_metrics_that_know_no_entry_are_refused_by_name(metric: str) -> None:
-    with pytest.raises(InputError, match=f"{metric} know no delayed entry"):
+    with pytest.raises(InputError, match=f"{metric} knows no delayed entry"):
         sg.evaluate({"m": CURVES}, Y, metrics=[metric])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import naive_entry as naive
 import naive_entry_calibration as loops
+import naive_entry_causes as causes
 import numpy as np
 import pytest
 
@@ -240,3 +241,18 @@ def test_margin_concordance_still_refuses() -> None:
     y, curves = naive.draw(5)
     with pytest.raises(InputError, match="delayed entry"):
         sg.concordance_index(y, -curves.median(), method="margin")
+
+
+REFUSING_CAUSES = {
+    "antolini": lambda y, c: sg.concordance_td(y, c, cause=1),
+    "net_benefit": lambda y, c: sg.net_benefit(y, c, 5.0, cause=1),
+    "pseudo_observations": lambda y, c: sg.pseudo_observations(y, tau=8.0, cause=1),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSING_CAUSES))
+def test_a_cause_with_entry_is_refused(name: str) -> None:
+    """What is known of one kind of event only."""
+    y, curves = causes.draw(0)
+    with pytest.raises(InputError, match="delayed entry"):
+        REFUSING_CAUSES[name](y, curves)
