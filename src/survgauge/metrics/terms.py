@@ -117,9 +117,7 @@ class Terms:
         support = details.counted or Support()
         return cls(a, mass, details.convention, support, pulls)
 
-    def mean(
-        self, frequency: Floats | None = None, g: Any = None, root: bool = False
-    ) -> Details:
+    def mean(self, frequency: Floats | None = None, g: Any = None, root: bool = False) -> Details:
         """Return the metric with the contribution of each subject.
 
         Parameters
