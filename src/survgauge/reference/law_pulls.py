@@ -18,7 +18,6 @@ from scipy.sparse import csr_array
 from .._tools.array_types import Floats, Ints
 from .turnbull import Turnbull
 
-
 #: Leverage from which on it counts no more.
 MOST_LEVERAGE = 0.75
 
