@@ -66,23 +66,13 @@ def coverage(jitter, in_sample, draws, n=400):
 def test_intervals_cover_what_they_are_about(jitter, in_sample):
     share, bias = coverage(jitter, in_sample, draws=1500)
     for name in metrics_of("interval"):
-        if name == "interval_observed_expected" and jitter:
-            # Turnbull's estimate at one time converges with the cube root of n where all have
-            # visits of their own; no formula covers it.
-            assert 0.87 < share[name] < 0.95
-        elif in_sample and jitter and name in ("interval_ibs", "interval_mae_expected"):
-            # The law is estimated from the same subjects, which their standard errors leave out.
-            assert 0.90 < share[name] < 0.97
-        elif name == "turnbull_calibration":
-            assert share[name] > 0.93  # a distance: test inversion is on the safe side
-            continue
-        else:
-            assert 0.93 <= share[name] <= 0.97, name
-        assert abs(bias[name]) < 0.02, name
+        assert 0.93 <= share[name] <= 0.97, name
+        if name != "turnbull_calibration":  # a distance, biased upwards near zero
+            assert abs(bias[name]) < 0.02, name
 
 
 def test_the_true_model_comes_first():
-    draws, first = 100, Counter()
+    draws, first = 400, Counter()
     names = [name for name, metric in metrics_of("interval").items() if metric.family in (
         "probability", "time")]  # fmt: skip
     for seed in range(draws):
@@ -100,10 +90,28 @@ def test_the_true_model_comes_first():
             values = {r["model"]: r["value"] for r in ev.rows() if r["metric"] == name}
             first[name] += min(values, key=lambda m: REGISTRY[name].badness(values[m])) == "true"
     assert first["interval_log_likelihood"] == draws
-    for name in ("interval_ibs", "interval_mae_expected"):
-        assert first[name] >= 95, name
-    assert first["interval_brier"] >= 93  # about 96 %: one time tells less than all
-    assert first["interval_mae_hinge"] >= 88  # about 94 %: inside an interval nothing is told
+    # The hinge error too, against these rivals: others beat the truth by it (see
+    # test_nearer_rivals_beat_the_truth_by_the_hinge_error), so that nothing rests on it.
+    for name in names:
+        assert first[name] >= 0.95 * draws, name
+
+
+def test_nearer_rivals_beat_the_truth_by_the_hinge_error():
+    """In expectation, not by chance: the error is not proper, whatever the number of subjects."""
+    x, y = draw(200_000, 77)
+
+    def hinge(slope, scale, tau):
+        median = scale * np.exp(-slope * x) * np.log(2) ** (1 / 1.5)
+        return sg.interval_error_details(y, median, method="hinge", tau=tau)
+
+    def z_score(rival, tau):
+        found, true = hinge(*rival, tau), hinge(0.7, 4.0, tau)
+        return (found.value - true.value) / np.sqrt(np.sum((found.psi - true.psi) ** 2))
+
+    for rival in ((0.6, 4.0), (0.65, 4.0), (0.7, 3.8)):
+        assert z_score(rival, 5.0) < -5
+    assert z_score((0.35, 4.0), 5.0) > 5
+    assert z_score((0.35, 4.0), None) < -5  # without a horizon even half of the effect
 
 
 if __name__ == "__main__":

@@ -120,7 +120,8 @@ class IntervalProblem(Problem):
         """No weight is estimated; the law inside intervals may be, from all test subjects."""
         if not self.law_moves:
             return None
-        return EstimatedLaw(cast(Turnbull, self.law), self.numbers(np.arange(len(self.y))))
+        rows = self.numbers(np.arange(len(self.y)))
+        return EstimatedLaw(cast(Turnbull, self.law), rows, self.y.weight)
 
 
 def _watched_until(y: IntervalOutcomes, number: float) -> tuple[float, str]:

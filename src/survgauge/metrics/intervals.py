@@ -55,7 +55,7 @@ class Subjects:
         psi = mass * (loss - value) / total if np.isfinite(value) else None
         pulls = None if pulls is None else pulls.scaled(1.0 / total)
         if pulls is not None and psi is not None and law is not None and law.here:
-            whose = EstimatedLaw(cast(Turnbull, law.law), np.arange(len(y)))
+            whose = EstimatedLaw(cast(Turnbull, law.law), np.arange(len(y)), y.weight)
             psi, pulls = psi + whose.influence(pulls), None
         exact = int(np.count_nonzero(y.exact & (y.weight > 0)))
         support.counts |= {

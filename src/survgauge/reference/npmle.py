@@ -231,6 +231,21 @@ def influences(rows: Likelihood, p: Floats, shares: Floats) -> Floats:
     return found
 
 
+def leverages(rows: Likelihood, p: Floats) -> Floats:
+    """Return how much each row decides its own probability; 0 where there are too many cells.
+
+    The sum over rows is the number of cells less one, and a row of one subject has at most 1.
+    """
+    if not 2 <= rows.cells <= _FEW_CELLS:
+        return np.zeros(rows.a.size)
+    inverse = np.zeros((rows.cells + 1, rows.cells + 1))
+    inverse[1:-1, 1:-1] = cho_solve(cho_factor(_hessian(rows, p)), np.eye(rows.cells - 1))
+    a, b = rows.a, rows.b
+    spread = inverse[a, a] + inverse[b, b] - 2 * inverse[a, b]
+    found: Floats = np.clip(rows.w * spread / rows.probabilities(p) ** 2, 0.0, 1.0)
+    return found
+
+
 def _hessian(rows: Likelihood, p: Floats) -> Floats:
     """Minus the Hessian by F, as a matrix."""
     second = _slope(rows, p)[1] * (1 + 1e-10)

@@ -12,7 +12,7 @@ from ..data.curves import SurvivalCurves
 from ..data.intervals import IntervalOutcomes
 from ..data.tails import check_tail, tail_area, tail_time
 from ..errors import InputError, UndefinedMetricError, one_of
-from .npmle import Likelihood, influences, most_likely
+from .npmle import Likelihood, influences, leverages, most_likely
 
 #: Where in its interval a mass may lie: spread evenly, or at one of its ends.
 WITHIN = ("uniform", "left", "right")
@@ -275,6 +275,23 @@ class Turnbull:
         found = np.zeros((shares.shape[0], rows.w.size))
         members = Likelihood(rows.a[present], rows.b[present], rows.w[present], rows.cells)
         found[:, present] = influences(members, self.mass, shares)
+        return found
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """How much each subject decides the probability of its own interval: (n,), 0 to 1.
+
+        0 where all of that is the mass of an exact event time, which somebody has to have.
+        """
+        rows = self._subjects
+        if rows is None:
+            raise InputError("this law was not estimated from subjects: use Turnbull.fit")
+        found = np.zeros(rows.w.size)
+        present = np.flatnonzero(rows.w > 0)
+        members = Likelihood(rows.a[present], rows.b[present], rows.w[present], rows.cells)
+        point = np.append(self.intervals[:, 0] == self.intervals[:, 1], False)
+        exact = point[members.a] & (members.b - members.a == 1)
+        found[present] = np.where(exact, 0.0, leverages(members, self.mass))
         return found
 
     def closed(self, tail: str = "linear") -> Turnbull:

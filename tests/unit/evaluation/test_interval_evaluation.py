@@ -10,7 +10,7 @@ from survgauge import displays
 from survgauge.metrics.interval_problem import IntervalProblem
 from survgauge.metrics.registry import metrics_of
 
-NAMES = sorted(metrics_of("interval"))
+NAMES = sorted(name for name, metric in metrics_of("interval").items() if metric.default)
 GRID = np.linspace(0, 30, 61)
 
 
@@ -70,6 +70,29 @@ def test_values_are_those_of_the_functions(ev):
     assert known["true", "interval_mae_expected"]["convention"]["law"] == (
         "Turnbull's, training outcomes"
     )
+
+
+def test_squared_errors_where_they_are_named():
+    y, models, _ = draw()
+    train = draw(seed=1)[0]
+    names = ["interval_mse_expected", "interval_rmse_expected"]
+    found = sg.evaluate(models, y, y_train=train, metrics=names)
+    end, known = found.support["horizon"], {(r["model"], r["metric"]): r for r in found.rows()}
+    for model in ("true", "flat", "times"):
+        wanted = sg.interval_error_details(y, models[model], loss="squared", y_train=train, tau=end)
+        assert known[model, names[0]]["value"] == pytest.approx(wanted.value)
+        assert known[model, names[0]]["stderr"] == pytest.approx(wanted.stderr)
+        assert known[model, names[1]]["value"] == pytest.approx(np.sqrt(wanted.value))
+    assert "risk" not in {model for model, _ in known}
+
+
+def test_nobody_is_best_by_the_hinge_error_if_another_error_is_known():
+    y, models, _ = draw()
+    only = {name: models[name] for name in ("true", "times")}
+    names = ["interval_mae_hinge", "interval_mae_expected"]
+    found = sg.evaluate(only, y, metrics=names)
+    assert "MAE of intervals, expected" in found.verdict
+    assert "hinge" not in found.verdict
 
 
 def test_baseline_is_turnbull_for_everybody(ev):

@@ -44,8 +44,10 @@ def test_contributions_are_derivatives_by_the_weights(name, sampled):
     """Count a subject a little more: the mean changes, and with it the law that it reads."""
     y, curves, rng = subjects(1)
     given = {"sample_weight": rng.uniform(0.5, 2, len(y))} if sampled else {}
-    score = SCORES[name]
-    psi = score(y, curves, **given).psi
+    score, mass = SCORES[name], given.get("sample_weight", np.ones(len(y)))
+    law = sg.Turnbull.fit(y.reweighted(mass))
+    known, psi = score(y, curves, law=law, **given).psi, score(y, curves, **given).psi
+    law_part = (psi - known) * np.sqrt(1 - np.minimum(law.leverage, 0.75))
     for i in range(0, len(y), 3):
         values = []
         for sign in (1, -1):
@@ -54,7 +56,32 @@ def test_contributions_are_derivatives_by_the_weights(name, sampled):
             other = sg.IntervalOutcomes(y.lower, y.upper, weight)
             values.append(score(other, curves, **given).value)
         change = (values[0] - values[1]) / (2 * STEP)
-        assert change == pytest.approx(psi[i], abs=1e-5 * np.abs(psi).max()), i
+        wanted = known[i] + law_part[i]
+        assert change == pytest.approx(wanted, abs=1e-5 * np.abs(psi).max()), i
+
+
+def test_leverage_is_what_a_subject_decides_of_its_own_probability():
+    """The derivative of the logarithm of its probability by the logarithm of its weight."""
+    y, _, _ = subjects(3)
+    law = sg.Turnbull.fit(y)
+    found = law.leverage
+    np.testing.assert_array_equal(found[y.exact], 0.0)
+
+    def probability(weight, i):
+        other = sg.Turnbull.fit(y.reweighted(weight))
+        upper = y.upper[i] if np.isfinite(y.upper[i]) else None
+        return float(other.at(y.lower[i])) - (0.0 if upper is None else float(other.at(upper)))
+
+    decides = np.flatnonzero(found > 0)
+    assert decides.size > 10
+    for i in decides[::2]:
+        weight = np.ones(len(y))
+        values = []
+        for sign in (1, -1):
+            weight[i] = 1 + sign * STEP
+            values.append(np.log(probability(weight, i)))
+        change = (values[0] - values[1]) / (2 * STEP)
+        assert change == pytest.approx(found[i], abs=1e-4), i
 
 
 def test_a_law_of_others_is_taken_as_given():
@@ -62,7 +89,9 @@ def test_a_law_of_others_is_taken_as_given():
     train = subjects(3)[0]
     for given in ({"y_train": train}, {"law": sg.Turnbull.fit(y)}, {"law": curves}):
         found = sg.interval_integrated_brier_score_details(y, curves, tau=9, **given)
+        plain = sg.interval_integrated_brier_score_details(y, curves, tau=9)
         assert abs(found.psi.sum()) < 1e-12
+        assert not np.allclose(found.psi, plain.psi)
     loss = [sg.interval_error(y[[i]], PREDICTED[[i]], y_train=train) for i in range(len(y))]
     found = sg.interval_error_details(y, PREDICTED, y_train=train)
     assert found.stderr == pytest.approx(np.std(loss, ddof=1) / np.sqrt(len(y)))
@@ -145,4 +174,8 @@ def test_a_group_varies_the_law_by_its_own_subjects():
             part = sg.IntervalOutcomes(y.lower[rows], y.upper[rows], weight[rows])
             values.append(sg.interval_integrated_brier_score(part, curves[rows], tau=9, law=law))
         derivatives.append((values[0] - values[1]) / (2 * STEP))
-    assert found["stderr"] == pytest.approx(standard_error(np.array(derivatives)), rel=1e-4)
+    law = sg.Turnbull.fit(y)
+    known = sg.interval_integrated_brier_score_details(y[rows], curves[rows], tau=9, law=law).psi
+    own = np.sqrt(1 - np.minimum(law.leverage[rows], 0.75))
+    wanted = standard_error(known + (np.array(derivatives) - known) / own)
+    assert found["stderr"] == pytest.approx(wanted, rel=1e-4)

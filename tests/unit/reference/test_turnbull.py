@@ -91,3 +91,40 @@ def test_mass_at_infinity_stays():
     assert law.at(100.0) == pytest.approx(2 / 3)
     assert law.mean(tau=3) == pytest.approx(3 * (1 + 2 / 3) / 2)
     assert law.mean("hold") == pytest.approx(law.mean(tau=3))
+
+
+def test_areas_and_moments_are_those_of_a_fine_grid():
+    law = sg.Turnbull.fit(sg.IntervalOutcomes(*drawn(3)))
+    step = 1e-4
+    middle = np.arange(step / 2, 14, step)
+    at = law.at(middle)
+    points = np.array([0.0, 2.5, 6.0, 11.3, 14.0])
+    ends = np.round(points / step).astype(int)
+    for found, heights in ((law.area(points), at), (law.moment(points), middle * at)):
+        total = np.concatenate(([0.0], np.cumsum(heights) * step))
+        np.testing.assert_allclose(found, total[ends], atol=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_standard_errors_are_widened_where_visits_are_pooled(seed):
+    """Not where visits take place at common times, nor where event times are exact."""
+    rng = np.random.default_rng(seed)
+    time, at = rng.exponential(4, 200), np.array([1.0, 2.0, 3.0, 3.5])
+    end = rng.uniform(3, 9, 200)
+    own = sg.Turnbull.fit(sg.visits(time, 1.0, end=end, random_state=seed).y)
+    common = sg.Turnbull.fit(sg.visits(time, 1.0, jitter=0.0, end=end, random_state=seed).y)
+    exact = sg.Turnbull.fit(sg.Outcomes(np.minimum(time, end), time <= end))
+    assert np.count_nonzero(own.widening(at) > 1.08) >= 3
+    np.testing.assert_array_equal(common.widening(at), 1.0)
+    np.testing.assert_array_equal(exact.widening(at), 1.0)
+    # Visits at 1 and 1.2 share one estimate, that at 2 has its own.
+    pooled = sg.Turnbull.fit(sg.IntervalOutcomes([0, 1.2, 2, 3], [1, 2, 3, np.inf]))
+    np.testing.assert_allclose(pooled.widening([1.1, 2.0]), [2.124 / 1.96, 1.0])
+    ratio = sg.interval_observed_expected(
+        sg.visits(time, 1.0, end=end, random_state=seed).y,
+        sg.SurvivalCurves([0, 10], [[1, 0.1]] * 200), 2.0,
+    )  # fmt: skip
+    plain = -own.contributions(2.0)[0]
+    assert ratio.support["widened"] == own.widening(2.0)[0]
+    wanted = np.sqrt(np.sum((plain * own.widening(2.0)[0] / ratio.expected) ** 2) * 200 / 199)
+    assert ratio.stderr == pytest.approx(wanted)

@@ -152,8 +152,9 @@ class SquaredGap:
 
     def _below(self, size: float, value: float | None = None) -> float:
         """Probability of at most the (observed) value if the root mean squared gap is `size`."""
-        observed = self.value if value is None else value
-        left = observed - (size + np.sqrt(self.along) * _QUADRATURE) ** 2
+        left = (self.value if value is None else value) - (
+            size + np.sqrt(self.along) * _QUADRATURE
+        ) ** 2
         if not self.rest_variance > 0 or not self.rest_mean > 0:
             return float(np.mean(left >= self.rest_mean))
         shape = self.rest_mean**2 / self.rest_variance

@@ -11,7 +11,7 @@ from ..._tools.arrays import Bools, Floats, positive
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, numbered
-from ...reference.law_pulls import LawPulls, PullSums
+from ...reference.law_pulls import EstimatedLaw, LawPulls, PullSums
 from ...reference.turnbull import Turnbull
 from ..checks import check_curves, check_times
 from ..details import CurveResult, Details
@@ -270,7 +270,7 @@ def _stderr(
     law, by_mass, square = inside.law.law, scores.by_mass, np.zeros(grid.size)
     moved = np.zeros((grid.size, len(y)))
     if by_mass is not None and isinstance(law, Turnbull) and inside.law.here:
-        moved = law.contributions_of(by_mass / total)
+        moved = EstimatedLaw(law, np.arange(len(y)), y.weight).influences(by_mass / total)
     for block in _blocks(curves, inside, grid):
         rows = block.rows
         present = np.flatnonzero(mass[rows] > 0)

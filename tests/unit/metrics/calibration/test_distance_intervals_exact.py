@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -234,3 +235,28 @@ def test_sizes_that_are_just_not_refuted_belong_to_the_interval():
         0.5,
     )
     assert low == pytest.approx(1.0, abs=HALVED)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.02, 0.05, 0.08, 0.15, 0.6])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_exact_limits_hold_as_often_as_they_say(size, confidence):
+    """Of all observed values, those whose interval has the true size come with that probability."""
+    law = SquaredGap(0.1, 0.001, 0.003, 2e-6, exact=True)
+    true = size**2
+
+    def last(holds):
+        low, high = 0.0, 4.0
+        for _ in range(20):
+            middle = (low + high) / 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    def limits(value):
+        return replace(law, value=value).limits(confidence)
+
+    most = last(lambda value: limits(value)[0] <= true)
+    least = last(lambda value: limits(value)[1] < true)
+    held = law._below(size, most) - law._below(size, least)
+    assert held == pytest.approx(confidence, abs=0.004)
+    usual = replace(law, exact=False, value=0.004).limits(confidence)
+    assert usual[1] == limits(0.004)[1]
