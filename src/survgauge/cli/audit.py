@@ -9,6 +9,7 @@ from typing import Any
 from .._tools.writing import check_outputs
 from ..auditing import Audit
 from ..auditing.text import audit_text, verdict_text
+from ..data.intervals import IntervalOutcomes
 from ..data.tables import Table
 from ..errors import InputError
 from .features import feature_files, features_of
@@ -81,6 +82,14 @@ def run(args: argparse.Namespace) -> int:
     outputs = {"--html": args.html, "--json": args.json}
     check_outputs(outputs, each_file(files_of(args.test, args.train, *files)))
     given = read_inputs(args)
+    for path, y in ((args.test, given.test), (args.train, given.train)):
+        if isinstance(y, IntervalOutcomes) or getattr(y, "entry", None) is not None:
+            intervals = isinstance(y, IntervalOutcomes)
+            what = "interval-censored outcomes" if intervals else "delayed entry"
+            raise InputError(
+                f"{path}: an audit knows right-censored outcomes of subjects who are observed from "
+                f"the beginning, and this file has {what}; 'survgauge evaluate' knows it"
+            )
     weights = args.sample_weight
     result = audit(
         given.predictions,

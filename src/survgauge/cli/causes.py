@@ -90,7 +90,14 @@ def by_model(parts: dict[str, Part], args: argparse.Namespace) -> dict[str, Part
 def in_order(parts: dict[str, Part], causes: tuple[str, ...], model: str) -> dict[str, Part]:
     """Return what a model has for each cause, in the order of the causes; all must be there."""
     known = {}
+    bare = list(causes) == [str(k) for k in range(1, len(causes) + 1)]
     for name, part in parts.items():
+        if bare and not name.isdigit():
+            raise InputError(
+                f"--pred {model}{BETWEEN}{name}: the event column has codes, and no names of "
+                f"causes are known; give --causes, the names in the order of the codes 1 to "
+                f"{len(causes)}, such as --causes {name},..., or --pred {model}{BETWEEN}1=FILE"
+            )
         code = int(name) if name.isdigit() and name not in causes else name
         known[causes[cause_code(code, causes, f"--pred {model}{BETWEEN}{name}") - 1]] = part
     missing = [cause for cause in causes if cause not in known]

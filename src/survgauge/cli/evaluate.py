@@ -22,6 +22,7 @@ from ..reference.dependence import Dependence
 from .causes import add_causes, cause_of
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
+from .landmarks import all_surfaces, first_surface, landmarks_of, one_landmark, run_landmarks
 from .named import group_columns, is_column, times_of_interest
 from .presented import add_outputs, present
 from .screen import everything, first_screen
@@ -42,6 +43,10 @@ examples:
         --pred cox:relapse=cox_relapse.csv --pred cox:death=cox_death.csv
   subjects who were observed from an age on, and those still at risk at 60:
     ... --time-column age --entry age_at_entry [--landmark 60]
+  as time goes by, within 5 and 10 years, with a model that was updated at 60 and 70:
+    ... --landmark 60,70 --time 5,10 --pred cox@60=cox60.csv --pred cox@70=cox70.csv
+  events that were found at visits (columns lower and upper):
+    survgauge evaluate --test visits.csv --train train_visits.csv --pred cox=cox.csv
   a folder of Parquet files, read as a stream:
     survgauge evaluate --test test/ --train train.parquet --pred cox=cox_days"""
 
@@ -84,9 +89,10 @@ def add_questions(command: Any) -> None:
     group.add_argument("--time", metavar="T,...", help=f"times of {listed(at_times)}")
     group.add_argument(
         "--landmark",
-        type=float,
-        metavar="S",
-        help="evaluate who is at risk at S, with --time and --tau counted from S",
+        action="append",
+        metavar="S,...",
+        help="evaluate who is at risk at S, with --time and --tau counted from S; several: a table "
+        "of landmarks and of horizons (--time), --pred NAME@S=FILE being predictions updated at S",
     )
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
@@ -175,6 +181,9 @@ def run(args: argparse.Namespace) -> int:
     names = [args.test, args.train, *feature_files(args.features)]
     files = files_of(*names, *map(target, [*args.pred, *args.grid]))
     check_outputs({"--html": args.html, "--json": args.json}, each_file(files))
+    if len(landmarks_of(args.landmark)) > 1:
+        title = {} if args.title is None else {"title": args.title}
+        return present(run_landmarks(args), args, first_surface, all_surfaces, **title)
     if _wants_stream(args):
         from .stream import run_stream
 
@@ -281,7 +290,7 @@ def evaluate_files(args: argparse.Namespace, *, named_groups: bool = False) -> A
         sample_weight=None if weights is None else Table(args.test).numbers(weights),
         cluster=None if args.cluster is None else Table(args.test).labels(args.cluster),
         dependence=_dependence(args),
-        landmark=args.landmark,
+        landmark=one_landmark(args),
         **_settings(args),
     )
     result = replace(result, warnings=[*result.warnings, *_other_values(args)])

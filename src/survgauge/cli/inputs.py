@@ -11,13 +11,14 @@ from typing import Any
 
 from ..data.curves import REPAIRS
 from ..data.files import (
+    both_kinds,
     is_interval_file,
     read_incidence,
     read_intervals,
     read_outcomes,
     read_predictions,
 )
-from ..data.intervals import IntervalOutcomes
+from ..data.intervals import BOUNDS, IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.pairing import Ids
 from ..data.tables import Table, parquet_files
@@ -79,6 +80,11 @@ def add_files(command: Any, many: str = "") -> Any:
         help="delayed entry: from when on subjects were observed (default: entry, if there is one)",
     )
     group.add_argument(
+        "--outcomes",
+        choices=("right", "interval"),
+        help="which outcomes to read of files that have times and events, and lower and upper too",
+    )
+    group.add_argument(
         "--interpolation",
         action="append",
         default=[],
@@ -88,7 +94,9 @@ def add_files(command: Any, many: str = "") -> Any:
     )
     group.add_argument("--tail", default="linear", help="of Kaplan-Meier and curves past their end")
     group.add_argument(
-        "--repair", choices=REPAIRS, help="mend curves that rise here and there: which way"
+        "--repair",
+        choices=(*REPAIRS, "running_maximum"),
+        help="mend curves that rise here and there: which way (of incidence: running_maximum)",
     )
     return group
 
@@ -116,7 +124,7 @@ def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
     """Read the outcomes of --test and --train: right-censored ones, or intervals."""
 
     def read(path: str, *columns: Any, weight_required: bool = True, **options: Any) -> Any:
-        if Path(path).is_file() and is_interval_file(path, args.time_column):
+        if Path(path).is_file() and holds_intervals(path, args):
             for flag, given in (("--entry", args.entry), ("--event-value", args.event_value)):
                 if given is not None:
                     raise InputError(
@@ -126,7 +134,28 @@ def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
             return read_intervals(path, args.weight_column, weight_required=weight_required)
         return read_outcomes(path, *columns, weight_required=weight_required, **options)
 
-    return read_both(args, read)
+    test, train = read_both(args, read)
+    if isinstance(train, IntervalOutcomes) and not isinstance(test, IntervalOutcomes):
+        raise InputError(
+            f"{args.train} has interval-censored outcomes (lower and upper), and {args.test} has "
+            "right-censored ones (times and events): both must be of one kind. Write the test "
+            "outcomes as lower and upper too: both the time of an event, or the time and inf for "
+            "who is censored"
+        )
+    return test, train
+
+
+def holds_intervals(path: str, args: argparse.Namespace) -> bool:
+    """Whether a file of outcomes is read as intervals; where it may be either, --outcomes says."""
+    names = set(Table(path).names)
+    if not {args.time_column, args.event_column, *BOUNDS} <= names:
+        return is_interval_file(path, args.time_column)
+    if args.outcomes is None:
+        raise InputError(
+            f"{path}: {both_kinds(args.time_column, args.event_column)}; say which of them to "
+            "read: --outcomes right or --outcomes interval"
+        )
+    return bool(args.outcomes == "interval")
 
 
 def target(item: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from .. import __version__
 from .._tools.terminal import Visible, visible
 from ..errors import InputError, SurvgaugeError, did_you_mean, one_of
+from .wording import for_shell
 
 #: Modules with an `add_commands(subparsers)` function, in the order of the help.
 _COMMANDS = (
@@ -122,7 +123,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SurvgaugeError, OSError) as error:
         if debug:
             raise
-        print(f"survgauge: {visible(' '.join(str(error).split()))}", file=sys.stderr)
+        told = for_shell(" ".join(str(error).split()))
+        print(f"survgauge: {visible(told)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         told = f": {visible(str(stop))}" if str(stop) else ""

@@ -18,7 +18,8 @@ _LEAST = 15
 _OPTIONS = {
     "tau": "--tau", "time": "--time", "metrics": "--metrics", "by": "--by", "y_train": "--train",
     "sample_weight": "--sample-weight", "cluster": "--cluster", "X_test": "--features",
-    "censoring": "--censoring",
+    "censoring": "--censoring", "landmark": "--landmark", "threshold": "--threshold",
+    "dependence": "--dependence",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._tools import dask_client as _dask
-from ..data.files import read_outcomes
+from ..data.files import read_intervals, read_outcomes
 from ..data.tables import PARQUET, Table
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
@@ -22,6 +22,7 @@ from ..sources.labels import LabelColumn, LabelColumns
 from ..sources.layout import RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
 from .causes import by_model, in_order, named_causes
+from .inputs import holds_intervals
 from .named import group_columns, interpolations, is_column, named
 
 _RISK = "risk:"
@@ -35,7 +36,7 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
             "stream needs its reference set"
         )
     whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair", "dependence",
-             "entry", "landmark")  # fmt: skip
+             "landmark")  # fmt: skip
     for name in whole:
         if getattr(args, name) is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -52,6 +53,8 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
         "time_column": args.time_column,
         "event_column": args.event_column,
         "weight_column": args.weight_column,
+        "entry_column": args.entry,
+        "outcomes": args.outcomes,
         # As text, like the labels of files that are read whole.
         "by": _by(args),
         **settings,
@@ -80,7 +83,10 @@ def _reference(args: argparse.Namespace) -> Any:
     if args.cause is None and (not path.is_file() or path.suffix.lower() in PARQUET):
         return args.train
     columns = args.time_column, args.event_column, args.weight_column
-    return read_outcomes(args.train, *columns, weight_required=False, causes=named_causes(args))
+    if args.cause is None and holds_intervals(args.train, args):
+        return read_intervals(args.train, args.weight_column, weight_required=False)
+    options = {"causes": named_causes(args), "entry": args.entry}
+    return read_outcomes(args.train, *columns, weight_required=False, **options)
 
 
 def _by(args: argparse.Namespace) -> LabelColumn | LabelColumns | None:

@@ -12,10 +12,10 @@ from .._tools.arrays import Floats, numbers, vector
 from ..errors import InputError, one_of
 from .causes import cause_names
 from .curve_checks import ROUNDING
-from .curve_tables import UNNAMED, header_times
+from .curve_tables import UNNAMED, header_numbers, header_times
 from .incidence import IncidenceCurves
 from .incidence_checks import Incidence
-from .tables import Table
+from .tables import Table, is_number
 
 #: How the axes of an array lie, and what its numbers are.
 LAYOUTS = {
@@ -168,8 +168,9 @@ def _one_cause(entry: Any, times: Any, k: int) -> tuple[Floats, Floats, bool]:
         grid = header_times(table.path, names)
         return grid, np.column_stack([table.numbers(name) for name in names]), False
     if hasattr(entry, "columns"):
-        grid = vector(entry.index, "the frame's index")
-        return grid, numbers(entry, f"the frame of cause {k}", ndim=2).T, True
+        values = numbers(entry, f"the frame of cause {k}", ndim=2)
+        _refuse_turned(entry, values, k)
+        return vector(entry.index, "the frame's index"), values.T, True
     if _are_steps(entry):
         grid = vector(entry[0].x, "x of the step functions")
         if not all(np.array_equal(f.x, grid) for f in entry):
@@ -178,3 +179,15 @@ def _one_cause(entry: Any, times: Any, k: int) -> tuple[Floats, Floats, bool]:
     if times is None:
         raise InputError("times must be given with matrices of incidence; got None")
     return vector(times, "times"), numbers(entry, f"the matrix of cause {k}", ndim=2), False
+
+
+def _refuse_turned(frame: Any, values: Floats, k: int) -> None:
+    """Refuse a frame with its times in the header: incidence rises along rows, not down columns."""
+    down, along = ((np.diff(values, axis=axis) >= -ROUNDING).all() for axis in (0, 1))
+    names = header_numbers([str(name) for name in frame.columns])
+    if not down and along and all(map(is_number, names)):
+        raise InputError(
+            f"the frame of cause {k} has its times in the header, as incidence rises along its "
+            "rows; times belong in the index, and subjects in the columns: pass frame.T, or the "
+            "matrix frame.to_numpy() with times=frame.columns"
+        )

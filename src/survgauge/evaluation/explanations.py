@@ -25,6 +25,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "reference set",
         "pass the training outcomes",
     ),
+    "cause-never-trained": Explanation(
+        "caution",
+        "the training outcomes (`y_train`) have no event of the cause that is asked about, so what "
+        "is estimated from them, the baseline first of all, knows nothing of it",
+        "check that the causes have the same codes in both sets, or give other training outcomes",
+    ),
     "g-below-floor": Explanation(
         "note",
         "metrics that weight by 1/G stop where G(t-), the probability of not being censored yet, "

@@ -74,8 +74,25 @@ def undefined(error: UndefinedMetricError, model: str, metric: str) -> Evaluatio
 def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
     """Remarks on the data, before any model."""
     found = in_sample_remark() if problem.reference is None else []
+    found += _never_trained(problem)
     found += _check_horizon(problem, census) + check_times(problem)
     return found + check_size(census, problem.cause_name)
+
+
+def _never_trained(problem: Problem) -> list[EvaluationWarning]:
+    """Remark on a cause of which the training outcomes have no event."""
+    cause, reference = problem.cause, problem.reference
+    if cause is None or reference is None or reference.in_sample:
+        return []
+    known = reference.given
+    if known.cause is None or bool(((known.cause == cause) & (known.weight > 0)).any()):
+        return []
+    message = (
+        f"the training outcomes have no event of {cause_label(problem.cause_name or '')}, so the "
+        "baseline predicts that it never happens, and times of censored subjects are estimated "
+        "without it"
+    )
+    return [EvaluationWarning("cause-never-trained", message)]
 
 
 def in_sample_remark() -> list[EvaluationWarning]:

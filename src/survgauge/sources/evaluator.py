@@ -17,6 +17,7 @@ from ..evaluation import Evaluation, evaluate
 from ..evaluation.chosen import chosen_metrics
 from ..evaluation.chunk import joined, joined_predictions
 from ..metrics.one_cause import with_causes
+from ..metrics.registry import REGISTRY
 from ..reference.reference import Reference
 
 #: What `evaluate` takes once per subject, which a batch cannot know, and what batches bring.
@@ -62,9 +63,9 @@ class Evaluator:
                 )
         cause = settings.get("cause")
         is_read = y_train is None or isinstance(y_train, Reference | IntervalOutcomes)
-        if y_train is not None:  # now, not after an epoch
-            kind = "interval" if isinstance(y_train, IntervalOutcomes) else "right"
-            chosen_metrics(settings.get("metrics"), 0, cause=cause, outcomes=kind)
+        metrics = settings.get("metrics")
+        kind = _outcomes_of(y_train, metrics)
+        chosen_metrics(metrics, 0, cause=cause, outcomes=kind)  # now, not after an epoch
         several = None if cause is None else True
         self.y_train = y_train
         if not is_read:
@@ -153,6 +154,14 @@ class Evaluator:
             raise InputError("there is nothing to compute: give a batch to `update` first")
         predictions = {name: joined_predictions(parts) for name, parts in self._predictions.items()}
         return evaluate(predictions, joined(self._outcomes), y_train=self.y_train, **self.settings)
+
+
+def _outcomes_of(y_train: Any, metrics: Any) -> str:
+    """Say which outcomes will come: those of the training set, or what the first metric knows."""
+    if y_train is not None or not isinstance(metrics, str | list | tuple) or not metrics:
+        return "interval" if isinstance(y_train, IntervalOutcomes) else "right"
+    known = REGISTRY.get(metrics if isinstance(metrics, str) else metrics[0])
+    return "right" if known is None else known.outcomes
 
 
 def _kind(prediction: Prediction) -> tuple[Any, ...]:
