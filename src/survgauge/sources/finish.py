@@ -36,16 +36,8 @@ def finish(
 ) -> Evaluation:
     """Return the evaluation of all subjects.
 
-    Parameters
-    ----------
-    request : Request
-        What was asked.
-    total : Accumulator
-        All parts together.
-    rows : int or None
-        How many rows there should be.
-    first : Outline, optional
-        What a first pass over the outcomes found.
+    `total` has all parts together, of `rows` rows where that is known, and `first` is what a first
+    pass over the outcomes found.
     """
     if total is None:
         raise InputError("the stream has no rows; at least one subject is needed")
