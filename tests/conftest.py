@@ -35,6 +35,19 @@ def _skip_without_extra():
         pytest.skip(str(error))
 
 
+@pytest.fixture
+def registry():
+    """Metrics and methods as they were, after the test."""
+    from survgauge.metrics.registry import REGISTRY
+    from survgauge.reference.surrogates import METHODS
+
+    saved = dict(REGISTRY), dict(METHODS)
+    yield
+    for known, before in zip((REGISTRY, METHODS), saved, strict=True):
+        known.clear()
+        known.update(before)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
     return (yield from _skip_without_extra())

@@ -36,3 +36,10 @@ def toy_plan(folder: Path, **changes: Any) -> dict[str, Any]:
         "seed": 11,
     }  # fmt: skip
     return {**plan, **changes}
+
+
+def numbers(results: Any) -> Any:
+    """Everything but how long it took."""
+    table = results.metrics.drop(columns=["seconds", "seconds_fit"])
+    keys = ["dataset", "censoring", "repeat", "fold", "model", "metric"]
+    return table.sort_values(keys, ignore_index=True)

@@ -15,21 +15,10 @@ import survgauge as sg
 from survgauge.cli.main import main
 from survgauge.evaluation import arrays, chunk
 from survgauge.metrics.registry import REGISTRY
-from survgauge.reference.surrogates import METHODS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "survgauge"
 UNIT = ROOT / "tests" / "unit"
-
-
-@pytest.fixture
-def registry():
-    """Metrics and methods as they were, after the test."""
-    saved = dict(REGISTRY), dict(METHODS)
-    yield
-    for known, before in zip((REGISTRY, METHODS), saved, strict=True):
-        known.clear()
-        known.update(before)
 
 
 def pinball(problem, prediction):

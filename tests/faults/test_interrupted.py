@@ -23,7 +23,7 @@ import ctypes
 import resource
 
 import pandas as pd
-from experiment_plans import toy_plan
+from experiment_plans import numbers, toy_plan
 
 from survgauge.errors import InputError
 from survgauge.experiment import Plan, Results, Store, run
@@ -69,12 +69,6 @@ def _workers_find_the_parts(monkeypatch):
 
 def go(plan, store, **options):
     return run(plan, store, **{"jobs": 1, "progress": False, **options})
-
-
-def numbers(results):
-    table = results.metrics.drop(columns=["seconds", "seconds_fit"])
-    keys = ["dataset", "censoring", "repeat", "fold", "model", "metric"]
-    return table.sort_values(keys, ignore_index=True)
 
 
 def same(one, other):

@@ -10,10 +10,9 @@ Whole-number times, so that every tie and limit matters, on the same training an
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
+from peer_import import peer
 
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
@@ -29,13 +28,6 @@ pytestmark = [
     # What peers import and call is none of our business.
     pytest.mark.filterwarnings("ignore"),
 ]
-
-
-def peer(name: str):
-    """Import a peer, or skip: their imports warn, and ours make warnings errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip(name)
 
 
 GRID = np.arange(0.0, 16.0)

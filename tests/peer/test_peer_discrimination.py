@@ -17,11 +17,10 @@ What does not agree, and why:
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from discrimination_data import tied_case
+from peer_import import peer
 
 import survgauge as sg
 from survgauge.metrics.ranking.discrimination import concordance_index, concordance_td
@@ -31,12 +30,6 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 TIES = ("Risk", "None", "Time", "All")
 GRID = np.arange(0.0, 26.0)
-
-
-def peer(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip(name)
 
 
 class Case:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError
+from .extras import need
 
 
 def connect(scheduler: str | None, worker: str, timeout: float = 20.0) -> Any:
     """Connect to a scheduler; `worker` is the command that starts a worker, for the message."""
-    try:
-        distributed = import_module("distributed")
-    except ImportError as error:
-        raise MissingExtraError("engine 'dask'", "dask") from error
+    distributed = need("distributed", "engine 'dask'", "dask")
     if not scheduler:
         raise InputError(
             "engine 'dask' needs the address of a scheduler (--scheduler tcp://HOST:8786); "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
+from .extras import need
 
 
 def plain(value: Any) -> Any:
@@ -29,10 +29,6 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
-def as_frame(rows: list[dict[str, Any]]) -> Any:
-    """Rows as a pandas frame."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("a table as a pandas frame", "pandas") from error
-    return pd.DataFrame(rows)
+def as_frame(rows: list[dict[str, Any]], what: str = "a table as a pandas frame") -> Any:
+    """Rows as a pandas frame; `what` needs it."""
+    return need("pandas", what, "pandas").DataFrame(rows)

@@ -8,7 +8,7 @@ another one loses clearly less on average, and less in most worlds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -72,22 +72,9 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "metric": self.metric,
-            "asks": self.asks,
-            "horizon": self.horizon,
-            "loss": self.loss,
-            "stderr": self.stderr,
-            "off": self.off,
-            "usual": self.usual,
-            "runner_up": self.runner_up,
-            "margin": self.margin,
-            "margin_stderr": self.margin_stderr,
-            "tied": list(self.tied),
-            "changes": dict(self.changes),
-            "otherwise": self.otherwise,
-            "least_off": {"metric": self.least_off[0], "off": self.least_off[1]},
-        }
+        found = asdict(self) | {"tied": list(self.tied)}
+        metric, off = found.pop("least_off")
+        return {**found, "least_off": {"metric": metric, "off": off}}
 
 
 class WorldResults:

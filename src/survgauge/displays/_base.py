@@ -9,9 +9,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from .._tools.arrays import Floats, probability
+from .._tools.plain import as_frame
 from ..data.event_words import counted_events, events_by_cause
 from ..data.predictions import Prediction
-from ..errors import InputError, MissingExtraError, UndefinedMetricError, one_of
+from ..errors import InputError, UndefinedMetricError, one_of
 from ..evaluation.reading import read_outcomes, read_predictions
 from ..inference import critical
 from ..metrics.problem import Problem
@@ -114,11 +115,7 @@ class Display:
 
     def frame(self) -> Any:
         """Return the table behind the figure (pandas)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("frame()", "pandas") from error
-        return pd.DataFrame(self.rows())
+        return as_frame(self.rows(), "frame()")
 
     def describe(self) -> Chart:
         """Describe the figure: its panels, axes, marks and words."""

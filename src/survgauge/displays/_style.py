@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
+from .._tools.extras import need
 from . import palette
 from .description import short_name
 
@@ -46,11 +46,10 @@ _RC: dict[Any, Any] = {
 @contextmanager
 def look(own: bool) -> Iterator[None]:
     """Use our sizes on our own figures; axes that came from outside keep theirs."""
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        raise MissingExtraError("plot()", "plot") from error
-    with matplotlib.rc_context(_RC if own else {}):
+    need("matplotlib.figure", "plot()", "plot")
+    from matplotlib import rc_context
+
+    with rc_context(_RC if own else {}):
         yield
 
 

@@ -60,12 +60,8 @@ class KeptPrediction(Prediction):
 class Columns:
     """Numbers of each subject that some metrics need in the end.
 
-    Parameters
-    ----------
-    metrics : list of Metric
-        Which metrics there are: some need risks, some probabilities at the times of interest.
-    by_entry : bool
-        Whether some of the subjects enter late, perhaps not in every chunk.
+    Some metrics need risks, some probabilities at the times of interest. With `by_entry` some of
+    the subjects enter late, perhaps not in every chunk.
     """
 
     def __init__(self, metrics: list[Metric], by_entry: bool = False) -> None:

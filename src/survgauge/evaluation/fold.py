@@ -29,42 +29,29 @@ HELD: Key = "curves held", None
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """What is asked of every chunk.
+    """What is asked of every chunk."""
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        All metrics, in their order.
-    resident : bool
-        Whether all subjects are at hand in the end, so that nothing has to be kept for metrics
-        that need them together.
-    keep_terms : bool
-        Whether terms are kept subject by subject, for contributions; otherwise sums.
-    spread : bool
-        Whether standard errors will be asked for.
-    baseline : {"beside", "apart", "alone", "none"}
-        Whether Kaplan-Meier of the reference set is scored beside the models, or by a fold of its
-        own, which has it alone: reading a whole curve of many steps for every chunk takes long,
-        and is only needed where differences are compared.
-    tails : Metric or None
-        The error that is scored again with all curves held at their last time.
-    seed, n_boot : int
-        Bootstrap of the means, where that is asked for.
-    bins : GBins, optional
-        Times at which sums are kept apart, where G is estimated from the test subjects.
-    by_entry : bool
-        Whether some of the subjects enter late, perhaps not in every chunk.
-    """
-
+    #: All metrics, in their order.
     metrics: tuple[Metric, ...]
+    #: Whether all subjects are at hand in the end, so that nothing has to be kept for metrics that
+    #: need them together.
     resident: bool = False
+    #: Whether terms are kept subject by subject, for contributions; otherwise sums.
     keep_terms: bool = False
+    #: Whether standard errors will be asked for.
     spread: bool = True
+    #: beside, apart, alone, none: whether Kaplan-Meier of the reference set is scored beside the
+    #: models, or by a fold of its own, which has it alone: reading a whole curve of many steps for
+    #: every chunk takes long, and is only needed where differences are compared.
     baseline: str = "beside"
+    #: The error that is scored again with all curves held at their last time.
     tails: Metric | None = None
+    #: Bootstrap of the means, where that is asked for.
     seed: int = 0
     n_boot: int = 0
+    #: Times at which sums are kept apart, where G is estimated from the test subjects.
     bins: GBins | None = None
+    #: Whether some of the subjects enter late, perhaps not in every chunk.
     by_entry: bool = False
 
     def compares(self, metric: Metric) -> bool:

@@ -96,15 +96,7 @@ class GBins:
 
 
 class GSums:
-    """Sums by time and status of d numbers a subject, and of what moves with its weight.
-
-    Parameters
-    ----------
-    size : int
-        How many numbers a subject has.
-    bins : GBins
-        Groups of times.
-    """
+    """Sums by time and status of d numbers a subject, and of what moves with its weight."""
 
     def __init__(self, size: int, bins: GBins) -> None:
         #: Of events and of censored subjects.

@@ -44,18 +44,9 @@ def at_landmark(
 ) -> tuple[dict[str, Prediction], Outcomes, Outcomes | None, dict[str, Any]]:
     """Return what `evaluate` is asked for those at risk at a landmark, time counted from it.
 
-    Parameters
-    ----------
-    landmark : float
-        The time s; those at risk have entered by then and are observed for longer.
-    predictions : mapping or prediction
-        On the clock of `y_test`, for all its subjects or for those at risk only.
-    y_test, y_train : outcomes
-        As for `evaluate`.
-    more : dict
-        Other arguments; those with an entry per subject are cut to who is at risk.
-    cause : int or str, optional
-        As for `evaluate`.
+    Those at risk at the landmark have entered by then and are observed for longer. Predictions are
+    on the clock of `y_test`, for all its subjects or for those at risk only; other arguments
+    (`more`) with an entry per subject are cut to who is at risk.
 
     Examples
     --------

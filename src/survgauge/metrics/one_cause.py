@@ -21,26 +21,17 @@ from ..reference.survival_at import SurvivalAt, survival_at
 
 @dataclass(frozen=True)
 class OneCause:
-    """Outcomes and predictions as a metric of one cause reads them.
+    """Outcomes and predictions as a metric of one cause reads them."""
 
-    Attributes
-    ----------
-    y : Outcomes
-        With events of any cause, which end the follow-up alike: G is that of these.
-    competes : ndarray of shape (n,) or None
-        Who had an event of another cause. None: there is one kind of event.
-    curves : SurvivalCurves or what was given
-        1 - incidence of the cause.
-    y_train : outcomes, Reference or None
-        With events of any cause.
-    name, code : str and int, or None
-        Name and code of the cause.
-    """
-
+    #: With events of any cause, which end the follow-up alike: G is that of these.
     y: Outcomes
+    #: Who had an event of another cause. None: there is one kind of event; of shape (n,).
     competes: Bools | None
+    #: 1 - incidence of the cause.
     curves: Any
+    #: With events of any cause.
     y_train: Any
+    #: Name and code of the cause.
     name: str | None
     code: int | None = None
 
@@ -100,23 +91,15 @@ def with_causes(
 
 @dataclass(frozen=True)
 class EveryCause:
-    """Outcomes and predictions as a metric of all causes reads them.
+    """Outcomes and predictions as a metric of all causes reads them."""
 
-    Attributes
-    ----------
-    y : Outcomes
-        With events of any cause, which end the follow-up alike: G is that of these.
-    codes : ndarray of shape (n,)
-        Cause of each event, counted from 1; 0: censored.
-    curves : IncidenceCurves
-        Of the same causes.
-    y_train : outcomes, Reference or None
-        With events of any cause.
-    """
-
+    #: With events of any cause, which end the follow-up alike: G is that of these.
     y: Outcomes
+    #: Cause of each event, counted from 1; 0: censored; of shape (n,).
     codes: Codes
+    #: Of the same causes.
     curves: IncidenceCurves
+    #: With events of any cause.
     y_train: Any
 
 

@@ -212,14 +212,8 @@ class Problem:
     def subset(self, rows: Ints | Any) -> Problem:
         """Return the same question for some of the subjects; horizon and time stay."""
         clusters = None if self.clusters is None else self.clusters[rows]
-        part = replace(
-            self,
-            y=self.y.part(rows) if isinstance(rows, slice) else self.y[rows],
-            censoring=self._censoring_of(rows),
-            sample_weight=self._sample_weight_of(rows),
-            clusters=clusters,
-            conditional=self._conditional_of(rows),
-        )
+        y = self.y.part(rows) if isinstance(rows, slice) else self.y[rows]
+        part = replace(self, y=y, clusters=clusters, **self._given_of(rows))
         if isinstance(rows, slice) and self.rows is None:
             return replace(part, start=self.start + (rows.start or 0))
         index = self.numbers(np.arange(len(self.y))[rows])
@@ -227,22 +221,17 @@ class Problem:
 
     def resampled(self, rows: Ints, counts: Floats, reference: Reference | None) -> Problem:
         """Return the same question for subjects drawn `counts` times."""
-        y = self.y[rows].reweighted(counts)
-        part = replace(
-            self, y=y, reference=reference, censoring=self._censoring_of(rows), rows=None
-        )
-        return replace(
-            part,
-            sample_weight=self._sample_weight_of(rows),
-            clusters=None,
-            conditional=self._conditional_of(rows),
-        )
+        drawn = {"y": self.y[rows].reweighted(counts), **self._given_of(rows)}
+        return replace(self, reference=reference, rows=None, clusters=None, **drawn)
 
-    def _conditional_of(self, rows: Any) -> Conditional | None:
-        return None if self.conditional is None else self.conditional[rows]
-
-    def _sample_weight_of(self, rows: Ints) -> Floats | None:
-        return None if self.sample_weight is None else self.sample_weight[rows]
+    def _given_of(self, rows: Any) -> dict[str, Any]:
+        """Return what was given of each subject, for some of them."""
+        weight, laws = self.sample_weight, self.conditional
+        return {
+            "censoring": self._censoring_of(rows),
+            "sample_weight": None if weight is None else weight[rows],
+            "conditional": None if laws is None else laws[rows],
+        }
 
     def _censoring_of(self, rows: Ints) -> Any:
         """Return G of some of the subjects: a function may depend on the subject."""

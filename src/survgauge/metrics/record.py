@@ -11,11 +11,12 @@ import numpy as np
 from .._tools.arrays import Floats
 from .._tools.calls import called, is_own
 from ..data.predictions import Prediction
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, UndefinedMetricError
 from ..reference.surrogates import Method
 from .details import Details
-from .past_curve import READS, STOPS, Reading, reading
+from .past_curve import Reading, reading
 from .problem import Problem
+from .record_checks import check_measured, check_record, checked_range
 from .terms import Terms
 from .time.terms import nobody
 
@@ -51,10 +52,6 @@ class Measured(Protocol):
 #: Name of a metric, and the time that it is read at (None: it is about no single time).
 Key = tuple[str, float | None]
 UNIT, POSITIVE, ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
-FAMILIES = ("time", "ranking", "probability", "calibration", "decision", "own")
-#: What can be kept of a subject until all are known: a risk, the probability at the time of
-#: interest, or the way of the curve to that time.
-KEEPS = ("risk", "at_time", "path")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,72 +188,10 @@ class Metric:
     default_until: float = float("inf")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name must be the name of a metric; got {self.name!r}")
-        for field in ("title", "about", "below", "above", "unit", "reference", "proper", "square"):
-            if not isinstance(getattr(self, field), str):
-                raise self._refused(f"{field} must be text; got {getattr(self, field)!r}")
-        self._check_functions()
-        one_of("family", self.family, FAMILIES)
-        one_of("direction", self.direction, ("lower", "higher", "target"))
-        if (self.direction == "target") != isinstance(self.target, float | int):
-            raise self._refused('direction="target" and target, the best value, go together')
-        one_of("needs", self.needs, ("times", "curves", "risk"))
-        one_of("inference", self.inference, ("analytic", "bootstrap", "own", "test"))
-        one_of("interval", self.interval, ("", "normal", "log", "logit", "own", "none"))
-        one_of("causes", self.causes, ("", "takes", "needs"))
-        one_of("outcomes", self.outcomes, ("right", "interval"))
-        one_of("reads", self.reads, ("", *READS))
-        one_of("stops", self.stops, ("", *STOPS))
-        if self.method is not None and not isinstance(self.method, Method):
-            raise self._refused(f"method must be a Method; got {self.method!r}")
-        if self.square and not self.root:
-            raise self._refused(f"square={self.square!r} is for roots: give root=True with it")
-        object.__setattr__(self, "range", self._checked_range())
+        check_record(self)
+        object.__setattr__(self, "range", checked_range(self))
         if not self.interval:
             object.__setattr__(self, "interval", self._usual_interval())
-
-    def _refused(self, message: str) -> InputError:
-        return InputError(f"metric {self.name!r}: {message}")
-
-    def _check_functions(self) -> None:
-        """Check what the metric is computed by, and what a stream keeps for it."""
-        if (self.terms is None) == (self.compute is None):
-            raise InputError(
-                f"metric {self.name!r} must have one of terms (for a mean over subjects) and "
-                "compute (for other metrics)"
-            )
-        for function in (self.terms, self.compute):
-            if function is not None and not callable(function):
-                raise self._refused(
-                    "terms or compute must be a function of a problem and a prediction; got "
-                    f"{type(function).__name__}"
-                )
-        for field in ("keeps", "other_names"):
-            if not isinstance(getattr(self, field), tuple):
-                raise self._refused(
-                    f"{field} must be a tuple of names; got {getattr(self, field)!r}"
-                )
-        for kept in self.keeps:
-            one_of("keeps", kept, KEEPS)
-        methods = ("update", "merge", "measured")
-        if self.table is not None and not all(hasattr(self.table, name) for name in methods):
-            raise self._refused(
-                f"table must be a class with the methods {', '.join(methods)}; got {self.table!r}"
-            )
-        if self.terms is not None and (self.keeps or self.table is not None):
-            raise self._refused("keeps and table go with compute; terms add up by themselves")
-
-    def _checked_range(self) -> tuple[float, float]:
-        try:
-            low, high = (float(limit) for limit in self.range)
-        except (TypeError, ValueError):
-            low = high = float("nan")
-        if not low < high:
-            raise self._refused(
-                f"range must be a pair of its least and its largest value; got {self.range!r}"
-            )
-        return low, high
 
     def _usual_interval(self) -> str:
         if self.inference in ("test", "own"):
@@ -351,7 +286,9 @@ class Metric:
         if self.compute is not None:
             self._check_question(problem)
             found = called(self.compute, f"metric {self.name!r}: compute", problem, prediction)
-            return found if is_own(self.compute) else self._checked(found, len(problem.y))
+            if not is_own(self.compute):
+                check_measured(self.name, found, len(problem.y))
+            return found
         return self.mean_of(self.terms_of(problem.with_g(), prediction), problem)
 
     def check_threshold(self, threshold: float | None) -> None:
@@ -410,23 +347,6 @@ class Metric:
             raise UndefinedMetricError(
                 "knows independent censoring only, so it has no value under an assumed dependence"
             )
-
-    def _checked(self, found: Any, n: int) -> Measured:
-        """Return what a user's function computed, if it is a value with its support."""
-        wanted = ("value", "convention", "support", "psi", "stderr", "frequency")
-        if not all(hasattr(found, name) for name in wanted):
-            raise self._refused(
-                f"compute must return Details, a value with its support; got {found!r}"
-            )
-        if not isinstance(found.value, float | int | np.floating | np.integer):
-            raise self._refused(f"compute must return a number as value; got {found.value!r}")
-        if found.psi is not None and np.shape(found.psi) != (n,):
-            raise self._refused(
-                f"compute must return one contribution (psi) for each of {n} subjects; got shape "
-                f"{np.shape(found.psi)}"
-            )
-        checked: Measured = found
-        return checked
 
     def mean_of(self, terms: Terms, problem: Problem) -> Details:
         """Return the mean over all subjects of a problem, given their terms."""

@@ -9,10 +9,10 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.applicable import leave_out
-from ..evaluation.call import support_of
 from ..evaluation.censoring_remarks import check_agreement, check_follow_up, check_weights
 from ..evaluation.census import Census
 from ..evaluation.coarse_grid import coarse_grids
+from ..evaluation.data_support import support_of
 from ..evaluation.entry_remarks import check_entry
 from ..evaluation.finish import Group, tail_remarks
 from ..evaluation.fold import Fold
@@ -36,16 +36,8 @@ def finish(
 ) -> Evaluation:
     """Return the evaluation of all subjects.
 
-    Parameters
-    ----------
-    request : Request
-        What was asked.
-    total : Accumulator
-        All parts together.
-    rows : int or None
-        How many rows there should be.
-    first : Outline, optional
-        What a first pass over the outcomes found.
+    `total` has all parts together, of `rows` rows where that is known, and `first` is what a first
+    pass over the outcomes found.
     """
     if total is None:
         raise InputError("the stream has no rows; at least one subject is needed")

@@ -92,12 +92,7 @@ class LabelColumns:
 class LabelColumn:
     """A column with the group of each subject: text, whole numbers, flags, dates or categories.
 
-    Parameters
-    ----------
-    column : str
-        Its name.
-    text : bool
-        Whether labels are read as text, as a command line shows them.
+    With `text`, labels are read as text, as a command line shows them.
     """
 
     column: str

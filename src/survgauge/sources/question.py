@@ -211,36 +211,24 @@ def g_of(settings: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Scoring:
-    """What every chunk is asked; small enough to be sent to every worker.
+    """What every chunk is asked; small enough to be sent to every worker."""
 
-    Attributes
-    ----------
-    layout : Layout
-        Which column is what.
-    plan : FoldPlan
-        What is computed.
-    problem : Problem
-        The question; each chunk puts its own outcomes in place of these.
-    threshold : float
-        Horizon as far as it is known before all outcomes were read.
-    counted : bool
-        Whether outcomes are counted while they are scored.
-    digest : int or None
-        Of all outcomes, as a first pass read them.
-    groups : dict or None
-        Question and plan of each group, as a first pass found them.
-    remarks : tuple
-        What the first pass says about the outcomes.
-    """
-
+    #: Which column is what.
     layout: Layout
+    #: What is computed.
     plan: FoldPlan
+    #: The question; each chunk puts its own outcomes in place of these.
     problem: Problem
     min_at_risk: float
+    #: Horizon as far as it is known before all outcomes were read.
     threshold: float = float("inf")
+    #: Whether outcomes are counted while they are scored.
     counted: bool = False
+    #: Of all outcomes, as a first pass read them.
     digest: int | None = None
+    #: Question and plan of each group, as a first pass found them.
     groups: dict[Any, tuple[Problem, FoldPlan]] | None = None
+    #: What the first pass says about the outcomes.
     remarks: tuple[Any, ...] = ()
     batch_rows: int | None = None
     own_g: bool = False

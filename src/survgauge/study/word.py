@@ -6,17 +6,13 @@ import io
 from datetime import datetime
 from typing import Any
 
+from .._tools.extras import need
 from .._tools.provenance import now
-from ..errors import MissingExtraError
 
 
 def new_document(what: str) -> Any:
     """Return an empty document; `what` needs it, where python-docx is missing."""
-    try:
-        from docx import Document
-    except ImportError as error:
-        raise MissingExtraError(what, "word") from error
-    document = Document()
+    document = need("docx", what, "word").Document()
     made: datetime = now().replace(tzinfo=None)
     document.core_properties.created = document.core_properties.modified = made
     document.core_properties.author = "survgauge"

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from display_data import draw
 
 import survgauge as sg
 from survgauge import displays
@@ -24,15 +25,6 @@ NEED_TIMES = {
     "subjects", "predicted_actual", "error_by_status", "error_over_time", "mae_variants",
 }  # fmt: skip
 ODD_NAMES = ["$x_1$", "_hidden", "<script>alert(1)</script>", "two\nlines", "100 % {x}"]
-
-
-def draw(n, seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n)
-    t, c = rng.weibull(1.5, n) * 10 * np.exp(-0.7 * x), rng.uniform(2, 30, n)
-    grid = np.linspace(0, 60, 31)
-    good = np.exp(-((grid / (10 * np.exp(-0.7 * x[:, None]))) ** 1.5))
-    return sg.Outcomes(np.minimum(t, c), t <= c), sg.SurvivalCurves(grid, good), x
 
 
 Y, GOOD, X = draw(N, 0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from display_data import draw
 from naive import km_at
 
 import survgauge as sg
@@ -13,15 +14,6 @@ from survgauge import displays
 from survgauge.displays.description import Line, Model, Note, round_ticks
 
 Z = 1.959963984540054
-
-
-def draw(n, seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n)
-    t, c = rng.weibull(1.5, n) * 10 * np.exp(-0.7 * x), rng.uniform(2, 30, n)
-    grid = np.linspace(0, 60, 31)
-    good = np.exp(-((grid / (10 * np.exp(-0.7 * x[:, None]))) ** 1.5))
-    return sg.Outcomes(np.minimum(t, c), t <= c), sg.SurvivalCurves(grid, good), x
 
 
 Y, GOOD, X = draw(60, 0)

@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("pyarrow")
 
 import pandas as pd
-from experiment_plans import toy_plan
+from experiment_plans import numbers, toy_plan
 
 from survgauge.errors import InputError
 from survgauge.experiment import run
@@ -85,12 +85,6 @@ def cluster(tmp_path):
         yield found
     finally:
         found.stop()
-
-
-def numbers(results):
-    table = results.metrics.drop(columns=["seconds", "seconds_fit"])
-    keys = ["dataset", "censoring", "repeat", "fold", "model", "metric"]
-    return table.sort_values(keys, ignore_index=True)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

@@ -18,7 +18,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("pyarrow")
 
 import pandas as pd
-from experiment_plans import toy_plan, write_table
+from experiment_plans import numbers, toy_plan, write_table
 
 from survgauge.errors import InputError
 from survgauge.experiment import Plan, Results, Store, run
@@ -41,13 +41,6 @@ def constant(name, **params):
 
 def go(plan, store, **options):
     return run(plan, store, **{"jobs": 1, "progress": False, **options})
-
-
-def numbers(results):
-    """Everything but how long it took."""
-    table = results.metrics.drop(columns=["seconds", "seconds_fit"])
-    keys = ["dataset", "censoring", "repeat", "fold", "model", "metric"]
-    return table.sort_values(keys, ignore_index=True)
 
 
 def files(store):

@@ -14,14 +14,7 @@ Y = sg.Outcomes(RNG.exponential(5, 40), RNG.random(40) < 0.6)
 CURVES = sg.SurvivalCurves([0, 5, 15], np.exp(-np.outer(RNG.random(40) * 0.3, [0, 5, 15])))
 
 
-@pytest.fixture(autouse=True)
-def registry():
-    """Metrics and methods as they were, after the test."""
-    saved = dict(REGISTRY), dict(METHODS)
-    yield
-    for known, before in zip((REGISTRY, METHODS), saved, strict=True):
-        known.clear()
-        known.update(before)
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 def in_memory(name):

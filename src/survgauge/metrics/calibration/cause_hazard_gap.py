@@ -35,16 +35,11 @@ class CauseHazardGap(HazardGap):
     """1 - Aalen-Johansen of a cause, and what the predicted hazards of those at risk say of it.
 
     `hazard` is that of the cause; subjects in `y` have the code 1 of it, or 2 of another.
-
-    Attributes
-    ----------
-    code : int
-        Code of the cause in the predictions.
-    every : ndarray of shape (K,)
-        Predicted hazard of any cause of those at risk between the nodes.
     """
 
+    #: Code of the cause in the predictions.
     code: int
+    #: Predicted hazard of any cause of those at risk between the nodes; of shape (K,).
     every: Floats
 
     @classmethod

@@ -36,23 +36,18 @@ _ENOUGH = 10
 
 @dataclass(frozen=True)
 class HazardGap:
-    """Kaplan-Meier of subjects with delayed entry, and what their predicted hazards say of it.
-
-    Attributes
-    ----------
-    nodes : ndarray of shape (K + 1,)
-        Times at which somebody enters or leaves, from the beginning to the end of the comparison.
-    at_risk, hazard : ndarray of shape (K,)
-        Mean number at risk between them, and the predicted hazard of those.
-    """
+    """Kaplan-Meier of subjects with delayed entry, and what their predicted hazards say of it."""
 
     y: Outcomes
     curves: SurvivalCurves
     table: RiskTable
     km: KaplanMeier
+    #: Times at which somebody enters or leaves, from the beginning to the end of the comparison; of
+    #: shape (K + 1,).
     nodes: Floats
     #: Whether nobody enters or leaves between the nodes.
     exact: bool
+    #: Mean number at risk between them, and the predicted hazard of those; of shape (K,).
     at_risk: Floats
     hazard: Floats
     own: Floats
