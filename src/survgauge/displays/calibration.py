@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
-from .._tools.arrays import Floats, Ints, positive
+from .._tools.arrays import Floats, positive
 from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..inference import log_log_band
 from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
-from ..metrics.calibration.kernels import GroupRates, group_rates
 from ..metrics.problem import Problem
 from ..metrics.supported import supported_time
-from ..reference.aalen_johansen import AalenJohansen
-from ._bands import incidence_band
 from ._base import FromPredictions, Source, measure_each, members, records
+from ._rates import rates_with_band
 from .description import (
     Axis,
     Bars,
@@ -338,43 +335,6 @@ def _group_spread(
     rows = [present[(p >= low) & (p <= high)] for low, high in result.edges]
     rates, lower, upper = rates_with_band(y, s, rows, time, confidence, cause)
     return lower, upper, rates.events
-
-
-def rates_with_band(
-    y: Outcomes,
-    s: Floats,
-    rows: list[Ints],
-    time: float,
-    confidence: float | None,
-    cause: int | None = None,
-) -> tuple[GroupRates, Floats, Floats]:
-    """Return the rates of groups of subjects, and the bounds of the observed ones."""
-    if cause is not None:
-        return _cause_rates(y, s, rows, time, confidence, cause)
-    rates = group_rates(y, s, rows, time)
-    survival = 1 - rates.observed
-    relative = np.sqrt(rates.greenwood) / np.where(survival > 0, survival, 1.0)
-    low, high = log_log_band(survival, relative, confidence)
-    return rates, 1 - high, 1 - low
-
-
-def _cause_rates(
-    y: Outcomes, s: Floats, rows: list[Ints], time: float, confidence: float | None, cause: int
-) -> tuple[GroupRates, Floats, Floats]:
-    """Rates of a cause in groups of subjects by Aalen-Johansen, and their bounds."""
-    columns, ends = [], []
-    for chosen in rows:  # a handful of groups
-        group = y[chosen]
-        aj, weight = AalenJohansen.fit(group), group.weight
-        value, low, high = incidence_band(aj, cause, np.array([time]), confidence)
-        ends.append((low[0], high[0]))
-        had = (group.cause == cause) & (group.time <= time)
-        expected = 1.0 - np.average(s[chosen], weights=weight)
-        variance = float(aj.stderr_at(time, cause)) ** 2
-        columns.append((weight.sum(), value[0], expected, variance, weight[had].sum()))
-    size, observed, predicted, variances, events = np.array(columns, dtype=np.float64).T
-    low, high = np.array(ends).T
-    return GroupRates(size, observed, predicted, variances, events, 0), low, high
 
 
 def _of_all(prediction: Prediction) -> Any:

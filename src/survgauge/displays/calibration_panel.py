@@ -25,7 +25,8 @@ from ..metrics.details import Clusters, Details, standard_error
 from ..metrics.problem import Problem
 from ._bands import smooth_band
 from ._base import FromPredictions, Source, measure_each, members, records
-from .calibration import rates_with_band, time_of_interest
+from ._rates import rates_with_band
+from .calibration import time_of_interest
 from .description import (
     Axis,
     Bars,
@@ -351,7 +352,7 @@ def _groups(
     y: Outcomes, risk: Floats, time: float, groups: int, confidence: float | None, cause: int | None
 ) -> dict[str, Floats]:
     """Groups by predicted risk: prediction, what was observed with its interval, and counts."""
-    present = np.flatnonzero(y.weight > 0)
+    present = np.flatnonzero((y.weight > 0) & ~np.isnan(risk))  # who entered in time
     weight = y.weight[present] if y.weighted else None
     rows = [present[part] for part in risk_groups(1 - risk[present], weight, groups)]
     rates, low, high = rates_with_band(y, 1 - risk, rows, time, confidence, cause)

@@ -294,3 +294,17 @@ def test_groups_under_delayed_entry_have_bounds_of_their_own_events(late):
     ten = int(np.argmin(abs(d.events["m"] - 10)))
     ratio = chdtri(2 * d.events["m"][ten], 0.975) / 2 / result.size[ten]
     assert d.low["m"][ten] == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("cause", ["dementia", None])
+def test_groups_of_the_panel_are_given_entry(late, cause):
+    y, curves = late.problem.y, late.predictions["m"].incidence
+    ev = late
+    if cause is None:
+        ev = sg.evaluate({"m": curves.survival("nan")}, y.any_cause(), time=5.0, tau=8.0)
+    shown = displays.CalibrationPanelDisplay.from_evaluation(ev, groups=2).groups["m"]
+    assert shown["n"].sum() == (y.entry < 5.0).sum()
+    # The true model: what was observed lies near the risk given entry, not near that from birth.
+    assert (abs(shown["observed"] - shown["predicted"]) < 0.12).all()
+    assert (shown["low"] <= shown["observed"]).all()
+    assert (shown["observed"] <= shown["high"]).all()
