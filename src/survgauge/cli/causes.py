@@ -94,9 +94,9 @@ def in_order(parts: dict[str, Part], causes: tuple[str, ...], model: str) -> dic
     for name, part in parts.items():
         if bare and not name.isdigit():
             raise InputError(
-                f"--pred {model}{BETWEEN}{name}: the event column has codes, and no names of "
-                f"causes are known; give --causes, the names in the order of the codes 1 to "
-                f"{len(causes)}, such as --causes {name},..., or --pred {model}{BETWEEN}1=FILE"
+                f"--pred {model}{BETWEEN}{name} must be the code or the name of a cause, and the "
+                "event column has codes without names: give --causes, the names in the order of "
+                f"the codes 1 to {len(causes)}, or --pred {model}{BETWEEN}1=FILE"
             )
         code = int(name) if name.isdigit() and name not in causes else name
         known[causes[cause_code(code, causes, f"--pred {model}{BETWEEN}{name}") - 1]] = part

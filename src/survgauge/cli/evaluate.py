@@ -44,9 +44,10 @@ examples:
   subjects who were observed from an age on, and those still at risk at 60:
     ... --time-column age --entry age_at_entry [--landmark 60]
   as time goes by, within 5 and 10 years, with a model that was updated at 60 and 70:
-    ... --landmark 60,70 --time 5,10 --pred cox@60=cox60.csv --pred cox@70=cox70.csv
+    ... --landmark 60,70 --time 5,10 \\
+        --pred cox@60=cox60.csv --pred cox@70=cox70.csv
   events that were found at visits (columns lower and upper):
-    survgauge evaluate --test visits.csv --train train_visits.csv --pred cox=cox.csv
+    survgauge evaluate --test visits.csv --train before.csv --pred cox=cox.csv
   a folder of Parquet files, read as a stream:
     survgauge evaluate --test test/ --train train.parquet --pred cox=cox_days"""
 

@@ -11,7 +11,8 @@ _SAME = (
 )  # fmt: skip
 #: An argument with its value in quotes, a number, or none, where a sentence names it.
 _NAMED = re.compile(
-    rf"(?<![\w'\"(\[-])({'|'.join(_SAME)})=(?:'(\w+)'|(\d+(?:\.\d+)?)(?![\w.])|(?=[,;) ]|$))"
+    rf"(?<![\w'\"(\[-])({'|'.join(_SAME)})="
+    r"(?:'(\w+)'(?: or '(\w+)')?|(\d+(?:\.\d+)?)(?![\w.])|(?=[,;) ]|$))"
 )
 #: What a message adds for the command line, where it speaks Python.
 _ASIDE = " (--repair on the command line)"
@@ -27,7 +28,8 @@ def for_shell(text: str) -> str:
     """
 
     def option(found: re.Match[str]) -> str:
-        value = found[2] or found[3]
-        return f"--{found[1]} {value}" if value else f"--{found[1]}"
+        value = found[2] or found[4]
+        other = f" or {found[3]}" if found[3] else ""
+        return f"--{found[1]} {value}{other}" if value else f"--{found[1]}"
 
     return _NAMED.sub(option, text).replace(_ASIDE, "")

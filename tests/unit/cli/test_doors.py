@@ -292,7 +292,7 @@ def test_a_square_that_falls_both_ways_is_refused(folder, capsys):
         (lambda s: -np.log(s), "look like cumulative hazards: pass exp(-hazard)"),
         (lambda s: 1 - s, "if these are probabilities of the event, pass 1 - probability"),
         (lambda s: np.random.default_rng(0).uniform(0, 0.3, s.shape), "look like hazards or"),
-        (lambda s: s + 0.3 * (GRID == 300), "pass repair='running_minimum' or 'isotonic'"),
+        (lambda s: s + 0.3 * (GRID == 300), "pass --repair running_minimum or isotonic"),
     ],
 )
 def test_what_is_no_survival_is_recognised(folder, capsys, change, said):
