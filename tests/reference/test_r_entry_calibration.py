@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
+from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "entry.json").read_text())["datasets"]
@@ -52,7 +52,7 @@ def test_antolini(name: str) -> None:
 @SETS
 def test_pseudo_observations_given_entry(name: str) -> None:
     y, _, wanted = read(name)
-    found = PseudoSurvivalGivenEntry.of(y[wanted["entered"]], AT)
+    found = PseudoIncidenceGivenEntry.of(y[wanted["entered"]], None, AT)
     np.testing.assert_allclose(found.values, wanted["pseudo"], rtol=1e-8, atol=1e-10)
     mean = sg.pseudo_observations(y, tau=TAU)
     np.testing.assert_allclose(mean, wanted["pseudo_mean"], rtol=1e-8)
@@ -63,7 +63,7 @@ def test_where_all_enter_at_one_time_they_are_those_of_survival(name: str) -> No
     wanted = R["datasets"][name]["one_entry"]
     entry = np.full(len(wanted["time"]), wanted["from"])
     y = sg.Outcomes(wanted["time"], wanted["event"], entry=entry)
-    found = PseudoSurvivalGivenEntry.of(y, AT)
+    found = PseudoIncidenceGivenEntry.of(y, None, AT)
     np.testing.assert_allclose(found.values, wanted["survival"], rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(sg.pseudo_observations(y, tau=TAU), wanted["rmst"], rtol=1e-8)
 

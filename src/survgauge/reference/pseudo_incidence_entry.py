@@ -24,7 +24,9 @@ class PseudoIncidenceGivenEntry:
               + \{(1 - V(y)) 1_k - V(y) 1_o\} \frac{G(a)}{G(y-)}
 
     over the event times u; the last part is of an event at y by t, of the cause or of another.
-    Given entry and features it has the right mean, whatever h and h' are.
+    Given entry and features it has the right mean, whatever h and h' are. Of one kind of event 1 -
+    V(u) is S(t)/S(u), and from the beginning, as N S(u-) G(u-) are at risk at u, that is the
+    `PseudoSurvival`.
 
     Attributes
     ----------
@@ -39,6 +41,9 @@ class PseudoIncidenceGivenEntry:
     >>> competes = np.array([False, False, False, True, False])
     >>> PseudoIncidenceGivenEntry.of(y, competes, 3.5).values.round(3)
     array([ 0.   ,  0.667, -0.333,  1.   ,  1.167])
+    >>> y = Outcomes([1, 3, 4, 5], [1, 1, 0, 1], entry=[0, 2, 0, 0])
+    >>> PseudoIncidenceGivenEntry.of(y, None, 3.5).values.round(3) + 0.0
+    array([0., 0., 1., 1.])
     """
 
     survival: float
@@ -61,8 +66,12 @@ class PseudoIncidenceGivenEntry:
     _others: Ints
 
     @classmethod
-    def of(cls, y: Outcomes, competes: Bools, time: float) -> PseudoIncidenceGivenEntry:
-        """Return those of subjects who are all present and entered before the time."""
+    def of(cls, y: Outcomes, competes: Bools | None, time: float) -> PseudoIncidenceGivenEntry:
+        """Return those of subjects who are all present and entered before the time.
+
+        `competes` says who had an event of another cause; None: there is one kind of event.
+        """
+        competes = np.zeros(len(y), dtype=bool) if competes is None else competes
         table, entry = RiskTable.of(y), np.zeros(len(y)) if y.entry is None else y.entry
         rows = table.event_rows
         rows = rows[table.times[rows] <= time]

@@ -12,8 +12,8 @@ import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.metrics.ranking.royston import KAPPA, _rankits
+from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
 from survgauge.reference.pseudo_survival import PseudoSurvival
-from survgauge.reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 
@@ -86,14 +86,14 @@ def test_pseudo_observations_given_entry(seed: int, whole: bool) -> None:
     time = 6.0
     wanted = loops.pseudo_survival(y, time)
     rows = list(wanted)
-    found = PseudoSurvivalGivenEntry.of(y[rows], time)
+    found = PseudoIncidenceGivenEntry.of(y[rows], None, time)
     np.testing.assert_allclose(found.values, list(wanted.values()), rtol=1e-10, atol=1e-12)
 
 
 def test_pseudo_observations_from_the_beginning_are_the_jackknife() -> None:
     y, _ = naive.draw(3, n=90, whole=True)
     plain, h = sg.Outcomes(y.time, y.event), np.linspace(-1, 2, len(y))
-    given, usual = PseudoSurvivalGivenEntry.of(plain, 6.0), PseudoSurvival.of(plain, 6.0)
+    given, usual = PseudoIncidenceGivenEntry.of(plain, None, 6.0), PseudoSurvival.of(plain, 6.0)
     np.testing.assert_allclose(given.values, usual.values, atol=1e-14)
     np.testing.assert_allclose(given.pulled(h), usual.pulled(h), atol=1e-13)
 
@@ -228,10 +228,10 @@ def test_a_risk_set_that_became_empty_counts_as_if_nobody_had_left() -> None:
     time, entry, event = y.time + 2, np.maximum(y.entry + 2, 2.0), y.event.copy()
     time[:2], entry[:2], event[:2] = (1.5, 1.2), 0.0, (True, False)
     thin = sg.Outcomes(time, event, entry=entry)
-    found = PseudoSurvivalGivenEntry.of(thin[entry < 6.0], 6.0)
+    found = PseudoIncidenceGivenEntry.of(thin[entry < 6.0], None, 6.0)
     assert np.isfinite(found.values).all()
     rest = thin[2:]
-    wanted = PseudoSurvivalGivenEntry.of(rest[rest.entry < 6.0], 6.0)
+    wanted = PseudoIncidenceGivenEntry.of(rest[rest.entry < 6.0], None, 6.0)
     np.testing.assert_allclose(found.values[2:], wanted.values, rtol=1e-12)
     assert np.isfinite(found.pulled(np.ones(found.values.size))).all()
     assert np.isfinite(sg.weak_calibration(thin, curves, 6.0).slope.stderr)

@@ -11,7 +11,6 @@ from survgauge.data.conditional_curves import given_entry, incidence_from_landma
 from survgauge.errors import InputError
 from survgauge.metrics.registry import REGISTRY
 from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
-from survgauge.reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
 from survgauge.reference.reference import Reference
 from survgauge.reference.setting import make_setting
 from survgauge.reference.surrogates import METHODS
@@ -208,11 +207,6 @@ def test_pseudo_observations_of_the_status(seed: int, whole: bool) -> None:
         change = (made(up).values - made(down).values) / (2 * step)
         moved.append(weight[j] * np.sum(weight * h * change))
     np.testing.assert_allclose(made(weight).pulled(h)[::5], moved, rtol=1e-5, atol=1e-8)
-    nobody = np.zeros(len(y), dtype=bool)
-    alone = PseudoIncidenceGivenEntry.of(y.any_cause(), nobody, t)
-    plain = PseudoSurvivalGivenEntry.of(y.any_cause(), t)
-    np.testing.assert_allclose(alone.values, plain.values, atol=1e-13)
-    np.testing.assert_allclose(alone.pulled(h), plain.pulled(h), atol=1e-13)
 
 
 @pytest.mark.parametrize(("seed", "whole"), [(8, False), (9, True)])

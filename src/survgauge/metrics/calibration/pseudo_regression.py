@@ -12,7 +12,6 @@ from ...errors import UndefinedMetricError
 from ...reference.pseudo_incidence import PseudoIncidence
 from ...reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
 from ...reference.pseudo_survival import PseudoSurvival
-from ...reference.pseudo_survival_entry import PseudoSurvivalGivenEntry
 
 _STEPS, _EXACT, _HALVINGS = 100, 1e-12, 40
 #: Near the solution a step changes the loss by less than it can be computed.
@@ -22,7 +21,7 @@ _FAR = 30.0
 #: Least eigenvalue of the information, over the largest, of coefficients that the outcomes tell.
 _FLAT = 1e-10
 
-Pseudo = PseudoSurvival | PseudoIncidence | PseudoSurvivalGivenEntry | PseudoIncidenceGivenEntry
+Pseudo = PseudoSurvival | PseudoIncidence | PseudoIncidenceGivenEntry
 
 
 def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
@@ -32,12 +31,12 @@ def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pse
     the event by then.
     """
     pseudo: Pseudo
-    if competes is None:
-        of_event = PseudoSurvival if y.entry is None else PseudoSurvivalGivenEntry
-        pseudo = of_event.of(y, time)
+    if y.entry is not None:
+        pseudo = PseudoIncidenceGivenEntry.of(y, competes, time)
+    elif competes is not None:
+        pseudo = PseudoIncidence.of(y, competes, time)
     else:
-        of_cause = PseudoIncidence if y.entry is None else PseudoIncidenceGivenEntry
-        pseudo = of_cause.of(y, competes, time)
+        pseudo = PseudoSurvival.of(y, time)
     if not 0 < pseudo.survival < 1:
         who = "nobody" if pseudo.survival >= 1 else "everybody"
         which = "the event" if competes is None else "an event of the cause"
