@@ -217,7 +217,7 @@ CALLS = {
                  **SETTINGS},
     "Evaluator": {"y_train": TRAIN, "metrics": ["mae_po"]},
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
-                        "progress": None},
+                        "progress": None, "entry_column": None, "outcomes": None},
     "gray_test": {"y": (TIME, np.arange(N) % 3), "group": np.arange(N) % 2, "cause": 1, "rho": 1.0},
     "delayed_entry": {"y": Y, "latest": 5.0, "late": 0.5, "entry": None, "random_state": 0},
     "landmarks": {"predictions": {"m": TIMES}, "y_test": Y, "landmarks": [0.0, 2.0],

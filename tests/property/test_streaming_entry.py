@@ -93,7 +93,8 @@ def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weight
     columns["by"] = np.random.default_rng(seed).integers(0, 3, n)
     if weighted:
         columns["weight"] = weights(n, seed) + 1
-    whole = in_memory(columns, y_train, n_boot=60, metrics=names, by=columns["by"])
+    drawn = {} if intervals else {"n_boot": 60}
+    whole = in_memory(columns, y_train, metrics=names, by=columns["by"], **drawn)
 
     source = as_source(cut(columns, places))
     layout = Layout.of(COLUMNS, weight="weight" if weighted else None, by="by")

@@ -43,7 +43,7 @@ examples:
         --pred cox:relapse=cox_relapse.csv --pred cox:death=cox_death.csv
   subjects who were observed from an age on, and those still at risk at 60:
     ... --time-column age --entry age_at_entry [--landmark 60]
-  as time goes by, within 5 and 10 years, with a model that was updated at 60 and 70:
+  as time goes by, within 5 and 10 years; the model was updated at 60 and 70:
     ... --landmark 60,70 --time 5,10 \\
         --pred cox@60=cox60.csv --pred cox@70=cox70.csv
   events that were found at visits (columns lower and upper):

@@ -183,6 +183,7 @@ def evaluate_stream(
         "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
         "cause": cause,
     }  # fmt: skip
+    batch_rows = None if batch_rows is None else whole_number(batch_rows, "batch_rows", 1)
     threads = thread_count() if workers is None else whole_number(workers, "workers", 1)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function; got {type(progress).__name__}")

@@ -94,7 +94,7 @@ class Request:
             unit=unit,
             settings=settings,
             default=metrics is None,
-            batch_rows=None if batch_rows is None else whole_number(batch_rows, "batch_rows", 1),
+            batch_rows=batch_rows,
             outcomes=kind,
             kept=layout is not None and layout.keeps_outcomes,
         )

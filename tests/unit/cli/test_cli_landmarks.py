@@ -78,7 +78,7 @@ def test_updated_predictions(files: dict[str, str], once: bool) -> None:
         (["--landmark", "1,2", "--time", "3", "--by", "x"], "--by goes with one landmark"),
         (["--landmark", "1,2", "--time", "3", "--pred", "n@3={m}"], "3 is no landmark"),
         (["--landmark", "1,2", "--time", "3", "--pred", "n@2={m}"], "no predictions at landmark 1"),
-        (["--metrics", "antolini"], "antolini knows no delayed entry; leave it out, or give "
+        (["--metrics", "brier_dr"], "brier_dr knows no delayed entry; leave it out, or give "
          "--landmark, which"),
     ],
 )  # fmt: skip

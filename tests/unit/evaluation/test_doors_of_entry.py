@@ -61,8 +61,8 @@ def test_scorer(y, y_train, name: str) -> None:
 
 
 def test_scorers_refuse_in_plain_words() -> None:
-    with pytest.raises(sg.InputError, match="antolini knows no delayed entry; leave it out"):
-        sg.scorer("antolini")(Known(), X, Y)
+    with pytest.raises(sg.InputError, match="brier_dr knows no delayed entry; leave it out"):
+        sg.scorer("brier_dr", y_train=TRAIN)(Known(), X, Y)
     with pytest.raises(sg.InputError, match="ibs knows right-censored outcomes only"):
         sg.scorer("ibs")(Known(), X, BOUNDS)
     with pytest.raises(sg.InputError, match="convention: metrics of interval-censored"):
@@ -79,16 +79,14 @@ def test_validate_with_entries() -> None:
     found = sg.validate(model, X, Y, resamples=3)
     names = {row["metric"] for row in found.rows()}
     assert {"uno", "ibs", "brier"} <= names
-    assert "antolini" not in names
-    with pytest.raises(sg.InputError, match="antolini knows no delayed entry"):
-        sg.validate(model, X, Y, resamples=3, metrics="antolini")
+    with pytest.raises(sg.InputError, match="brier_dr knows no delayed entry"):
+        sg.validate(model, X, Y, resamples=3, metrics="brier_dr")
 
 
 def test_study_has_the_metrics_that_entries_allow(tmp_path: Path) -> None:
     ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, metrics="study")
     names = [row["metric"] for row in ev.rows()]
     assert "uno" in names
-    assert "antolini" not in names
     assert all(np.isfinite(row["value"]) for row in ev.rows())
     written = ev.study().write(tmp_path)
     assert (tmp_path / "table2.md").exists()
