@@ -50,6 +50,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "judge by the log-likelihood, which needs no law, or pass `conditional` with a law per "
         "subject",
     ),
+    "late-first-visits": Explanation(
+        "caution",
+        "a seventh or more of the events come before the earliest visit of anybody, where Turnbull's "
+        "estimate of the test subjects is a guess",
+        "pass the training outcomes or `conditional` with a law per subject, and judge by the "
+        "log-likelihood, which needs no law",
+    ),
     "thin-risk-set": Explanation(
         "note",
         "metrics that weight by 1/G stop where fewer than 10 test subjects are at risk",

@@ -28,6 +28,8 @@ _REASONS = {
     "thin-risk-set": "too few test subjects are watched",
     "lost": "more than a quarter of the test subjects have been lost without an event",
 }
+#: Share of the events before the earliest visit from which on Turnbull's law misleads.
+_UNSEEN = 1 / 7
 
 
 def refuse_settings(
@@ -122,7 +124,30 @@ def check_intervals(problem: Problem, census: Census) -> list[EvaluationWarning]
     if problem.conditional is None:
         message = "inside intervals one law of the event time, Turnbull's, stands for all subjects"
         found.append(EvaluationWarning("one-law", message))
-    return found + check_times(problem) + check_size(census)
+    return found + _late_visits(problem) + check_times(problem) + check_size(census)
+
+
+def _late_visits(problem: Problem) -> list[EvaluationWarning]:
+    """Remark on events before the earliest visit, where a law of the test subjects is a guess."""
+    if not isinstance(problem, IntervalProblem) or problem.conditional is not None:
+        return []
+    law, y = problem.law, problem.intervals.present()
+    if law is None or not problem.in_sample:
+        return []
+    visits = np.concatenate((y.lower[y.lower > 0], y.upper[y.event]))
+    if not visits.size or law.widening(visits.min())[0] == 1.0:  # common visits are no guess
+        return []
+    first = float(visits.min())
+    # Half of the events by twice that time: at the earliest visit one subject moves all mass.
+    share = (1.0 - float(law.at(2 * first))) / 2
+    if share < _UNSEEN:
+        return []
+    message = (
+        f"roughly {share:.0%} of the events come before the earliest visit ({first:g}), where "
+        "Turnbull's estimate of the test subjects is a guess; intervals of expected errors, the "
+        "Brier score and its integral hold less often than they say"
+    )
+    return [EvaluationWarning("late-first-visits", message)]
 
 
 def interval_support(problem: Problem, y_train: Any) -> dict[str, Any]:

@@ -250,3 +250,20 @@ def test_few_and_silent_subjects():
     nobody = sg.IntervalOutcomes([1, 2], [np.inf, np.inf])
     ev = sg.evaluate({"m": curves_of(np.zeros(2), 0.1)}, nobody)
     assert "undefined-metric" in {w.code for w in ev.warnings}
+
+
+@pytest.mark.parametrize(
+    ("every", "jitter", "told"), [(1.0, 1.0, False), (3.0, 1.0, True), (3.0, 0.0, False)]
+)
+def test_late_first_visits_are_told(every, jitter, told):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=300)
+    t = rng.weibull(1.5, 300) * 4 * np.exp(-0.7 * x)
+    y = sg.visits(t, every, jitter=jitter, end=12, random_state=5).y
+    models, names = {"true": curves_of(x, 0.7)}, ["interval_ibs"]
+
+    def codes(**given):
+        return {w.code for w in sg.evaluate(models, y, metrics=names, **given).warnings}
+
+    assert ("late-first-visits" in codes()) == told
+    assert "late-first-visits" not in codes(y_train=y)
