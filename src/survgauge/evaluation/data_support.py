@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.outcomes import Outcomes
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import KaplanMeier
 from .cause_support import cause_support
@@ -19,7 +20,7 @@ def support_of(
 ) -> dict[str, Any]:
     """What all metrics share, and what each cell left out.
 
-    The median follow-up needs all outcomes: it is that of the time until censoring.
+    The median follow-up needs all outcomes: it is that of the time until censoring, since entry.
     """
     largest = [
         s.measured.support["largest_weight"]
@@ -29,9 +30,7 @@ def support_of(
     return {
         "subjects": census.subjects,
         "events": census.events,
-        "median_follow_up": KaplanMeier.fit_censoring(problem.first).median("nan")
-        if all_outcomes
-        else NAN,
+        "median_follow_up": _median_follow_up(problem.first) if all_outcomes else NAN,
         "horizon": problem.horizon,
         "tau": problem.tau,
         "time": problem.time_used,
@@ -48,6 +47,13 @@ def support_of(
         **cause_support(problem, all_outcomes),
         "metrics": _support_by_cell(scores),
     }
+
+
+def _median_follow_up(y: Outcomes) -> float:
+    """Median time from entry to censoring: nobody is followed before entering."""
+    if y.entry is not None:
+        y = Outcomes(y.time - y.entry, y.event, y.weight)
+    return KaplanMeier.fit_censoring(y).median("nan")
 
 
 def _training(problem: Problem) -> dict[str, int]:

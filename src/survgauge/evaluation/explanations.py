@@ -346,7 +346,10 @@ def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str
     stop = stop if tau is None else tau
     example = f" (for example {_round_down(horizon)})" if horizon > 0 else ""
     better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
-    return EXPLANATIONS[code].advice.replace("give `tau`", better)
+    advice = EXPLANATIONS[code].advice.replace("give `tau`", better)
+    if code == "mean-weight" and support.get("delayed_entry"):
+        advice += "; where censoring depends on when subjects entered, give `landmark`"
+    return advice
 
 
 def _round_down(value: float) -> str:
