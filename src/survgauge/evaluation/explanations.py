@@ -348,7 +348,8 @@ def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str
     better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
     advice = EXPLANATIONS[code].advice.replace("give `tau`", better)
     if code == "mean-weight" and support.get("delayed_entry"):
-        advice += "; where censoring depends on when subjects entered, give `landmark`"
+        advice += "; weights below 1 may also say that who entered early is not followed "
+        advice += "that long: ask at an earlier `time`, or give `landmark`"
     return advice
 
 
