@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..data.outcomes import Outcomes
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import KaplanMeier
 from .cause_support import cause_support
@@ -30,7 +29,10 @@ def support_of(
     return {
         "subjects": census.subjects,
         "events": census.events,
-        "median_follow_up": _median_follow_up(problem.first) if all_outcomes else NAN,
+        # Nobody is followed before entering.
+        "median_follow_up": KaplanMeier.fit_censoring(problem.first.since_entry()).median("nan")
+        if all_outcomes
+        else NAN,
         "horizon": problem.horizon,
         "tau": problem.tau,
         "time": problem.time_used,
@@ -47,13 +49,6 @@ def support_of(
         **cause_support(problem, all_outcomes),
         "metrics": _support_by_cell(scores),
     }
-
-
-def _median_follow_up(y: Outcomes) -> float:
-    """Median time from entry to censoring: nobody is followed before entering."""
-    if y.entry is not None:
-        y = Outcomes(y.time - y.entry, y.event, y.weight)
-    return KaplanMeier.fit_censoring(y).median("nan")
 
 
 def _training(problem: Problem) -> dict[str, int]:
