@@ -29,7 +29,8 @@ def add_causes(command: Any) -> None:
     group.add_argument(
         "--causes",
         metavar="A,B,...",
-        help="names of the causes in the order of their codes (default: 1,2,...)",
+        help="names of the causes in the order of their codes (default: 1,2,...); needed where "
+        "the event column has names",
     )
 
 

@@ -22,7 +22,14 @@ from ..reference.dependence import Dependence
 from .causes import add_causes, cause_of
 from .features import feature_files, features_of
 from .inputs import FILES, add_files, each_file, files_of, read_inputs, target
-from .landmarks import all_surfaces, first_surface, landmarks_of, one_landmark, run_landmarks
+from .landmarks import (
+    all_surfaces,
+    at_one,
+    first_surface,
+    landmarks_of,
+    one_landmark,
+    run_landmarks,
+)
 from .named import group_columns, is_column, times_of_interest
 from .presented import add_outputs, present
 from .screen import everything, first_screen
@@ -182,7 +189,9 @@ def run(args: argparse.Namespace) -> int:
     names = [args.test, args.train, *feature_files(args.features)]
     files = files_of(*names, *map(target, [*args.pred, *args.grid]))
     check_outputs({"--html": args.html, "--json": args.json}, each_file(files))
-    if len(landmarks_of(args.landmark)) > 1:
+    times = landmarks_of(args.landmark)
+    args.pred = at_one(args.pred, times)
+    if len(times) > 1:
         title = {} if args.title is None else {"title": args.title}
         return present(run_landmarks(args), args, first_surface, all_surfaces, **title)
     if _wants_stream(args):

@@ -52,6 +52,19 @@ def one_landmark(args: argparse.Namespace) -> float | None:
     return found[0] if found else None
 
 
+def at_one(predictions: list[str], times: list[float]) -> list[str]:
+    """Return --pred at one landmark: a file that was updated then stands for its model.
+
+    >>> at_one(["lr=a.csv", "cox=b.csv", "cox@2=c.csv"], [2.0])
+    ['lr=a.csv', 'cox=c.csv']
+    """
+    if len(times) != 1:
+        return predictions
+    once, updated = _split(predictions, times)
+    kept = [item for item in once if item.partition("=")[0] not in updated]
+    return kept + [f"{model}={files[times[0]]}" for model, files in updated.items()]
+
+
 def run_landmarks(args: argparse.Namespace) -> Landmarks:
     """Evaluate at several landmarks, over the horizons in --time."""
     for name in _OF_ONE:

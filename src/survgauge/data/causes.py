@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +18,8 @@ Codes = NDArray[np.int32]
 #: Words that mean a censored subject in a column of names of causes.
 _CENSORED = ("censored", "censor", "none", "0", "")
 
-#: What to do where the events alone do not say which causes there are.
-_NAME_THEM = (
-    "give their names, as in sg.Outcomes(time, event, causes=['relapse', 'death']) or --causes "
-    "relapse,death"
-)
+#: Names to show how to give some, and how many of a column can be those of causes.
+_EXAMPLE, _MOST_NAMES = ["relapse", "death"], 8
 
 
 def read_events(event: Any, causes: Any) -> tuple[Bools, Codes | None, tuple[str, ...] | None]:
@@ -83,7 +81,8 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
     """Read codes 0, 1, 2, ...; where others are meant, the names of all causes have to say so."""
     array = to_numpy(event, "event")
     if array.dtype == object or array.dtype.kind not in "fiu" or not array.size:
-        raise InputError(f"{refusal}; with several causes {_NAME_THEM}") from refusal
+        told = _name_them(_names_in(array))
+        raise InputError(f"{refusal}; with several causes {told}") from refusal
     codes = _whole(array, array.size)
     if codes is None:
         raise refusal
@@ -92,9 +91,27 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
         listed = ", ".join(map(str, found[:8].tolist()))
         raise InputError(
             f"{refusal}. Its codes are {listed}: with several causes, 0 is censored and 1, 2, ... "
-            f"are the causes; if one of these codes does not occur, {_NAME_THEM}"
+            f"are the causes; if one of these codes does not occur, {_name_them()}"
         ) from refusal
     return codes, int(found[-1])
+
+
+def _names_in(array: Any) -> list[str]:
+    """Return the names of causes in a column that also has a word for censored subjects."""
+    words = sorted({str(word).strip() for word in array.tolist()})
+    names = [word for word in words if word.lower() not in _CENSORED]
+    known = len(names) < len(words) and 2 <= len(names) <= _MOST_NAMES
+    return names if known else _EXAMPLE
+
+
+def _name_them(names: Sequence[str] = _EXAMPLE) -> str:
+    """Say what to do where the events alone do not say which causes there are.
+
+    >>> _name_them(["dementia", "death"])[-23:]
+    '--causes dementia,death'
+    """
+    shell = shlex.quote(",".join(names))
+    return f"give their names, as in sg.Outcomes(time, event, causes={names!r}) or --causes {shell}"
 
 
 def _named_codes(event: Any, names: tuple[str, ...]) -> Codes:

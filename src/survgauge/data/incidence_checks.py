@@ -14,6 +14,8 @@ from .curve_checks import ROUNDING
 
 #: Incidence of n subjects, some causes and m times, float32 or float64.
 Incidence = NDArray[np.floating[Any]]
+#: By how much causes may exceed 1 together where numbers with three digits were rounded.
+_WRITTEN = 2e-3
 
 
 def check_shapes(grid_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
@@ -124,6 +126,11 @@ def _what_to_do(values: Incidence, wrong: Incidence) -> str:
     if (np.diff(wrong, axis=2) <= ROUNDING).all():
         return "values that fall along the times look like survival: pass 1 - values"
     if (np.diff(wrong, axis=2) >= -ROUNDING).all():
+        if wrong.sum(axis=1, dtype=np.float64).max() <= 1 + _WRITTEN:
+            return (
+                "that little looks like numbers that were rounded when they were written: pass "
+                "repair='running_maximum' to scale them"
+            )
         return (
             "causes that add up to more than 1 are often one model per cause with the others as "
             "censored (1 - survival): predict the cumulative incidence from all of them together"

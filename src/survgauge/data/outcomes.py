@@ -260,6 +260,19 @@ class Outcomes(Weighted):
             events += f", delayed entry={np.count_nonzero(self.entry)}"
         return f"Outcomes(n={len(self)}, {events}, last time={float(self.time.max()):g})"
 
+    def since_entry(self) -> Outcomes:
+        """Return the same with the time of each subject counted from its entry.
+
+        How long subjects were watched. Risk sets of the event need the other clock.
+
+        >>> Outcomes([70, 64], [1, 0], entry=[60, 0]).since_entry().time
+        array([10., 64.])
+        """
+        if self.entry is None:
+            return self
+        time = self.time - self.entry
+        return Outcomes._trusted(time, self.event, self._weight, self.cause, self.causes)
+
     def entering(self) -> Outcomes:
         """Return the same with an entry for everybody, 0 where nobody enters late.
 

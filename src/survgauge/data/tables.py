@@ -32,7 +32,7 @@ _EVENTS = {"dead", "death", "deceased", "died", "event", "failed", "failure", "r
 #: What else is said where a column has more than two values.
 _OTHERS = (
     "; all others then count as censored, which is wrong for events that compete with it: for "
-    "those give --cause (in Python cause=)"
+    "those give --cause"
 )
 #: A column with more values than this does not say who had the event.
 _CODES = 4

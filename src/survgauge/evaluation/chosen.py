@@ -77,16 +77,15 @@ def _heeding(
     """Return the metrics that heed something, and which others are left out, unless named."""
     kept = [metric for metric, knows in zip(chosen, heed, strict=True) if knows]
     others = [metric.name for metric in chosen if metric not in kept]
+    many = len(others) > 1
+    lacks, it = (lack, "them") if many else (lack.replace("know", "knows", 1), "it")
     if others and named:
-        many = len(others) > 1
-        lacks = lack if many else lack.replace("know", "knows", 1)
-        it = "them" if many else "it"
         raise InputError(f"metrics: {', '.join(others)} {lacks}; leave {it} out, or {instead}")
     if not others:
         return kept, ""
     return kept, (
-        f"{len(others)} of the default metrics are left out, because they {lack}: "
-        f"{', '.join(others)}"
+        f"{len(others)} of the default metrics {'are' if many else 'is'} left out, because "
+        f"{'they' if many else 'it'} {lacks}: {', '.join(others)}"
     )
 
 

@@ -19,7 +19,7 @@ def support_of(
 ) -> dict[str, Any]:
     """What all metrics share, and what each cell left out.
 
-    The median follow-up needs all outcomes: it is that of the time until censoring.
+    The median follow-up needs all outcomes: it is that of the time until censoring, since entry.
     """
     largest = [
         s.measured.support["largest_weight"]
@@ -29,7 +29,8 @@ def support_of(
     return {
         "subjects": census.subjects,
         "events": census.events,
-        "median_follow_up": KaplanMeier.fit_censoring(problem.first).median("nan")
+        # Nobody is followed before entering.
+        "median_follow_up": KaplanMeier.fit_censoring(problem.first.since_entry()).median("nan")
         if all_outcomes
         else NAN,
         "horizon": problem.horizon,

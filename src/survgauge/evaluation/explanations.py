@@ -353,7 +353,11 @@ def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str
     stop = stop if tau is None else tau
     example = f" (for example {_round_down(horizon)})" if horizon > 0 else ""
     better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
-    return EXPLANATIONS[code].advice.replace("give `tau`", better)
+    advice = EXPLANATIONS[code].advice.replace("give `tau`", better)
+    if code == "mean-weight" and support.get("delayed_entry"):
+        advice += "; weights below 1 may also say that who entered early is not followed "
+        advice += "that long: ask at an earlier `time`, or give `landmark`"
+    return advice
 
 
 def _round_down(value: float) -> str:

@@ -286,6 +286,8 @@ class _Words:
             of = {0: "None", len(known): "All"}.get(number_of, str(number_of))
             sure = in_brackets(over)
             return [f"{of} of these models are clearly better than {name}{sure}."]
+        if all(km.same for _, km in known):
+            return [f"None of them shows a difference from {name}{over and f', {over}'}."]
         told = []
         for model, km in known:
             if km.tied:

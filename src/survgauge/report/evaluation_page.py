@@ -293,9 +293,12 @@ def _support(data: dict[str, Any]) -> Markup:
     facts: list[tuple[str, object, str | None]] = [
         ("Subjects observed longer", f"{support['subjects_past_horizon']:,}",
          f"{support['events_past_horizon']:,} of them with an event{any_cause}"),
-        ("Largest weight", number(_float(support["largest_weight"])),
-         "number of subjects that one subject stands for"),
     ]  # fmt: skip
+    largest = _float(support["largest_weight"])
+    weighted = largest is not None and largest == largest
+    if weighted:
+        stands = "number of subjects that one subject stands for"
+        facts.append(("Largest weight", number(largest), stands))
     if tails:
         low, high = (f"{100 * share:.0f}" for share in (min(tails.values()), max(tails.values())))
         value, note = f"{low} %", "of the median times"
@@ -305,7 +308,7 @@ def _support(data: dict[str, Any]) -> Markup:
         facts.append(("Medians extrapolated beyond the curve", value, note))
     text = (
         f"After {time_text(data, support['horizon'])} the data say too little for metrics that "
-        "weight by 1/G."
+        f"{'weight by 1/G' if weighted else 'have a horizon'}."
     )
     return join(tag("p", text, class_="soft"), cards(facts, "cards"))
 

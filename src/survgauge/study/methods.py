@@ -79,6 +79,12 @@ def _subjects(ev: Evaluation) -> list[str]:
             f"Their median follow-up was {rounded(middle, ev.unit)}, estimated by the reverse "
             "Kaplan-Meier method [@schemper1996]."
         )
+    if support.get("delayed_entry"):
+        told.append(
+            f"{support['delayed_entry']:,} of them entered late (median entry at "
+            f"{rounded(support['median_entry'], ev.unit)}): follow-up and being at risk begin "
+            "at entry, and predictions were read given no event by then."
+        )
     if words.remark:
         told.append(
             f"{words.remark.rstrip('.')} [@vangeloven2022]: who had one is known not to have "

@@ -98,7 +98,7 @@ class Sample:
         return cls(
             float(y.weight.sum()),
             float(y.weight @ y.event),
-            follow_up(present, confidence),
+            follow_up(present.since_entry(), confidence),
             tuple(at_time(present, time, confidence) for time in times),
             {name: feature(y, name, column, name in coded) for name, column in known.items()},
             events_by_cause(y),

@@ -70,6 +70,17 @@ def test_updated_predictions(files: dict[str, str], once: bool) -> None:
     assert found == pytest.approx([row["value"] for row in wanted.rows()], rel=1e-12)
 
 
+def test_a_file_of_one_landmark_stands_for_its_model(files: dict[str, str]) -> None:
+    predictions = ["--pred", f"m={files['m']}", "--pred", f"m@2={files['m2']}"]
+    asked = ["--tau", "3", "--metrics", "brier", "--no-intervals", "--json", files["out"]]
+    call = ["evaluate", "--test", files["test"], *predictions, "--landmark", "2", *asked]
+    assert main(call) == 0
+    (row,) = json.loads(Path(files["out"]).read_text())["metrics"]
+    given = {"metrics": ["brier"], "tau": 3, "confidence": None}
+    (wanted,) = sg.evaluate({"m": OTHER}, Y, landmark=2, **given).rows()
+    assert (row["model"], row["value"]) == ("m", pytest.approx(wanted["value"], rel=1e-12))
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

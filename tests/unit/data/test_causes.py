@@ -144,6 +144,10 @@ BAD = {
     "fraction": ({"event": [0, 1, 1.5, 2]}, "event must be 0/1 or booleans .* got 1.5 for rows 3"),
     "negative": ({"event": [0, 1, -1, 2]}, "event must be 0/1 or booleans .* got -1 for rows 3"),
     "nan": ({"event": [0, 1, np.nan, 2]}, "event must be 0/1 or booleans .* got nan for rows 3"),
+    "words with censored": (
+        {"event": ["dementia", "death", "censored", "death"]},
+        r"causes=\['death', 'dementia'\]\) or --causes death,dementia",
+    ),
     "words": ({"event": ["a", "b", "c", "c"]}, "with several causes give their names, .*--causes"),
     "text": ({"causes": "ab"}, "causes must be a list of names"),
     "twice": ({"causes": ["a", "a"]}, "causes must be names, distinct and not empty"),

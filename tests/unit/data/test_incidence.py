@@ -249,3 +249,12 @@ def test_causes_above_one_together_name_the_usual_reason() -> None:
     values = np.tile([0.0, 0.5, 0.8], (3, 2, 1))
     with pytest.raises(sg.InputError, match=r"reaches 1.6; .* with the others as censored"):
         sg.IncidenceCurves([0, 1, 2], values)
+
+
+def test_sums_that_were_rounded_are_told_from_models_of_one_cause():
+    rounded = np.array([[[0.2, 0.6], [0.1, 0.401]]])
+    with pytest.raises(sg.InputError, match=r"rounded when .* repair='running_maximum'"):
+        sg.IncidenceCurves([1, 2], rounded)
+    assert sg.IncidenceCurves([1, 2], rounded, repair="running_maximum").at(2, 1) < 0.6
+    with pytest.raises(sg.InputError, match="one model per cause"):
+        sg.IncidenceCurves([1, 2], [[[0.2, 0.6], [0.1, 0.5]]])

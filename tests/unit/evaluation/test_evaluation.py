@@ -318,3 +318,12 @@ def test_the_median_follow_up_is_that_of_the_time_until_censoring():
     early = sg.evaluate(np.full(3, 3.0), ([1.0, 2.0, 9.0], [0, 1, 1]), metrics=["mae_po"])
     assert np.isnan(early.support["median_follow_up"])
     assert "follow-up" not in str(early).split("\n\n")[-1]
+
+
+def test_the_median_follow_up_counts_from_entry():
+    time, event = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), [1, 0, 0, 0, 1, 0]
+    entry = np.array([60.0, 70.0, 65.0, 55.0, 80.0, 61.0])
+    y = sg.Outcomes(time + entry, event, entry=entry)
+    ev = sg.evaluate(np.full(6, 90.0), y, metrics=["mae_uncensored"], unit="years")
+    assert ev.support["median_follow_up"] == 4.0
+    assert "median follow-up 4 years" in str(ev)

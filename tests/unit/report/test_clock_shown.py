@@ -187,3 +187,14 @@ def test_an_audit_from_the_shell_takes_several_times(files, capsys):
     assert {(row["asks"], row["time"]) for row in table} == {
         ("brier at 100", 100.0), ("brier at 200", 200.0), ("ibs", None),
     }  # fmt: skip
+
+
+def test_support_speaks_of_weights_only_where_there_are_some(tmp_path) -> None:
+    curves = sg.SurvivalCurves([0, 4, 8], np.tile([1, 0.6, 0.2], (40, 1)))
+    lower = np.arange(40) % 4 * 2.0
+    bounds = sg.IntervalOutcomes(lower, np.where(lower < 5, lower + 2, np.inf))
+    right = sg.Outcomes(lower + 1, lower < 5)
+    for name, y, metric in (("i", bounds, "interval_ibs"), ("r", right, "ibs")):
+        page = sg.evaluate({"m": curves}, y, metrics=[metric]).to_html(tmp_path / f"{name}.html")
+        assert ("weight by 1/G" in page.read_text()) == (name == "r")
+        assert ("Largest weight" in page.read_text()) == (name == "r")
