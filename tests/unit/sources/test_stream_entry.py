@@ -185,7 +185,7 @@ def test_intervals_with_entries_are_refused() -> None:
     bounds = sg.IntervalOutcomes(*bounded(*train))
     given = {"y_train": bounds, "predictions": COLUMNS, "metrics": ["interval_ibs"]}
     known = with_bounds(columns)
-    with pytest.raises(sg.InputError, match="the stream has delayed entry.*no metric knows both"):
+    with pytest.raises(sg.InputError, match=r"the stream has delayed entry.*no metric knows both"):
         sg.evaluate_stream([{**known, "entry": np.full(30, 0.5)}], **given)
     assert sg.evaluate_stream([{**known, "entry": np.zeros(30)}], **given).rows()
 
