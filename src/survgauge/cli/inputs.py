@@ -135,6 +135,13 @@ def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
         return read_outcomes(path, *columns, weight_required=weight_required, **options)
 
     test, train = read_both(args, read)
+    kind = "interval" if isinstance(test, IntervalOutcomes) else "right"
+    if args.outcomes not in (None, kind):
+        needed = BOUNDS if kind == "right" else (args.time_column, args.event_column)
+        raise InputError(
+            f"{args.test}: --outcomes {args.outcomes} needs the columns {' and '.join(needed)}, "
+            "which this file does not have"
+        )
     if isinstance(train, IntervalOutcomes) and not isinstance(test, IntervalOutcomes):
         raise InputError(
             f"{args.train} has interval-censored outcomes (lower and upper), and {args.test} has "

@@ -45,13 +45,22 @@ def joined_entry(parts: Sequence[Floats | None], sizes: Sequence[int]) -> Floats
     return np.concatenate([np.zeros(n) if entry is None else entry for entry, n in pairs])
 
 
-def refuse_entry(entry: Floats | None, argument: str) -> None:
+def refuse_entry(entry: Floats | None, argument: str, *, intervals: bool = False) -> None:
     """Refuse delayed entry: the one door of everything that does not know of it."""
     if entry is None:
         return
-    raise InputError(
+    found = (
         f"{argument} has delayed entry (left truncation) for {int(np.count_nonzero(entry))} of "
-        f"{entry.size} subjects, which this function does not know of; ignoring it would bias the "
+        f"{entry.size} subjects"
+    )
+    if intervals:
+        raise InputError(
+            f"{found}, which interval-censored outcomes cannot have: no metric knows both, and "
+            "ignoring entry would bias the result. Entry goes with right-censored outcomes (time "
+            "and event); leave entries out only if everybody was observed from the beginning"
+        )
+    raise InputError(
+        f"{found}, which this function does not know of; ignoring it would bias the "
         "result. sg.evaluate, sg.landmarks, sg.KaplanMeier and most metrics know it (see the guide "
         "on delayed entry); y.from_landmark(s) counts time from s on for those at risk then"
     )

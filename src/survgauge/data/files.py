@@ -93,7 +93,7 @@ def read_intervals(
     try:
         frequency = None if weight is None else table.numbers(weight)
         if "entry" in table.names:
-            refuse_entry(some_entry(table.numbers("entry")), str(path))
+            refuse_entry(some_entry(table.numbers("entry")), str(path), intervals=True)
         return IntervalOutcomes(table.numbers("lower"), table.numbers("upper"), frequency)
     except InputError as error:
         text = str(error)

@@ -118,7 +118,7 @@ class IntervalOutcomes(Weighted):
             return obj
         if isinstance(obj, Outcomes):
             y = obj.of_one_cause(argument)
-            refuse_entry(y.entry, argument)
+            refuse_entry(y.entry, argument, intervals=True)
             weight = y.weight if y.weighted else None
             return cls._trusted(y.time, np.where(y.event, y.time, np.inf), weight)
         lower, upper = _columns(obj, argument)
@@ -212,5 +212,5 @@ def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
             f"missing, columns are {[str(name) for name in names[:8]]}"
         )
     if "entry" in names:
-        refuse_entry(some_entry(vector(obj["entry"], "entry")), argument)
+        refuse_entry(some_entry(vector(obj["entry"], "entry")), argument, intervals=True)
     return obj["lower"], obj["upper"]

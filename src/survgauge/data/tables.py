@@ -194,7 +194,8 @@ class Table:
             if words and any(isinstance(text, str) and "_" in text for text in column):
                 raise ValueError  # Python reads 1_0 as ten
         except (TypeError, ValueError):
-            line = next(i for i, text in enumerate(column) if not is_number(text))
+            # Infinity is a number, and not what could not be read.
+            line = next(i for i, text in enumerate(column) if not is_number(text, finite=False))
             cell = column[line]
             comma = isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
             raise InputError(
@@ -293,16 +294,17 @@ class Table:
         return self._places[name]
 
 
-def is_number(text: Any) -> bool:
-    """Whether a cell of a table is a finite number.
+def is_number(text: Any, *, finite: bool = True) -> bool:
+    """Whether a cell of a table is a finite number; without `finite`, also an infinite one.
 
-    >>> is_number("1e3"), is_number("1_0"), is_number("nan")
-    (True, False, False)
+    >>> is_number("1e3"), is_number("1_0"), is_number("nan"), is_number("inf", finite=False)
+    (True, False, False, True)
     """
     if isinstance(text, str) and "_" in text:  # Python reads 1_0 as ten
         return False
     try:
-        return bool(np.isfinite(float(text)))
+        value = float(text)
+        return bool(np.isfinite(value) or (not finite and np.isinf(value)))
     except (TypeError, ValueError):
         return False
 

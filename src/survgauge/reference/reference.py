@@ -235,7 +235,14 @@ class Reference:
 
     def tail(self, tail: str) -> float:
         """Area under Kaplan-Meier past t_last."""
-        return float(tail_area(np.float64(self.last_time), self.survival[-1], tail, self.stop))
+        area = float(tail_area(np.float64(self.last_time), self.survival[-1], tail, self.stop))
+        if area == np.inf:
+            raise UndefinedMetricError(
+                "each event of y_train was that of the only subjects at risk, before others "
+                "entered, so that Kaplan-Meier never falls and nothing is known about event times; "
+                "use method='uncensored', 'hinge' or 'ipcw_d', or another reference set"
+            )
+        return area
 
     def theta(self, area: str, tail: str) -> float:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""

@@ -244,9 +244,14 @@ def opened(layout: Layout, y_train: Any, first: Batch, cause: int | str | None) 
     columns = layout.time, layout.event, layout.weight
     how: dict[str, Any] = {"entry": layout.entry, "intervals": found.are_intervals}
     reference = reference_of(y_train, *columns, causes=cause is not None, **how)
-    return (
-        layout.about(cause, reference).resolved(first) if cause is not None else found
-    ), reference
+    if cause is not None:
+        return layout.about(cause, reference).resolved(first), reference
+    if found.entry is None and getattr(reference, "given", reference).entry is not None:
+        raise InputError(
+            "y_train has delayed entry (left truncation), and the stream has no column of entries; "
+            "give it a column 'entry', 0 where a subject is observed from the beginning"
+        )
+    return found, reference
 
 
 class Part(Protocol):

@@ -263,7 +263,7 @@ class Layout:
         found = IntervalOutcomes(*(batch.vector(name) for name in BOUNDS))
         if self.entry is not None:
             entry = vector(batch.vector(self.entry), "entry", length=len(found))
-            refuse_entry(some_entry(entry), "a set of intervals")
+            refuse_entry(some_entry(entry), "the stream", intervals=True)
         return found
 
     def labels(self, batch: Batch, start: int) -> Labels | SeveralLabels | None:

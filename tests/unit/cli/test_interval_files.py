@@ -78,3 +78,20 @@ def test_options_of_times_and_events_are_refused(option, files, capsys):
     command = ["evaluate", "--test", str(files / "test.csv"), "--pred", f"lr={files / 'lr.csv'}"]
     assert main([*command, *option]) == 2
     assert f"{option[0]} goes with columns of times and events" in capsys.readouterr().err
+
+
+def test_a_cell_that_is_no_number_is_named_and_not_infinity(files, capsys):
+    write(files / "bad.csv", [0, 1, 2], [2, "inf", "late"])
+    given = ["--test", str(files / "bad.csv"), "--pred", f"lr={files / 'lr.csv'}"]
+    assert main(["evaluate", *given]) == 2
+    assert "row 3 has 'late'" in capsys.readouterr().err
+
+
+def test_outcomes_that_a_file_does_not_have(files, capsys):
+    pred = ["--pred", f"lr={files / 'lr.csv'}"]
+    assert main(["evaluate", "--test", str(files / "test.csv"), "--outcomes", "right", *pred]) == 2
+    assert "--outcomes right needs the columns time and event" in capsys.readouterr().err
+    (files / "right.csv").write_text("time,event\n" + "3,1\n" * 60)
+    given = ["--test", str(files / "right.csv"), "--outcomes", "interval", *pred]
+    assert main(["evaluate", *given]) == 2
+    assert "--outcomes interval needs the columns lower and upper" in capsys.readouterr().err

@@ -256,3 +256,11 @@ def test_a_cause_with_entry_is_refused(name: str) -> None:
     y, curves = causes.draw(0)
     with pytest.raises(InputError, match="delayed entry"):
         REFUSING_CAUSES[name](y, curves)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_distance_to_kaplan_meier_between_neighbouring_numbers() -> None:
+    end = 6.4151500134
+    y = sg.Outcomes([end], [1], entry=[np.nextafter(end, 0.0)])
+    found = sg.km_calibration_details(y, sg.SurvivalCurves([0, 10], [[1.0, 0.2]]))
+    assert np.isfinite(found.value)

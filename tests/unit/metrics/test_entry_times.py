@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.errors import InputError
+from survgauge.errors import InputError, UndefinedMetricError
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 TAU = 9.0
@@ -164,3 +164,13 @@ def test_net_benefit_without_entry_is_as_before() -> None:
     assert one.convention["method"] == "ipcw"
     with pytest.raises(InputError, match="method='ipcw'"):
         sg.net_benefit(y, curves, 6.0, method="kaplan_meier")
+
+
+@pytest.mark.parametrize("method", ["margin", "po", "pop_po"])
+@pytest.mark.filterwarnings("error")
+def test_a_reference_set_whose_events_tell_nothing(method: str) -> None:
+    # The only event empties its risk set before the other subject enters.
+    y = sg.Outcomes([3.0, 105.0], [1, 0], entry=[0.0, 100.0])
+    with pytest.raises(UndefinedMetricError, match="before others entered"):
+        sg.mae(y, [50.0, 120.0], method=method)
+    assert sg.mae(y, [50.0, 120.0], method=method, tau=110.0) > 0

@@ -185,6 +185,19 @@ def test_intervals_with_entries_are_refused() -> None:
     bounds = sg.IntervalOutcomes(*bounded(*train))
     given = {"y_train": bounds, "predictions": COLUMNS, "metrics": ["interval_ibs"]}
     known = with_bounds(columns)
-    with pytest.raises(sg.InputError, match="delayed entry"):
+    with pytest.raises(sg.InputError, match=r"the stream has delayed entry.*no metric knows both"):
         sg.evaluate_stream([{**known, "entry": np.full(30, 0.5)}], **given)
     assert sg.evaluate_stream([{**known, "entry": np.zeros(30)}], **given).rows()
+
+
+def test_entries_of_the_reference_set_alone() -> None:
+    columns, y_train = late()
+    given = {"y_train": y_train, "predictions": CURVES, "metrics": ["mae_po", "ibs"]}
+    columns["entry"] = 0 * columns["entry"]
+    same(
+        values(sg.evaluate_stream(cut(columns, [9]), **given)),
+        values(memory(columns, y_train, metrics=given["metrics"])),
+    )
+    del columns["entry"]
+    with pytest.raises(sg.InputError, match="give it a column 'entry', 0 where a subject"):
+        sg.evaluate_stream([columns], **given)

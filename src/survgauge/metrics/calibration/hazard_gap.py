@@ -131,7 +131,8 @@ class HazardGap:
         """Sums of what was added between the nodes, up to each of the points."""
         risen = np.zeros((pulls.shape[0], self.nodes.size))
         np.cumsum(pulls, axis=1, out=risen[:, 1:])
-        place = self.nodes.searchsorted(self.points, "right") - 1
+        # Between neighbouring numbers the middles are the numbers themselves.
+        place = np.minimum(self.nodes.searchsorted(self.points, "right"), self.nodes.size - 1) - 1
         part = (self.points - self.nodes[place]) / (self.nodes[place + 1] - self.nodes[place])
         return risen[:, place] * (1.0 - part) + risen[:, place + 1] * part
 
