@@ -52,8 +52,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "late-first-visits": Explanation(
         "caution",
-        "a seventh or more of the events come before the earliest visit of anybody, where Turnbull's "
-        "estimate of the test subjects is a guess",
+        "a seventh or more of the events come before the earliest visit of anybody, where "
+        "Turnbull's estimate of the test subjects is a guess",
         "pass the training outcomes or `conditional` with a law per subject, and judge by the "
         "log-likelihood, which needs no law",
     ),
