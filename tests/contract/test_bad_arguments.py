@@ -458,8 +458,8 @@ KNOWS_ENTRY_OF_A_CAUSE = {
     "d_calibration", "evaluate", "integrated_binomial_log_likelihood",
     "integrated_binomial_log_likelihood_details", "integrated_brier_score",
     "integrated_brier_score_details", "km_calibration", "km_calibration_details", "mae", "mse",
-    "observed_expected", "one_calibration", "rmse", "time_error", "time_error_details",
-    "time_errors", *OF_ALL_CAUSES,
+    "net_benefit", "observed_expected", "one_calibration", "rmse", "time_error",
+    "time_error_details", "time_errors", *OF_ALL_CAUSES,
 }  # fmt: skip
 
 

@@ -245,7 +245,6 @@ def test_margin_concordance_still_refuses() -> None:
 
 REFUSING_CAUSES = {
     "antolini": lambda y, c: sg.concordance_td(y, c, cause=1),
-    "net_benefit": lambda y, c: sg.net_benefit(y, c, 5.0, cause=1),
     "pseudo_observations": lambda y, c: sg.pseudo_observations(y, tau=8.0, cause=1),
 }
 
@@ -256,6 +255,15 @@ def test_a_cause_with_entry_is_refused(name: str) -> None:
     y, curves = causes.draw(0)
     with pytest.raises(InputError, match="delayed entry"):
         REFUSING_CAUSES[name](y, curves)
+
+
+def test_net_benefit_of_a_cause_is_that_of_evaluate() -> None:
+    y, curves = causes.draw(0)
+    found = sg.net_benefit(y, curves, 5.0, thresholds=[0.2], cause=1)
+    ev = sg.evaluate(curves, y, cause=1, metrics=["net_benefit"], threshold=0.2, time=5.0)
+    row = ev.rows()[0]
+    assert [found.values[0], found.stderr[0]] == pytest.approx([row["value"], row["stderr"]])
+    ev.plot("decision_curve", thresholds=[0.1, 0.2])
 
 
 @pytest.mark.filterwarnings("error")

@@ -331,7 +331,7 @@ def net_benefit(
     >>> found.values.round(3), found.treat_all.round(3)
     (array([0.444, 0.5  ]), array([0.407, 0.111]))
     """
-    asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=cause is None)
+    asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=True)
     y = asked_for.y
     method = rule_of(method, y)
     time, predicted = checked_time(time), read_curves(asked_for.curves)
