@@ -39,6 +39,11 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
                 f"because the events that were seen stand for {percent(mean)} of the subjects "
                 "only; errors of the others, who live past the follow-up, are missing"
             )
+        elif "entry" in score.measured.convention:
+            message += (
+                "because those who entered early are hardly followed until then, or few subjects "
+                "are left late in the follow-up"
+            )
         else:
             message += "because few subjects are left late in the follow-up"
         found[cell] = EvaluationWarning(

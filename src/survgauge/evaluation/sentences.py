@@ -258,7 +258,9 @@ class _Words:
         """Say of an error in time that it is a mean, and up to which time."""
         if not self.in_time:
             return ""
-        return f" on average{self.stop and f' within the first {self.stop}'}"
+        # Who enters late, as at an age, was not there within the first part of the time.
+        until = " up to" if self.data["support"].get("delayed_entry") else " within the first"
+        return f" on average{self.stop and f'{until} {self.stop}'}"
 
     def _limits(self, standing: Standing) -> str:
         return in_brackets(interval_text(self.data, standing.low, standing.high))

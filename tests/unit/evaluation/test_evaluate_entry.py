@@ -184,3 +184,19 @@ def test_mean_curve_is_that_of_those_at_risk() -> None:
     np.testing.assert_allclose(shown.mean["m"][late], wanted, rtol=1e-9)
     assert np.isnan(shown.mean["m"][shown.times < since]).all()
     assert "those at risk" in shown.describe().caption
+
+
+def test_words_of_late_entry() -> None:
+    ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, metrics=["mae_within"])
+    assert " on average up to " in ev.verdict
+    # Nobody who enters early can be seen at 9: each is followed for 2 to 4 units of time.
+    rng = np.random.default_rng(0)
+    entry = rng.uniform(0, 8, 400)
+    t, c = rng.exponential(8, 400) + 0.1, entry + rng.uniform(2, 4, 400)
+    seen = t > entry
+    y = sg.Outcomes(np.minimum(t, c)[seen], (t <= c)[seen], entry=entry[seen])
+    model = sg.SurvivalCurves([0, 12], [[1, 0.3]] * len(y))
+    found = sg.evaluate(model, y, metrics=["brier"], time=9.0, min_g=0, min_at_risk=1)
+    told = [w.message for w in found.warnings if w.code == "mean-weight"]
+    assert told
+    assert "entered early" in told[0]
