@@ -57,8 +57,8 @@ class Batch:
             )
         self._data = data
         if len(set(self.names)) < len(self.names):
-            twice = min(name for name, count in Counter(self.names).items() if count > 1)
-            raise InputError(f"{label}: column {twice!r} appears more than once")
+            twice, count = min(item for item in Counter(self.names).items() if item[1] > 1)
+            raise InputError(f"{label}: column {twice!r} appears {count} times")
         if isinstance(data, Mapping):
             self._check_lengths(data)
 

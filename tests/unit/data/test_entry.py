@@ -78,7 +78,7 @@ def test_read_by_who_knows_it_and_refused_by_others(holder: object) -> None:
     with pytest.raises(InputError, match=r"delayed entry .* for 2 of 4 subjects"):
         sg.Outcomes.of(holder)
     with pytest.raises(InputError, match="delayed entry"):
-        sg.royston_d(holder, [1, 2, 3, 4])
+        sg.concordance_index(holder, [1, 2, 3, 4], method="margin")
 
 
 def test_at_risk_by_a_loop() -> None:
