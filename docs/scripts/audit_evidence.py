@@ -12,8 +12,6 @@ import json
 from itertools import groupby
 from pathlib import Path
 
-from audit_losses import audit_losses
-
 from survgauge._tools.plain import plain
 from survgauge.errors import SurvgaugeError
 from survgauge.experiment.cells import fold_of, unpack
@@ -21,6 +19,8 @@ from survgauge.experiment.store import Store
 
 
 def main() -> None:
+    from audit_losses import audit_losses  # beside this script
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("store")
     parser.add_argument("out", type=Path)

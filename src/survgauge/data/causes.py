@@ -98,7 +98,7 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
 
 def _names_in(array: Any) -> list[str]:
     """Return the names of causes in a column that also has a word for censored subjects."""
-    words = sorted({str(word).strip() for word in array.tolist()})
+    words = sorted({str(word).strip() for word in np.ravel(array).tolist()})
     names = [word for word in words if word.lower() not in _CENSORED]
     known = len(names) < len(words) and 2 <= len(names) <= _MOST_NAMES
     return names if known else _EXAMPLE
