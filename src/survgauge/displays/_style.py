@@ -46,6 +46,7 @@ _RC: dict[Any, Any] = {
 @contextmanager
 def look(own: bool) -> Iterator[None]:
     """Use our sizes on our own figures; axes that came from outside keep theirs."""
+    need("matplotlib.figure", "plot()", "plot")
     matplotlib = need("matplotlib", "plot()", "plot")
     with matplotlib.rc_context(_RC if own else {}):
         yield

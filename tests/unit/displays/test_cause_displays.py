@@ -251,7 +251,7 @@ def late():
 
 
 #: Figures that know no delayed entry.
-NO_ENTRY = {"incidence", "decision_curve", "risk_groups"}
+NO_ENTRY = {"incidence", "risk_groups"}
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
