@@ -158,3 +158,15 @@ def hazard_gap(y: sg.Outcomes, curves: sg.SurvivalCurves, stop: float) -> float:
         if high in y.time:
             km *= factor(y, high, censoring=False)
     return total / (stop - begin)
+
+
+def derivatives(ask, y: sg.Outcomes, curves: sg.SurvivalCurves) -> list[float]:
+    """How the value of `ask(y, curves)` changes with the frequency of each subject."""
+    h = 1e-5
+
+    def value(row: int, step: float) -> float:
+        weight = np.ones(len(y))
+        weight[row] += step
+        return ask(sg.Outcomes(y.time, y.event, weight, entry=y.entry), curves).value
+
+    return [(value(i, h) - value(i, -h)) / (2 * h) for i in range(len(y))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -308,21 +308,31 @@ def _after_keeping(request: Request, scoring: Scoring, outline: Outline) -> Scor
     """Return the same as all outcomes, which were kept, tell."""
     whole = scoring.problem
     problem, plan = _kept(request, scoring.plan, whole)
-    groups = None
-    if outline.groups is not None:
-        groups = {}
-        for label, own in outline.groups.items():
-            check_anybody(label, own.subjects)
-            part = replace(whole, y=own.outcomes())
-            groups[label] = _kept(request, scoring.plan, part)
+
+    def settled(own: Outline) -> tuple[Problem, FoldPlan]:
+        return _kept(request, scoring.plan, replace(whole, y=own.outcomes()))
+
     return replace(
         scoring,
         plan=plan,
         problem=problem,
         threshold=problem.horizon,
         digest=outline.digest,
-        groups=groups,
+        groups=_by_group(outline, settled),
     )
+
+
+def _by_group(
+    outline: Outline, settled: Callable[[Outline], tuple[Problem, FoldPlan]]
+) -> dict[Any, tuple[Problem, FoldPlan]] | None:
+    """Return question and plan of each group, where there are any."""
+    if outline.groups is None:
+        return None
+    found = {}
+    for label, own in outline.groups.items():
+        check_anybody(label, own.subjects)
+        found[label] = settled(own)
+    return found
 
 
 def _kept(request: Request, plan: FoldPlan, problem: Problem) -> tuple[Problem, FoldPlan]:
@@ -347,21 +357,19 @@ def _after_first_pass(
     if request.counted:
         known = outline.counts().outcomes().any_cause()
         remarks = check_follow_up(known, problem, request.metrics)
-    groups = None
-    if outline.groups is not None:
-        groups = {}
-        for label, own in outline.groups.items():
-            check_anybody(label, own.subjects)
-            g = request.whole_g(own)
-            part = problem if g is None else replace(problem, censoring=g)
-            groups[label] = _settled(request, scoring.plan, own, part)
+
+    def settled(own: Outline) -> tuple[Problem, FoldPlan]:
+        g = request.whole_g(own)
+        part = problem if g is None else replace(problem, censoring=g)
+        return _settled(request, scoring.plan, own, part)
+
     return replace(
         scoring,
         plan=plan,
         problem=problem,
         threshold=problem.horizon,
         digest=outline.digest,
-        groups=groups,
+        groups=_by_group(outline, settled),
         remarks=tuple(remarks),
     )
 
