@@ -12,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.chunks import BLOCK_VALUES, chunks
 
 Curves = NDArray[np.floating[Any]]
 
 
+#: Rows of no more values than this are looked through from the start, which takes less time than
+#: jumping in them.
+_SCANNED = 256
 #: Share of a probability that rounding may add to a step curve. A product of a million factors is
 #: off by about 1e-13 and by no more than 4e-10, while one subject of a million is a step of 1e-6.
 _ROUNDING = 1e-9
@@ -34,10 +38,20 @@ def reached_by_steps(p: float | Floats) -> float | Floats:
 
 
 def first_at_or_below(survival: Curves, p: float | Floats, rows: Ints) -> Ints:
-    """Per row, the first index whose value is <= p, or m: binary search over all rows at once.
+    """Per row, the first index whose value is <= p, or m; `p` is one level, or one a row."""
+    m = survival.shape[1]
+    if m > _SCANNED:
+        return _first_by_halves(survival, p, rows)
+    found = np.empty(rows.size, dtype=np.intp)
+    for part in chunks(rows.size, size=BLOCK_VALUES // m):
+        level = p if np.ndim(p) == 0 else np.asarray(p)[part, None]
+        below = survival[rows[part]] <= level
+        found[part] = np.where(below[:, -1], below.argmax(axis=1), m)
+    return found
 
-    `p` is one level, or one for each of `rows`.
-    """
+
+def _first_by_halves(survival: Curves, p: float | Floats, rows: Ints) -> Ints:
+    """`first_at_or_below` of long rows: binary search over all of them at once."""
     n, m = rows.size, survival.shape[1]
     low, high = np.zeros(n, dtype=np.intp), np.full(n, m, dtype=np.intp)
     for _ in range(int(m).bit_length()):

@@ -55,7 +55,7 @@ def _present(
         present = np.flatnonzero(y.weight)
         rows = present if rows is None else rows[y.weight[rows] > 0]
     if rows is None:
-        rows = slice(0, len(y))
+        return problem.again(), {name: p[0 : len(y)] for name, p in predictions.items()}
     return problem.subset(rows), {name: p[rows] for name, p in predictions.items()}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,9 @@ from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
 from ..metrics.interval_problem import IntervalProblem
 from ..metrics.problem import Problem
-from ..metrics.registry import Metric
 from .applicable import leave_out
 from .arrays import fold_arrays
-from .censoring_remarks import check_follow_up
+from .censoring_remarks import check_follow_up, uses_reference
 from .census import Census
 from .chosen import chosen_metrics, under_dependence, under_entry
 from .coarse_grid import check_grids
@@ -43,7 +41,7 @@ from .landmark import from_landmark_on
 from .reading import named_models, read_outcomes, read_predictions
 from .result import Evaluation
 from .time_units import check_units
-from .warnings import EvaluationWarning, check_groups, check_problem, check_sampling
+from .warnings import check_groups, check_problem, check_sampling
 
 
 def evaluate(
@@ -226,6 +224,9 @@ def evaluate(
     weight = _sample_weight(sample_weight, y)
     y, _ = sampled(y, weight, "y_test")
     seed = check_seed(random_state)
+    # Remarks and support look at the spread of few subjects also where no interval is asked for.
+    few = len(y) <= CONTRIBUTIONS_LIMIT
+    contributions = confidence is not None or few
     problem: Problem
     if isinstance(y, IntervalOutcomes):
         problem = interval_problem(
@@ -237,11 +238,10 @@ def evaluate(
             y, y_train, weight, time=time, tau=tau, threshold=threshold, convention=convention,
             censoring=censoring,
             conditional=laws_given(X_train, y_train, X_test, y, conditional, seed),
-            dependence=dependence, cause=cause,
+            dependence=dependence, cause=cause, contributions=contributions,
             on_unsupported=on_unsupported, min_g=min_g, min_at_risk=min_at_risk,
             weighted=weighted, area=area, tail=tail, normalize=normalize, floor=floor,
         )  # fmt: skip
-    problem = replace(problem, clusters=_clusters(cluster, y))
     if cause is not None:
         parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
     chosen, warnings = chosen_metrics(metrics, y.count, threshold, cause, problem.outcomes)
@@ -254,9 +254,10 @@ def evaluate(
         denied = {name: (p.kind, denied_entries(y, p)) for name, p in parsed.items()}
         warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
-    # Remarks and support look at the spread of few subjects also where no interval is asked for.
-    contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
-    problem = replace(problem, asked=names, contributions=contributions)
+    clusters = _clusters(cluster, y)
+    problem = problem.again(asked=names, clusters=clusters, contributions=contributions)
+    if not few:  # tables as large as the outcomes are made where they are looked at
+        problem = problem.anew()
     census = Census.of(problem)
     intervals = isinstance(problem, IntervalProblem)
     warnings += (check_intervals if intervals else check_problem)(problem, census)
@@ -264,7 +265,8 @@ def evaluate(
     warnings += check_grids(problem, parsed) + check_units(problem, parsed)
     # The test behind it is one of subjects who count alike, observed from the beginning.
     if sample_weight is None and not intervals and not problem.by_entry:
-        warnings += _follow_ups(problem.anew(), chosen)
+        g = problem.again().observed_g if uses_reference(chosen) else None
+        warnings += check_follow_up(problem.first, problem, chosen, g)
     warnings += check_features(X_train, X_test, problem.first)
     warnings += check_members(problem.conditional, parsed)
     groups = groups_of(by, len(y))
@@ -284,14 +286,6 @@ def evaluate(
     return Evaluation(
         scores, problem, confidence, support, warnings, seed, models, parsed, unit, provenance=made
     )
-
-
-def _follow_ups(problem: Problem, metrics: list[Metric]) -> list[EvaluationWarning]:
-    """Remark on a training set that was followed otherwise; `problem` ends with this call."""
-    ours = problem.censoring == "test" and problem.convention.g_ties == "events_first"
-    ours = ours and problem.dependence is None
-    g = problem.weights.km if ours else None
-    return check_follow_up(problem.first, problem, metrics, g)
 
 
 def _sample_weight(given: Any, y: Outcomes) -> Floats | None:

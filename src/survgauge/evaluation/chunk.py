@@ -21,7 +21,7 @@ CHUNK_ROWS = 65_536
 #: Subjects whose baseline is scored together: every pass looks at all of its curve.
 BASELINE_ROWS = 4 * CHUNK_ROWS
 #: Values of curves that are scored together.
-CHUNK_VALUES = 1_600_000
+CHUNK_VALUES = 50 * CHUNK_ROWS
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..metrics.problem import Problem
-from ..reference.kaplan_meier import KaplanMeier
 from .cause_support import cause_support
 from .census import Census
 from .score import NAN, Score
@@ -30,9 +29,7 @@ def support_of(
         "subjects": census.subjects,
         "events": census.events,
         # Nobody is followed before entering.
-        "median_follow_up": KaplanMeier.fit_censoring(problem.first.since_entry()).median("nan")
-        if all_outcomes
-        else NAN,
+        "median_follow_up": problem.again().observed_g.median("nan") if all_outcomes else NAN,
         "horizon": problem.horizon,
         "tau": problem.tau,
         "time": problem.time_used,

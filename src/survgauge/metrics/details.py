@@ -79,8 +79,8 @@ def freedom(psi: Floats, frequency: Floats) -> float:
     22.22
     """
     present = frequency > 0
-    own, copies = psi[present] / frequency[present], frequency[present]
-    square, fourth = float(np.sum(own**2 * copies)), float(np.sum(own**4 * copies))
+    own, copies = np.square(psi[present] / frequency[present]), frequency[present]
+    square, fourth = float(np.sum(own * copies)), float(np.sum(own * own * copies))
     left = fourth - square**2 / float(copies.sum())
     return max(2.0 * square**2 / left, 1.0) if left > 0 else float("inf")
 

@@ -136,6 +136,7 @@ class Problem:
         dependence: Any = None,
         threshold: float | None = None,
         cause: int | str | None = None,
+        contributions: bool = True,
         **options: Any,
     ) -> Problem:
         """Resolve all but the horizon, which only the whole test set tells."""
@@ -166,6 +167,7 @@ class Problem:
             censoring,
             {"normalize": "n", **options},
             sample_weight=sample_weight,
+            contributions=contributions,
             conditional=check_conditional(conditional, len(y), y.causes),
             dependence=dependence_of(dependence),
             times=times,
@@ -175,13 +177,22 @@ class Problem:
         )
 
     def supported(self, min_g: float, min_at_risk: float) -> Problem:
-        """Return the same question with the horizon of these subjects."""
-        mass = self.mass if self.sample_weight is not None else None
-        given = self.first, self.reference, self.censoring, self.convention
-        weights = CensoringWeights(*given, mass=mass)
-        horizon, reason = supported_until(weights, min_g, min_at_risk)
-        since = supported_since(weights.y, min_at_risk)
-        return replace(self, horizon=horizon, horizon_reason=reason, since=since)
+        """Return the same question with the horizon of these subjects.
+
+        Under dependence it stays that of independent censoring.
+        """
+        asked = self if self.dependence is None else replace(self, dependence=None)
+        horizon, reason = supported_until(asked.weights, min_g, min_at_risk)
+        since = supported_since(self.first, min_at_risk)
+        return self.again(horizon=horizon, horizon_reason=reason, since=since)
+
+    def again(self, **changes: Any) -> Problem:
+        """Return the question with other settings, about the same subjects and the same G.
+
+        Its look-ups are its own, but for the weights 1/G where they are known.
+        """
+        known = {key: self._cache[key] for key in ("weights",) if key in self._cache}
+        return replace(self, **changes, look_ups=known)
 
     def with_truth(self, time: Floats, cause: Codes | None = None) -> Problem:
         """Return the same question, same horizon and time of interest, with every event known."""
@@ -415,6 +426,14 @@ class Problem:
         build = partial(CensoringWeights, *given, contributions=self.contributions, mass=mass)
         weights: CensoringWeights = self.cached("weights", build)
         return weights
+
+    @property
+    def observed_g(self) -> KaplanMeier:
+        """G of the subjects by our rules, since their entry and without sampling weights."""
+        ours = self.censoring == "test" and self.convention.g_ties == "events_first"
+        ours = ours and self.dependence is None and self.sample_weight is None
+        km = self.weights.km if ours else None
+        return KaplanMeier.fit_censoring(self.first.since_entry()) if km is None else km
 
     @property
     def time_used(self) -> float:

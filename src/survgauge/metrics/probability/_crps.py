@@ -76,7 +76,8 @@ class Pieces:
         self.t, self.s, self.interpolation = t, s, interpolation
         self._scratch = Scratch() if scratch is None else scratch
         self.gap = np.diff(t, axis=-1)
-        self.slopes = np.broadcast_to(0.0, s.shape)
+        #: Slopes of cubics at the nodes; lines and steps need none.
+        self.slopes: Floats | None = None
         if interpolation == "pchip" and s.shape[1] > 1:
             self.slopes = kernel.pchip_slopes(t, s)
 
@@ -84,28 +85,27 @@ class Pieces:
         """Row of each subject: its own, or the only one."""
         return np.arange(k.size) if self.s.shape[0] > 1 else np.zeros(k.size, dtype=np.intp)
 
-    def _nodes(self, k: Ints) -> tuple[Floats, ...]:
+    def _nodes(self, k: Ints) -> tuple[Any, ...]:
         """Start, length, values and slopes of interval k[i] of each subject i."""
         row, s, slopes = self._rows(k), self.s, self.slopes
         where = k if self.t.ndim == 1 else (row, k)
-        t, gap = self.t[where], self.gap[where]
-        return t, gap, s[row, k], s[row, k + 1], slopes[row, k], slopes[row, k + 1]
+        ends = (0.0, 0.0) if slopes is None else (slopes[row, k], slopes[row, k + 1])
+        return self.t[where], self.gap[where], s[row, k], s[row, k + 1], *ends
 
-    def _squares(self, x0: Any, x1: Any, nodes: tuple[Any, ...]) -> tuple[Floats, Floats]:
-        """Integrals of (1 - S)^2 and of S^2 over the parts from fraction x0 to x1 of intervals."""
+    def _square(self, failed: bool, x0: Any, x1: Any, nodes: tuple[Any, ...]) -> Floats:
+        """Integral of S^2, or with `failed` of (1 - S)^2, from fraction x0 to x1 of intervals."""
         gap, s0, s1, m0, m1 = nodes
         width = gap * (x1 - x0)
         if self.interpolation == "step":
-            return width * (1 - s0) ** 2, width * s0**2
+            return width * np.square(1 - s0 if failed else s0)
         if self.interpolation == "linear":
             a, b = s0 + (s1 - s0) * x0, s0 + (s1 - s0) * x1
-            return _square(width, 1 - a, 1 - b), _square(width, a, b)
-        before, after = np.zeros(1), np.zeros(1)
+            return _square(width, 1 - a, 1 - b) if failed else _square(width, a, b)
+        total = np.zeros(1)
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
             value = kernel.hermite(x0 + (x1 - x0) * point, gap, s0, s1, m0, m1)
-            before = before + weight * (1 - value) ** 2
-            after = after + weight * value**2
-        return width * before, width * after
+            total = total + weight * np.square(1 - value if failed else value)
+        return width * total
 
     def _split(self, time: Floats) -> tuple[Ints, Bools, Floats, Floats]:
         """Interval of each subject's time, and whether the time lies before the last node.
@@ -119,7 +119,7 @@ class Pieces:
         start, gap, *values = self._nodes(k)
         x = np.clip((time - start) / gap, 0.0, 1.0)
         part = gap, *values
-        return k, inside, self._squares(0.0, x, part)[0], self._squares(x, 1.0, part)[1]
+        return k, inside, self._square(True, 0.0, x, part), self._square(False, x, 1.0, part)
 
     def crps(self, time: Floats, event: Bools) -> Floats:
         """CRPS of each subject up to the last node."""
@@ -170,8 +170,9 @@ class Pieces:
     def _sums(self) -> tuple[Floats, Floats]:
         """Integrals of (1 - S)^2 up to the end, and of S^2 from the start, of each interval."""
         s, slopes = self.s, self.slopes
-        whole = self.gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:]
-        failed, alive = self._squares(np.float64(0.0), np.float64(1.0), whole)
+        ends = (0.0, 0.0) if slopes is None else (slopes[:, :-1], slopes[:, 1:])
+        whole = self.gap, s[:, :-1], s[:, 1:], *ends
+        failed, alive = (self._square(before, 0.0, 1.0, whole) for before in (True, False))
         np.cumsum(failed, axis=1, out=failed)
         return failed, np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
 

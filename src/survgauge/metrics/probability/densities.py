@@ -90,20 +90,22 @@ def crps_details(
         read_until = np.where(event, stop, time)
         refuse_nan_tail(checked, (mass > 0) & (read_until > checked.last_time))
 
-    def score(pieces: Pieces, rows: Any) -> Floats:
-        own, seen, last = time[rows], event[rows], checked.last_time[rows]
-        loss = pieces.crps(own, seen)
+    def on_grid(pieces: Pieces, rows: Any) -> Floats:
+        loss = pieces.crps(time[rows], event[rows])
         if stop < np.inf:
-            loss -= np.where(seen, pieces.alive_after(np.full(own.size, stop)), 0.0)
-        ends = np.broadcast_to(pieces.s[:, -1], own.shape)
-        scale = checked.scale[rows] if isinstance(checked, ConditionalCurves) else None
-        beyond = np.maximum(own, last), last, ends, checked.tail, stop
-        before, after = tail_squares(*beyond) if scale is None else given_squares(scale, *beyond)
-        loss += np.where(own > last, before, 0.0)
-        loss += np.where(seen, after, 0.0)
+            alive = pieces.alive_after(np.full(loss.size, stop))
+            loss -= np.where(event[rows], alive, 0.0)
         return loss
 
-    loss = by_subject(checked, score)
+    loss = by_subject(checked, on_grid)
+    last, ends = checked.last_time, checked.last_survival
+    beyond = np.maximum(time, last), last, ends, checked.tail, stop
+    if isinstance(checked, ConditionalCurves):
+        before, after = given_squares(checked.scale, *beyond)
+    else:
+        before, after = tail_squares(*beyond)
+    loss += np.where(time > last, before, 0.0)
+    loss += np.where(event, after, 0.0)
     convention = {"score": "crps", "direction": "lower", "tau": tau}
     return _mean(y, mass, loss, checked, convention, until=time)
 
