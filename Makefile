@@ -23,7 +23,7 @@ help:
 	@echo "make coverage   lines and branches that the tests run, with a floor"
 	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
-	@echo "make bench-check  fails if something has become slower than the stored baseline"
+	@echo "make bench-check  fails if something has become slower than in older code, measured side by side"
 	@echo "make coverage-table  coverage of every interval, size of every test: 20 minutes (REPS, JOBS, SEED)"
 
 $(VENV)/.base: pyproject.toml constraints.txt

@@ -9,7 +9,7 @@ import numpy as np
 from data import Data
 
 Setup = Callable[[Data], Callable[[], Any]]
-#: The eight time errors that the stored baseline was measured with.
+#: The eight time errors that older code knows, which `check.py` compares with.
 EIGHT = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po", "pop_po", "expected")
 
 #: Predicted risk from which on subjects are treated, for metrics of decisions.
@@ -51,7 +51,7 @@ def kaplan_meier(data: Data) -> Callable[[], Any]:
 
 
 def time_errors(data: Data) -> Callable[[], Any]:
-    """The question of the stored baseline: eight methods, and G of the training set."""
+    """The question that older code answers too: eight methods, and G of the training set."""
     import survgauge as sg
 
     given = {"y_train": sg.Reference(data.train), "censoring": "train", "methods": EIGHT}

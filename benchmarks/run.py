@@ -30,30 +30,39 @@ from targets import OURS, Cell, Cells
 from works import WORKS, Work
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parent / "src"
 THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "RAYON")
 ENVIRONMENT = {
     **os.environ,
     **{f"{name}_NUM_THREADS": "1" for name in THREADS},
     "VECLIB_MAXIMUM_THREADS": "1",
     "R_DATATABLE_NUM_THREADS": "1",
-    "PYTHONPATH": os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")]),
     "MPLBACKEND": "Agg",
 }
 SIZES = "1000,10000,100000,1000000"
 
 
+def environment_of(tree: Path) -> dict[str, str]:
+    """Variables of a process that takes the package from a folder."""
+    path = os.pathsep.join([str(tree / "src"), os.environ.get("PYTHONPATH", "")])
+    return ENVIRONMENT | {"PYTHONPATH": path}
+
+
 def measure_together(
-    works: Iterable[Work], who: str, n: int, budget: float, limit: float
+    works: Iterable[Work],
+    who: str,
+    n: int,
+    budget: float,
+    limit: float,
+    tree: Path = HERE.parent,
 ) -> dict[str, Cell]:
-    """Run cells in one fresh process; a failure or a timeout is a result too."""
+    """Run cells of the code in `tree` in a fresh process; a failure is a result too."""
     names, seconds = [work.name for work in works], str(budget_at(n, budget))
-    command = [sys.executable, str(HERE / "cell.py"), who, str(n), seconds, *names]
+    command = [sys.executable, str(tree / "benchmarks" / "cell.py"), who, str(n), seconds, *names]
     patience = (3 * limit + 60) * (1 + len(names) // 10)
     why_not = None
     try:
         done = subprocess.run(
-            command, env=ENVIRONMENT, capture_output=True, text=True, timeout=patience
+            command, env=environment_of(tree), capture_output=True, text=True, timeout=patience
         )
         output = done.stdout
         if done.returncode:
@@ -76,9 +85,11 @@ def budget_at(n: int, budget: float) -> float:
     return budget if n >= 100_000 else budget / 5
 
 
-def measure(work: Work, who: str, n: int, budget: float, limit: float) -> Cell:
+def measure(
+    work: Work, who: str, n: int, budget: float, limit: float, tree: Path = HERE.parent
+) -> Cell:
     """Run one cell in a process of its own."""
-    return measure_together([work], who, n, budget, limit)[work.name]
+    return measure_together([work], who, n, budget, limit, tree)[work.name]
 
 
 def guess(cells: Cells, peer: str, n: int, seconds: float) -> Cell:
@@ -237,7 +248,7 @@ def main() -> int:
             results.write(options.json)
 
     if options.only in (None, "core") and not options.work and not results.imported:
-        results.imported = imports.show(ENVIRONMENT)
+        results.imported = imports.show(environment_of(HERE.parent))
         print("\n".join(results.imported))
     works = chosen_works(options, results)
     together = [work for work in works if work.group == "registry"]

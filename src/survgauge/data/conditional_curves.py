@@ -140,11 +140,12 @@ class ConditionalCurves(SurvivalCurves):
         self._given(values[:, None], slice(None))
         return np.where((points <= self.entry) & (self.entry > 0), 1.0, values)
 
-    def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
-        found = self.base.times_at(rows, np.broadcast_to(p, rows.shape) * self.scale[rows])
+    def _quantile(self, p: float | Floats, rows: Ints | None = None) -> Floats:
+        index = slice(None) if rows is None else rows
+        found = self.base.times_at(rows, p * self.scale[index])
         # Where a curve had ended before, the event is expected at once.
-        found = np.where(self.scale[rows] > 0, found, 0.0)
-        return np.maximum(found, self.entry[rows])
+        found = np.where(self.scale[index] > 0, found, 0.0)
+        return np.maximum(found, self.entry[index])
 
     def reaches(self, q: float) -> Bools:
         """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
@@ -210,9 +211,10 @@ class ConditionalCauseCurves(ConditionalCurves, CauseCurves):
         values -= self.shift[rows, None]
         super()._given(values, rows)
 
-    def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
-        level = np.broadcast_to(p, rows.shape) * self._divisor[rows] + self.shift[rows]
-        return np.maximum(self.base.times_at(rows, level), self.entry[rows])
+    def _quantile(self, p: float | Floats, rows: Ints | None = None) -> Floats:
+        index = slice(None) if rows is None else rows
+        level = p * self._divisor[index] + self.shift[index]
+        return np.maximum(self.base.times_at(rows, level), self.entry[index])
 
     def _area(self, stop: float) -> Floats:
         length = np.maximum(np.minimum(self.base.last_time, stop) - self.entry, 0.0)

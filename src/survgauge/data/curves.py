@@ -265,12 +265,13 @@ class SurvivalCurves:
         p = 1.0 - probability(q, "q")
         if self.one_curve and len(self) > 1:
             return np.full(len(self), self[:1].quantile(q)[0])
-        return self._by_rows(lambda part, rows: part._quantile(p, np.arange(len(part))))
+        return self._by_rows(lambda part, rows: part._quantile(p))
 
-    def times_at(self, rows: Ints, level: Floats) -> Floats:
+    def times_at(self, rows: Ints | None, level: Floats) -> Floats:
         """First time at which the curve of each of `rows` is at or below its own `level`.
 
-        With uniform levels these are draws from the predicted laws. A row may come several times.
+        With uniform levels these are draws from the predicted laws. A row may come several times;
+        None stands for all rows.
         """
         if self.interpolation == "pchip":
             return self.joined_by_lines().times_at(rows, level)
@@ -289,9 +290,9 @@ class SurvivalCurves:
             values = np.stack([self.at_own(column) for column in dense.T], axis=1)
         return self._trusted(dense, np.minimum.accumulate(values, axis=1), "linear", self.tail)
 
-    def _quantile(self, p: float | Floats, rows: Ints) -> Floats:
+    def _quantile(self, p: float | Floats, rows: Ints | None = None) -> Floats:
         k = kernel.first_at_or_below(self.survival, self._level(p), rows)
-        m = self.survival.shape[1]
+        rows, m = np.arange(len(self)) if rows is None else rows, self.survival.shape[1]
         found = k < m
         if self.interpolation == "pchip":
             level = float(p)

@@ -37,15 +37,18 @@ def reached_by_steps(p: float | Floats) -> float | Floats:
     return p * (1.0 + _ROUNDING)
 
 
-def first_at_or_below(survival: Curves, p: float | Floats, rows: Ints) -> Ints:
-    """Per row, the first index whose value is <= p, or m; `p` is one level, or one a row."""
-    m = survival.shape[1]
+def first_at_or_below(survival: Curves, p: float | Floats, rows: Ints | None = None) -> Ints:
+    """Per row, the first index whose value is <= p, or m; `p` is one level, or one a row.
+
+    `rows` are some of the rows, perhaps several times; None: all of them.
+    """
+    n, m = survival.shape if rows is None else (rows.size, survival.shape[1])
     if m > _SCANNED:
-        return _first_by_halves(survival, p, rows)
-    found = np.empty(rows.size, dtype=np.intp)
-    for part in chunks(rows.size, size=BLOCK_VALUES // m):
+        return _first_by_halves(survival, p, np.arange(n) if rows is None else rows)
+    found = np.empty(n, dtype=np.intp)
+    for part in chunks(n, size=BLOCK_VALUES // m):
         level = p if np.ndim(p) == 0 else np.asarray(p)[part, None]
-        below = survival[rows[part]] <= level
+        below = survival[part if rows is None else rows[part]] <= level
         found[part] = np.where(below[:, -1], below.argmax(axis=1), m)
     return found
 

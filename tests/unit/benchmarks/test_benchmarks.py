@@ -13,12 +13,12 @@ if not (BENCHMARKS / "run.py").exists():
     pytest.skip("benchmarks/ is not part of this tree", allow_module_level=True)
 
 _NAMES = (
-    "baseline", "cell", "check", "figure", "growth", "pages", "results", "run", "tables",
+    "cell", "check", "figure", "growth", "pages", "results", "run", "tables",
     "targets", "works",
 )  # fmt: skip
 sys.path.insert(0, str(BENCHMARKS))
 try:  # they are scripts that import each other by name
-    (baseline, cell, check, figure, growth, pages, results, run, tables, targets, works) = (
+    (cell, check, figure, growth, pages, results, run, tables, targets, works) = (
         import_module(name) for name in _NAMES
     )
 finally:
@@ -27,79 +27,70 @@ finally:
 Cell, OURS = targets.Cell, targets.OURS
 
 
-# -- the baseline ------------------------------------------------------------------------------
+# -- older code and this one -------------------------------------------------------------------
+
+OLD, NEW = Path("old"), Path("new")
+
+
+def compared(old, new):
+    """Compare a work whose turns take so many seconds, by the older code and by this one."""
+    answers = {OLD: iter(old), NEW: iter(new)}
+    return check.compared("po", 1000, (OLD, NEW), lambda tree, *_: (next(answers[tree]), ""))
 
 
 @pytest.mark.parametrize(("fall", "failed"), [(0.29, False), (0.30, False), (0.31, True)])
-def test_a_ratio_may_fall_by_thirty_percent_and_no_more(fall, failed):
-    found = baseline.compare({"po @ 1000": 0.2}, lambda _: (0.2 * (1 - fall), ""), lambda _: None)
-    status, lines = baseline.verdict(found)
+def test_speed_may_fall_by_thirty_percent_and_no_more(fall, failed):
+    found = compared([0.7] * 4, [0.7 / (1 - fall)] * 4)
+    status, lines = check.verdict([found])
     assert status == int(failed)
-    assert ("po @ 1000" in "\n".join(lines)) == failed
+    assert ("po" in "\n".join(lines)) == failed
 
 
-def test_a_failure_names_the_work_and_shows_both_ratios():
-    found = baseline.compare({"po @ 1000": 0.2, "ICI @ 9": 1.0}, lambda key: (0.1, ""), print)
-    status, lines = baseline.verdict(found)
+def test_a_failure_names_the_work_and_shows_both_times():
+    status, lines = check.verdict([check.Comparison(name, 0.1, 0.2) for name in ("po", "ICI")])
     assert status == 1
     assert "2 of 2" in lines[0]
-    assert lines[1].strip() == "po @ 1000: ratio was 0.2, is 0.1 (-50%)"
+    assert lines[1].strip() == "po: 100 ms before, 200 ms now, speed -50%"
 
 
-def test_a_work_that_seems_slower_is_measured_once_more():
-    answers, asked = iter([0.1, 0.95, 1.0]), []
+def test_both_codes_are_measured_in_turns_and_the_least_counts():
+    asked = []
 
-    def measure(key):
-        asked.append(key)
-        return next(answers), ""
+    def seconds(tree, work, n):
+        asked.append((tree, work, n))
+        return {OLD: 1.0, NEW: 1.2}[tree] + (len(asked) <= 2), ""
 
-    found = baseline.compare({"a @ 1": 1.0, "b @ 1": 1.0}, measure, lambda _: None)
-    assert asked == ["a @ 1", "a @ 1", "b @ 1"]
-    assert baseline.verdict(found)[0] == 0
-    assert found[0].new == 0.95
+    found = check.compared("po", 1000, (OLD, NEW), seconds)
+    assert asked == [(OLD, "po", 1000), (NEW, "po", 1000)] * 2
+    assert (found.old, found.new, found.failed) == (1.0, 1.2, False)
 
 
-def test_twice_slow_fails_with_the_better_of_both():
-    answers = iter([0.1, 0.5])
-    (found,) = baseline.compare({"a @ 1": 1.0}, lambda _: (next(answers), ""), lambda _: None)
+def test_a_work_that_seems_slower_gets_more_turns():
+    assert not compared([1.0] * 4, [3.0, 3.0, 3.0, 1.1]).failed
+    found = compared([1.0] * 4, [3.0, 2.5, 2.0, 2.2])
     assert found.failed
-    assert found.new == 0.5
+    assert found.new == 2.0
 
 
 def test_what_cannot_be_measured_fails():
-    (found,) = baseline.compare({"a @ 1": 1.0}, lambda _: (None, "broken"), lambda _: None)
+    found = check.compared("po", 1000, (OLD, NEW), lambda *_: (float("inf"), "broken"))
     assert found.failed
     assert "broken" in found.show()
 
 
-def test_higher_ratios_are_better():
-    assert baseline.ratio(1.0, 0.5) > baseline.ratio(1.0, 2.0)
-    assert baseline.Comparison("a @ 1", 1.0, 5.0).failed is False
-
-
-def test_baselines_come_back_as_written(tmp_path):
-    path, machine = tmp_path / "b.json", {"python": "3"}
-    baseline.write(path, {"a, b @ 10": 0.123456}, machine)
-    assert baseline.read(path) == ({"a, b @ 10": 0.1235}, machine)
-    assert baseline.work_of(baseline.key_of("a, b", 10)) == ("a, b", 10)
-
-
-def test_the_stored_baseline_is_of_the_works_that_are_checked():
-    ratios, _ = baseline.read(check.FILE)
-    assert set(ratios) == {baseline.key_of(*pair) for pair in check.CHECKED}
-    assert all(value > 0 for value in ratios.values())
+def test_the_works_that_are_checked_exist():
     assert {work for work, _ in check.CHECKED} <= set(works.BY_NAME)
 
 
-def test_the_check_ends_with_the_status_of_the_verdict(tmp_path, monkeypatch, capsys):
-    path = tmp_path / "b.json"
-    monkeypatch.setattr(check, "FILE", path)
-    baseline.write(path, {"po @ 1000": 1.0}, check.machine())
-    for seconds, status in ((1.1, 0), (2.0, 1)):
-        answer = Cell(seconds=seconds, yardstick=1.0)
-        monkeypatch.setattr(check, "measure", lambda *_, answer=answer: answer)
-        assert check.check() == status
-    assert "po @ 1000: ratio was 1, is 0.5" in capsys.readouterr().err
+def test_the_code_of_a_commit_is_written_and_measured(tmp_path):
+    if not (BENCHMARKS.parent / ".git").exists():
+        pytest.skip("needs the git repository")
+    tree = check.exported("HEAD", tmp_path)
+    seconds, why_not = check.measured_seconds(tree, "Kaplan-Meier", 1000)
+    assert not why_not
+    assert 0 < seconds < 1
+    with pytest.raises(SystemExit, match="needs the commit no-such-commit"):
+        check.exported("no-such-commit", tmp_path)
 
 
 # -- growth and promises -----------------------------------------------------------------------
