@@ -16,7 +16,7 @@ from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
 from .censoring_remarks import check_agreement, check_weights
 from .chunk import BASELINE_ROWS, Chunk, chunk_rows
-from .condensed import CONTRIBUTIONS_LIMIT
+from .condensed import CONTRIBUTIONS_LIMIT, passing
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, FoldPlan
 from .g_sums import GBins
@@ -86,8 +86,7 @@ def folded(
     kept = spread and (n <= CONTRIBUTIONS_LIMIT or sampled)
     usual = next((metric for metric in metrics if metric.usual_error), None)
     curves = [p.curves for p in predictions.values() if p.curves is not None]
-    # Tables as large as the outcomes end with the fold.
-    whole = (problem.anew() if n > CONTRIBUTIONS_LIMIT else problem).with_g()
+    whole = passing(problem).with_g()
     by_g = spread and not kept and problem.censoring == "test"
     by_g = by_g and problem.dependence is None
     by_g = by_g and any(m.weights_by_g and m.adds_up == "mean" for m in metrics)

@@ -20,11 +20,11 @@ from ..metrics.interval_problem import IntervalProblem
 from ..metrics.problem import Problem
 from .applicable import leave_out
 from .arrays import fold_arrays
-from .censoring_remarks import check_follow_up, uses_reference
+from .censoring_remarks import check_follow_up
 from .census import Census
 from .chosen import chosen_metrics, under_dependence, under_entry
 from .coarse_grid import check_grids
-from .condensed import CONTRIBUTIONS_LIMIT
+from .condensed import CONTRIBUTIONS_LIMIT, passing
 from .data_support import sampling_support, support_of
 from .entry_remarks import check_entry, denied_entries, entry_support
 from .finish import Asked
@@ -256,8 +256,7 @@ def evaluate(
     names = tuple(metric.name for metric in chosen)
     clusters = _clusters(cluster, y)
     problem = problem.again(asked=names, clusters=clusters, contributions=contributions)
-    if not few:  # tables as large as the outcomes are made where they are looked at
-        problem = problem.anew()
+    problem = passing(problem)
     census = Census.of(problem)
     intervals = isinstance(problem, IntervalProblem)
     warnings += (check_intervals if intervals else check_problem)(problem, census)
@@ -265,8 +264,7 @@ def evaluate(
     warnings += check_grids(problem, parsed) + check_units(problem, parsed)
     # The test behind it is one of subjects who count alike, observed from the beginning.
     if sample_weight is None and not intervals and not problem.by_entry:
-        g = problem.again().observed_g if uses_reference(chosen) else None
-        warnings += check_follow_up(problem.first, problem, chosen, g)
+        warnings += check_follow_up(problem.first, passing(problem), chosen, whole=True)
     warnings += check_features(X_train, X_test, problem.first)
     warnings += check_members(problem.conditional, parsed)
     groups = groups_of(by, len(y))

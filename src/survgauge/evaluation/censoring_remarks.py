@@ -12,7 +12,6 @@ from ..errors import UndefinedMetricError
 from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
-from ..reference.kaplan_meier import KaplanMeier
 from .warnings import EvaluationWarning
 
 #: Mean weights this far from 1 say that G does not describe the subjects.
@@ -97,11 +96,15 @@ def uses_reference(metrics: Iterable[Metric]) -> bool:
 
 
 def check_follow_up(
-    test: Any, problem: Problem, metrics: Iterable[Metric], g: KaplanMeier | None = None
+    test: Any, problem: Problem, metrics: Iterable[Metric], whole: bool = False
 ) -> list[EvaluationWarning]:
-    """Remark on a training set that was followed otherwise than the test subjects."""
+    """Remark on a training set that was followed otherwise than the test subjects.
+
+    `whole` says that `problem` asks about all of them, so that it knows their G.
+    """
     if problem.reference is None or not uses_reference(metrics):
         return []
+    g = problem.observed_g if whole else None
     found = differing_follow_ups(test, problem.reference, g)
     if found is None:
         return []

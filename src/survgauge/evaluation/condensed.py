@@ -7,10 +7,19 @@ from typing import Any
 
 from .._tools.arrays import Floats
 from ..metrics.details import Clusters, Details, paired_error, standard_error
+from ..metrics.problem import Problem
 from ..metrics.registry import Measured
 
 #: Above this many subjects cells keep no contributions: eight bytes per subject, metric and model.
 CONTRIBUTIONS_LIMIT = 100_000
+
+
+def passing(problem: Problem) -> Problem:
+    """Return the question itself about few subjects, and one with look-ups of its own about many.
+
+    Tables of many subjects are as large as their outcomes: they end with what looks at them.
+    """
+    return problem if len(problem.y) <= CONTRIBUTIONS_LIMIT else problem.anew()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from ..metrics.problem import Problem
 from .cause_support import cause_support
 from .census import Census
+from .condensed import passing
 from .score import NAN, Score
 from .when import names
 
@@ -29,7 +30,7 @@ def support_of(
         "subjects": census.subjects,
         "events": census.events,
         # Nobody is followed before entering.
-        "median_follow_up": problem.again().observed_g.median("nan") if all_outcomes else NAN,
+        "median_follow_up": passing(problem).observed_g.median("nan") if all_outcomes else NAN,
         "horizon": problem.horizon,
         "tau": problem.tau,
         "time": problem.time_used,

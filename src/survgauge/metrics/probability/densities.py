@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, look_up, positive
+from ..._tools.chunks import chunks
 from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
@@ -97,15 +98,15 @@ def crps_details(
             loss -= np.where(event[rows], alive, 0.0)
         return loss
 
-    loss = by_subject(checked, on_grid)
-    last, ends = checked.last_time, checked.last_survival
-    beyond = np.maximum(time, last), last, ends, checked.tail, stop
-    if isinstance(checked, ConditionalCurves):
-        before, after = given_squares(checked.scale, *beyond)
-    else:
-        before, after = tail_squares(*beyond)
-    loss += np.where(time > last, before, 0.0)
-    loss += np.where(event, after, 0.0)
+    loss, last, ends = by_subject(checked, on_grid), checked.last_time, checked.last_survival
+    for rows in chunks(len(y)):
+        own, seen = time[rows], event[rows]
+        beyond = np.maximum(own, last[rows]), last[rows], ends[rows], checked.tail, stop
+        if isinstance(checked, ConditionalCurves):
+            before, after = given_squares(checked.scale[rows], *beyond)
+        else:
+            before, after = tail_squares(*beyond)
+        loss[rows] += np.where(own > last[rows], before, 0.0) + np.where(seen, after, 0.0)
     convention = {"score": "crps", "direction": "lower", "tau": tau}
     return _mean(y, mass, loss, checked, convention, until=time)
 
