@@ -10,7 +10,7 @@ from ..evaluation.verdict import best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
 from ..evaluation.when import Column, column_of, names, title_of, titled, when
 from ..metrics.registry import REGISTRY
-from .markup import Markup, join, table, tag
+from .markup import Markup, grid, head, join, number_cell, table, tag
 
 #: Metrics that are shown first, and of these how many have room for intervals on paper.
 MOST_COLUMNS = 9
@@ -75,9 +75,9 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
             " ", called[column], class_="small", title=column[0])
         for column in ordered
     ]  # fmt: skip
-    head = [_head("model"), *([_head("group")] if grouped else [])]
+    heads = [head("model"), *([head("group")] if grouped else [])]
     some = {column_of(row): row for row in reversed(rows)}
-    head += [_metric_head(data, some[column], named[column]) for column in ordered]
+    heads += [_metric_head(data, some[column], named[column]) for column in ordered]
     body = []
     for group in groups:
         for k, model in enumerate(data["models"]):
@@ -88,8 +88,6 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
                 lead.append(tag("td", group_name(group)))
             body.append(tag("tr", *lead, *shown, data_series=k))
     dense = "sortable many" if len(first) > _WIDE_COLUMNS else "sortable"
-    whole = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=dense,
-                id=name, data_filtered=True)  # fmt: skip
     choice = tag("details", tag("summary", "Choose metrics"), tag("div", *boxes, class_="actions"),
                  class_="filter")  # fmt: skip
     note = tag(
@@ -97,8 +95,8 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
         tag("span", class_="series-count"), class_="soft small",
     )  # fmt: skip
     short = len(body) <= MOST_SHORT
-    region = tag("div", whole, class_=f"table {'short' if short else 'tall'}", tabindex=0,
-                 role="region", aria_label=title)  # fmt: skip
+    place = "table short" if short else "table tall"
+    region = grid(heads, body, label=title, place=place, class_=dense, id=name, data_filtered=True)
     if short:
         return join(region, note, choice)
     told = f"The table of {len(body)} rows is left out of print; CSV and JSON have it."
@@ -126,10 +124,6 @@ def _metric_head(data: dict[str, Any], row: Row, column: str) -> Markup:
     told = f"{clock}; {metric.better}" if clock else metric.better
     note = tag("span", told, class_="interval soft small")
     return tag("th", label, note, scope="col", class_="number", data_column_name=column)
-
-
-def _head(label: str, kind: str | None = None) -> Markup:
-    return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
 
 
 def _cell(row: Row | None, column: str | None, standing: dict[Any, str]) -> Markup:
@@ -207,10 +201,8 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     standing = _standing(data)
     numbers = {model: k for k, model in enumerate(data["models"])}
     short = "KM" if EventWords.of(data["support"]).cause is None else "AJ"
-    header: list[tuple[object, str | None]] = [("model", None)]
-    header += [("group", None)] if grouped else []
-    header += [("metric", None), ("time", "number"), ("value, interval", "number"),
-               ("standard error", "number"), (f"skill over {short}", "number")]  # fmt: skip
+    words = ("model", "group", "metric") if grouped else ("model", "metric")
+    header = [*words, "time", "value, interval", "standard error", f"skill over {short}"]
     lines = []
     for row in rows:
         name = row["metric"]
@@ -219,11 +211,14 @@ def all_numbers(data: dict[str, Any]) -> Markup:
             group = group_name(row.get("group"))
             cells.append(tag("td", group, data_sort=group))
         which = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
-        cells += [tag("td", title_of(row), which, data_sort=name), _clock_cell(row)]
-        cells += [_cell(row, None, standing), _figure_cell(row["stderr"])]
-        skill = row["skill"]
-        cells.append(tag("td", "-" if skill is None else f"{100 * skill:.1f} %", class_="number",
-                         data_sort="" if skill is None else skill))  # fmt: skip
+        time, stderr, skill = _clock(row), row["stderr"], row["skill"]
+        cells += [
+            tag("td", title_of(row), which, data_sort=name),
+            number_cell(when(row) or "-", time),
+            _cell(row, None, standing),
+            number_cell(stderr if isinstance(stderr, str) else number(stderr), stderr),
+            number_cell("-" if skill is None else f"{100 * skill:.1f} %", skill),
+        ]
         lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
     caption = "All models and metrics"
     if len(rows) < len(data["metrics"]):
@@ -233,7 +228,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         )
     body = join(
         _filters(data, grouped),
-        table(header, lines, caption=caption, name="all-numbers", filtered=True),
+        table(header, lines, caption=caption, name="all-numbers", words=words, filtered=True),
     )
     if len(lines) <= MOST_PRINTED:
         return body
@@ -241,19 +236,14 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     return join(tag("p", note, class_="paper soft"), tag("div", body, class_="screen"))
 
 
-def _clock_cell(row: Row) -> Markup:
-    ends = [row[name] for name in ("time", "until") if row.get(name) is not None]
-    return tag("td", when(row) or "-", class_="number", data_sort=ends[0] if ends else "")
+def _clock(row: Row) -> float | None:
+    """Time that a number was read at, or up to which; None where it has none."""
+    return row.get("until") if row.get("time") is None else row["time"]
 
 
 def group_name(group: Any) -> str:
     """Return the name of a group; all subjects together have none of their own."""
     return "all subjects" if group is None else str(group)
-
-
-def _figure_cell(value: Any) -> Markup:
-    shown = value if isinstance(value, str) else number(value)
-    return tag("td", shown, class_="number", data_sort="" if value is None else value)
 
 
 def _filters(data: dict[str, Any], grouped: bool) -> Markup:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._tools.text_tables import number
 from .experiment_words import best_models, interval_words, percent
-from .markup import Markup, join, table, tag
+from .markup import Markup, grid, join, table, tag
 
 _MOST_FAILURES = 200
 #: More columns than this are set more closely.
@@ -227,9 +227,9 @@ def failures(data: Row) -> Markup:
             "These metrics raised an error in some cells; the other metrics of these cells are "
             "there. Tracebacks are in the store, under failures."
         )
-        header = [("metric", None), ("cells", "number"), ("first error", None),
-                  ("first cell", None)]  # fmt: skip
-        parts.append(table(header, lines, caption=told, name="failed-metrics"))  # type: ignore[arg-type]
+        words = ("metric", "first error", "first cell")
+        header = ("metric", "cells", "first error", "first cell")
+        parts.append(table(header, lines, caption=told, name="failed-metrics", words=words))
     rows = [*data["failures"], *data["left_out"]]
     if rows:
         names = ("data", "censoring", "model", "repeat", "fold", "what happened")
@@ -238,8 +238,7 @@ def failures(data: Row) -> Markup:
         told = f"{len(rows)} cells failed or were left out."
         if len(rows) > _MOST_FAILURES:
             told += f" The first {_MOST_FAILURES} are shown; the JSON download has all."
-        heads: list[tuple[object, str | None]] = [(name, None) for name in names]
-        parts.append(table(heads, lines, caption=told, name="failures-table"))
+        parts.append(table(names, lines, caption=told, name="failures-table", words=names))
     return join(*parts) if parts else tag("p", "Nothing failed: every cell has a result.")
 
 
@@ -268,17 +267,10 @@ def _pinned(
     first, *others = header
     heads = [_head(first, class_=None)]
     heads += [_head(label, class_=None if label in words else "number") for label in others]
-    body = tag(
-        "table",
-        tag("thead", tag("tr", *heads, *more)),
-        tag("tbody", *lines),
-        class_=f"sortable pinned {kind}".strip(),
-        id=name,
-        data_filtered=filtered,
-    )
-    place = tag("div", body, class_="table", tabindex=0, role="region", aria_label=caption)
+    look = {"class_": f"sortable pinned {kind}".strip(), "id": name, "data_filtered": filtered}
+    made = grid([*heads, *more], lines, label=caption, place="table", **look)
     hint = tag("p", "The table goes on to the right: scroll it sideways.", class_="sideways small")
-    return join(tag("p", caption, class_="soft small"), scale, hint, place)
+    return join(tag("p", caption, class_="soft small"), scale, hint, made)
 
 
 def _head(label: str, **attributes: object) -> Markup:
