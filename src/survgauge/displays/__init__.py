@@ -11,8 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError, one_of
-from ._base import Display, about
+from ._base import Display, Given, Source, about
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
 from .calibration_panel import CalibrationPanelDisplay
@@ -122,3 +124,13 @@ def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
             f"{', '.join(map(repr, OF_INTERVALS))}"
         )
     return replace(DISPLAYS[kind](ev, **options), about=about(ev))
+
+
+def sample(ev: Source, most: int) -> Source:
+    """Return a seeded sample of the subjects of an evaluation; all of them where they are few."""
+    n = len(ev.problem.y)
+    if n <= most or not ev.predictions:
+        return ev
+    rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    parts = {name: prediction[rows] for name, prediction in ev.predictions.items()}
+    return Given(ev.problem.subset(rows), parts, ev.unit, ev.confidence)

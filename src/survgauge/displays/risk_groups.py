@@ -220,12 +220,10 @@ def _grouped(
     problem: Problem, prediction: Prediction, tau: float | None, options: dict[str, Any]
 ) -> RiskGroups:
     """Groups of a model; the evaluation's tau holds where every group reaches it."""
-    if tau is not None:
-        return risk_groups(problem.y, prediction, tau=tau, **options)
-    found = risk_groups(problem.y, prediction, **options)
-    if problem.tau is None or problem.tau >= found.tau:
-        return found
-    return risk_groups(problem.y, prediction, tau=problem.tau, **options)
+    found = risk_groups(problem.y, prediction, tau=tau, **options)
+    if tau is None and problem.tau is not None and problem.tau < found.tau:
+        return risk_groups(problem.y, prediction, tau=problem.tau, **options)
+    return found
 
 
 def _curves(

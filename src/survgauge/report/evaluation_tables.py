@@ -247,26 +247,25 @@ def group_name(group: Any) -> str:
 
 
 def _filters(data: dict[str, Any], grouped: bool) -> Markup:
-    metrics = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
-    offset = 2 if grouped else 1
+    metrics = {row["metric"]: REGISTRY[row["metric"]].title for row in data["metrics"]}
     controls = [
         tag("label", "Search ", tag("input", type="search", data_filter="all-numbers",
                                     placeholder="model, metric, words")),
-        tag("label", "Metric ", tag(
-            "select", tag("option", "all", value=""),
-            *(tag("option", REGISTRY[m].title, value=m) for m in metrics),
-            data_filter="all-numbers", data_column=offset)),
+        _choice("Metric", metrics, 2 if grouped else 1),
     ]  # fmt: skip
     if grouped:
-        groups = list(dict.fromkeys(group_name(row.get("group")) for row in data["metrics"]))
-        controls.append(
-            tag("label", "Group ", tag(
-                "select", tag("option", "all", value=""),
-                *(tag("option", g, value=g) for g in groups),
-                data_filter="all-numbers", data_column=1))
-        )  # fmt: skip
+        groups = [group_name(row.get("group")) for row in data["metrics"]]
+        controls.append(_choice("Group", dict(zip(groups, groups, strict=True)), 1))
     count = tag("span", id="all-numbers-count", class_="small soft", aria_live="polite")
     return tag("div", *controls, count, class_="actions filter")
+
+
+def _choice(name: str, labels: dict[str, str], column: int) -> Markup:
+    """List of what a column of the whole table can be filtered by."""
+    options = [tag("option", label, value=value) for value, label in labels.items()]
+    select = tag("select", tag("option", "all", value=""), *options, data_filter="all-numbers",
+                 data_column=column)  # fmt: skip
+    return tag("label", f"{name} ", select)
 
 
 def _plain(value: Any) -> str:
