@@ -10,7 +10,7 @@ from ..evaluation.verdict import best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
 from ..evaluation.when import Column, column_of, names, title_of, titled, when
 from ..metrics.registry import REGISTRY
-from .markup import Markup, grid, head, join, number_cell, table, tag
+from .markup import Markup, filters, grid, head, join, number_cell, table, tag
 
 #: Metrics that are shown first, and of these how many have room for intervals on paper.
 MOST_COLUMNS = 9
@@ -248,16 +248,11 @@ def group_name(group: Any) -> str:
 
 def _filters(data: dict[str, Any], grouped: bool) -> Markup:
     metrics = {row["metric"]: REGISTRY[row["metric"]].title for row in data["metrics"]}
-    controls = [
-        tag("label", "Search ", tag("input", type="search", data_filter="all-numbers",
-                                    placeholder="model, metric, words")),
-        _choice("Metric", metrics, 2 if grouped else 1),
-    ]  # fmt: skip
+    controls = [_choice("Metric", metrics, 2 if grouped else 1)]
     if grouped:
         groups = [group_name(row.get("group")) for row in data["metrics"]]
         controls.append(_choice("Group", dict(zip(groups, groups, strict=True)), 1))
-    count = tag("span", id="all-numbers-count", class_="small soft", aria_live="polite")
-    return tag("div", *controls, count, class_="actions filter")
+    return filters("all-numbers", *controls, placeholder="model, metric, words")
 
 
 def _choice(name: str, labels: dict[str, str], column: int) -> Markup:

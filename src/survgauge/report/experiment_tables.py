@@ -8,7 +8,7 @@ from typing import Any
 
 from .._tools.text_tables import number
 from .experiment_words import best_models, interval_words, percent
-from .markup import Markup, grid, join, table, tag
+from .markup import Markup, filters, grid, join, table, tag
 
 _MOST_FAILURES = 200
 #: More columns than this are set more closely.
@@ -197,12 +197,6 @@ def winners(data: Row, truth: str) -> Markup:
         for r in data["winners"]
         if r["truth"] == truth
     ]
-    filters = tag(
-        "div",
-        tag("label", "Search ", tag("input", type="search", data_filter=name)),
-        tag("span", id=f"{name}-count", class_="small soft", aria_live="polite"),
-        class_="actions filter",
-    )
     caption = (
         f"Truth: {truth}. These are the best metrics of each data set, variants with settings "
         'included. "Best 3 right" says how many of the truly best three models are among the '
@@ -211,7 +205,7 @@ def winners(data: Row, truth: str) -> Markup:
     )
     header = ["data", "winner", "best 3 right", "distance", "tau", "wins in redraws"]
     made = _pinned(header, lines, caption, name=name, filtered=True, words=("winner",))
-    return join(filters, made)
+    return join(filters(name), made)
 
 
 def failures(data: Row) -> Markup:

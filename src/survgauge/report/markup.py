@@ -73,6 +73,13 @@ def grid(
     return tag("div", body, class_=place, tabindex=0, role="region", aria_label=label)
 
 
+def filters(name: str, *controls: Markup, placeholder: str | None = None) -> Markup:
+    """Make a search of a table, what else it can be filtered by, and room to count its rows."""
+    search = tag("input", type="search", data_filter=name, placeholder=placeholder)
+    count = tag("span", id=f"{name}-count", class_="small soft", aria_live="polite")
+    return tag("div", tag("label", "Search ", search), *controls, count, class_="actions filter")
+
+
 def table(
     header: Iterable[str],
     rows: list[Markup],
