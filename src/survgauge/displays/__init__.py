@@ -11,8 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError, one_of
-from ._base import Display, about
+from ._base import Display, Given, Source, about
 from .audit import AuditDisplay
 from .calibration import DCalibrationDisplay, OneCalibrationDisplay
 from .calibration_panel import CalibrationPanelDisplay
@@ -68,16 +70,13 @@ __all__ = [
 ]
 
 
-def _mean_curve(ev: Any, **options: Any) -> Display:
-    """Mean predicted survival against Kaplan-Meier, of a cause incidence and Aalen-Johansen."""
-    kind = MeanCurveDisplay if ev.problem.cause is None else MeanIncidenceDisplay
-    return kind.from_evaluation(ev, **options)
+def _or_of_cause(plain: type[Display], of_cause: type[Display]) -> Callable[..., Display]:
+    """Build one display of one kind of event (Kaplan-Meier), another of a cause among several."""
 
+    def build(ev: Any, **options: Any) -> Display:
+        return (plain if ev.problem.cause is None else of_cause).from_evaluation(ev, **options)
 
-def _risk_groups(ev: Any, **options: Any) -> Display:
-    """Kaplan-Meier by predicted risk, of a cause Aalen-Johansen."""
-    kind = RiskGroupsDisplay if ev.problem.cause is None else RiskIncidenceDisplay
-    return kind.from_evaluation(ev, **options)
+    return build
 
 
 #: Kinds of figures of an evaluation, and what builds them.
@@ -94,11 +93,11 @@ DISPLAYS: dict[str, Callable[..., Display]] = {
     "d_calibration": DCalibrationDisplay.from_evaluation,
     "one_calibration": OneCalibrationDisplay.from_evaluation,
     "calibration_panel": CalibrationPanelDisplay.from_evaluation,
-    "mean_curve": _mean_curve,
+    "mean_curve": _or_of_cause(MeanCurveDisplay, MeanIncidenceDisplay),
     "incidence": IncidenceDisplay.from_evaluation,
     "stacked_incidence": StackedIncidenceDisplay.from_evaluation,
     "decision_curve": DecisionCurveDisplay.from_evaluation,
-    "risk_groups": _risk_groups,
+    "risk_groups": _or_of_cause(RiskGroupsDisplay, RiskIncidenceDisplay),
     "support": SupportDisplay.from_evaluation,
     "surrogates": SurrogatesDisplay.from_evaluation,
     "six_metrics": SixMetricsDisplay.from_evaluation,
@@ -125,3 +124,13 @@ def display(ev: Any, kind: str = "metrics", **options: Any) -> Display:
             f"{', '.join(map(repr, OF_INTERVALS))}"
         )
     return replace(DISPLAYS[kind](ev, **options), about=about(ev))
+
+
+def sample(ev: Source, most: int) -> Source:
+    """Return a seeded sample of the subjects of an evaluation; all of them where they are few."""
+    n = len(ev.problem.y)
+    if n <= most or not ev.predictions:
+        return ev
+    rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    parts = {name: prediction[rows] for name, prediction in ev.predictions.items()}
+    return Given(ev.problem.subset(rows), parts, ev.unit, ev.confidence)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from .._tools.arrays import Floats, probability
 from .._tools.plain import as_frame
 from ..data.event_words import counted_events, events_by_cause
 from ..data.predictions import Prediction
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, UndefinedMetricError
+from ..evaluation import Evaluation
 from ..evaluation.reading import read_outcomes, read_predictions
 from ..inference import critical
 from ..metrics.problem import Problem
@@ -21,34 +22,11 @@ from ..metrics.time.time_errors import time_error_details
 from ..reference.reference import Reference
 from ._drawing import draw
 from .description import Chart
+from .measures import chosen
 
 D = TypeVar("D", bound="Display")
 P = TypeVar("P", bound="FromPredictions")
 T = TypeVar("T")
-
-
-class Source(Protocol):
-    """What a display reads; an `Evaluation` offers it."""
-
-    @property
-    def problem(self) -> Problem:
-        """Outcomes, reference and settings."""
-
-    @property
-    def predictions(self) -> Mapping[str, Prediction]:
-        """What the models said."""
-
-    @property
-    def unit(self) -> str:
-        """What times are counted in, or nothing."""
-
-    @property
-    def confidence(self) -> float | None:
-        """Level of the intervals, None for none."""
-
-    @property
-    def all_outcomes(self) -> bool:
-        """Whether `problem` has the outcomes of all subjects."""
 
 
 @dataclass(frozen=True)
@@ -61,28 +39,9 @@ class Given:
     confidence: float | None = 0.95
     all_outcomes: bool = True
 
-    @classmethod
-    def of(
-        cls,
-        predictions: Mapping[str, Any] | Any,
-        y_test: Any,
-        *,
-        y_train: Any = None,
-        unit: str = "",
-        confidence: float | None = 0.95,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Given:
-        """Read what `evaluate` reads."""
-        chosen = dict(settings or {})
-        y, y_train = read_outcomes(y_test, y_train, chosen.get("cause"))
-        named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-        parsed = read_predictions(named, y, chosen.get("cause"))
-        if confidence is not None:
-            probability(confidence, "confidence")
-        problem = Problem.of(y, y_train, **chosen)
-        if problem.cause is not None:
-            parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
-        return cls(problem, parsed, unit, confidence)
+
+#: What a display reads.
+Source = Evaluation | Given
 
 
 def about(ev: Any) -> str:
@@ -169,14 +128,16 @@ class FromPredictions(Display):
         **options
             What `from_evaluation` takes.
         """
-        source = Given.of(
-            predictions,
-            y_test,
-            y_train=y_train,
-            unit=unit,
-            confidence=confidence,
-            settings=settings,
-        )
+        asked = dict(settings or {})
+        y, y_train = read_outcomes(y_test, y_train, asked.get("cause"))
+        named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+        parsed = read_predictions(named, y, asked.get("cause"))
+        if confidence is not None:
+            probability(confidence, "confidence")
+        problem = Problem.of(y, y_train, **asked)
+        if problem.cause is not None:
+            parsed = {name: p.ranked_by(problem.until) for name, p in parsed.items()}
+        source = Given(problem, parsed, unit, confidence)
         return replace(cls.from_evaluation(source, **options), about=about(source))
 
 
@@ -192,21 +153,13 @@ def members(
             f"{what} needs the models' predictions, and this evaluation holds none (they were "
             "streamed); build the display with from_predictions()"
         )
-    chosen = list(ev.predictions)
-    if models is not None:
-        chosen = [models] if isinstance(models, str) else list(models)
-        for name in chosen:
-            one_of("models", name, ev.predictions)
-    usable = {name: ev.predictions[name] for name in chosen if ev.predictions[name].has(needs)}
-    left_out = {
-        name: f"gives {_OFFERS[ev.predictions[name].kind]} only"
-        for name in chosen
-        if name not in usable
-    }
+    asked = {name: ev.predictions[name] for name in chosen("models", models, ev.predictions)}
+    usable = {name: p for name, p in asked.items() if p.has(needs)}
+    others = {name: _OFFERS[p.kind] for name, p in asked.items() if name not in usable}
     if not usable:
-        offered = ", ".join(f"{n!r} has only {_OFFERS[ev.predictions[n].kind]}" for n in chosen)
+        offered = ", ".join(f"{name!r} has only {kind}" for name, kind in others.items())
         raise InputError(f"{what} needs {needs}, which no model offers: {offered}")
-    return usable, left_out
+    return usable, {name: f"gives {kind} only" for name, kind in others.items()}
 
 
 def measure_each(
@@ -226,6 +179,15 @@ def measure_each(
         reasons = "; ".join(dict.fromkeys(left_out[name] for name in usable))
         raise UndefinedMetricError(f"{what} is undefined for every model: {reasons}")
     return found
+
+
+def by_model(found: Mapping[str, Iterable[Any]]) -> Iterator[Any]:
+    """Turn all parts of each model into each part of all models.
+
+    >>> list(by_model({"a": (1, 2), "b": (3, 4)}))
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 4}]
+    """
+    return (dict(zip(found, part, strict=True)) for part in zip(*found.values(), strict=True))
 
 
 def first_of(
@@ -298,16 +260,3 @@ def band(value: Floats, stderr: Any, confidence: float | None) -> tuple[Floats, 
         return unknown, unknown.copy()
     margin = critical(confidence) * np.asarray(stderr, dtype=np.float64)
     return value - margin, value + margin
-
-
-def check_horizon(problem: Problem, what: str) -> float:
-    """Return where a curve over time ends: at the horizon, or a later time of interest.
-
-    Refuse one that leaves nothing to draw.
-    """
-    if not problem.horizon > 0:
-        raise UndefinedMetricError(
-            f"{what} is undefined: follow-up supports no time above 0 (the horizon is 0)"
-        )
-    times = [at.time_used for at in problem.at_times]
-    return max([problem.until, *(time for time in times if time <= problem.horizon)])

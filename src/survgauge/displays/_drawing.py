@@ -201,24 +201,22 @@ class _Drawing:
         """Write numbers below the ticks, a row each, past the label of the axis."""
         ticks = [value for value, _ in self.panel.x.ticks or ()]
 
-        def write(text: str, x: float, line: int, **look: Any) -> None:
-            down = -_COUNTS_AT - _COUNT * line
+        def write(
+            text: str, x: float, line: int, across: float = 0, at: str = "data", **look: Any
+        ) -> None:
             self.ax.annotate(
-                text, (x, 0), (0, down), xycoords=("data", "axes fraction"), va="baseline",
-                textcoords="offset points", annotation_clip=False, fontsize=7, **look,
+                text, (x, 0), (across, -_COUNTS_AT - _COUNT * line), xycoords=(at, "axes fraction"),
+                va="baseline", textcoords="offset points", annotation_clip=False, fontsize=7,
+                **look,
             )  # fmt: skip
 
         start = self.ax.get_xlim()[0]
         write(counts.title, start, 0, ha="left")
         for line, (role, name, values) in enumerate(counts.rows, 1):
-            look = {"color": style.colour(role)}
+            look: dict[str, Any] = {"color": style.colour(role)}
             for x, value in zip(ticks, values, strict=True):
                 write(f"{value:,.0f}", x, line, ha="center", **look)
-            self.ax.annotate(
-                _text(name), (0, 0), (-24, -_COUNTS_AT - _COUNT * line), ha="right",
-                xycoords="axes fraction", textcoords="offset points", va="baseline",
-                annotation_clip=False, fontsize=7, **look,
-            )  # fmt: skip
+            write(_text(name), 0, line, -24, "axes fraction", ha="right", **look)
 
     def draw_line(self, mark: Line) -> None:
         """Draw a line, and its band unless many bands would hide each other."""
@@ -248,14 +246,14 @@ class _Drawing:
         if not x.size:  # for the legend alone
             return
         colour = style.colour(mark.role)
-        known = _known(mark.low) & _known(mark.high)
-        if known.any():
-            bounds = np.asarray(mark.low)[known], np.asarray(mark.high)[known]
-            ax.vlines(x[known], *bounds, color=colour, linewidth=1.3, zorder=2)
-        known = _known(mark.left) & _known(mark.right)
-        if known.any():
-            bounds = np.asarray(mark.left)[known], np.asarray(mark.right)[known]
-            ax.hlines(y[known], *bounds, color=colour, linewidth=1.3, zorder=2)
+        for lines, at, start, end in (
+            (ax.vlines, x, mark.low, mark.high),
+            (ax.hlines, y, mark.left, mark.right),
+        ):
+            known = _known(start) & _known(end)
+            if known.any():
+                bounds = np.asarray(start)[known], np.asarray(end)[known]
+                lines(at[known], *bounds, color=colour, linewidth=1.3, zorder=2)
         self.draw_arrows(mark, x, y)
         # Crowded points show how crowded they are.
         alpha = float(np.clip(900 / max(x.size, 1), 0.1, 0.85)) if x.size > 100 else 1.0

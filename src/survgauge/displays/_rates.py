@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from .._tools.arrays import Floats, Ints
 from ..data.outcomes import Outcomes
-from ..inference import log_log_band
-from ..metrics.calibration.kernels import GroupRates, group_rates
+from ..inference import critical, log_log_band
+from ..metrics.calibration.kernels import group_rates
 from ..metrics.calibration.pseudo_regression import pseudo_observations
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
+
+#: What is known of a group: mean prediction, observed rate with its bounds, subjects and events.
+_NAMES = ("predicted", "observed", "low", "high", "n", "events")
 
 
 def rates_with_band(
@@ -23,22 +25,24 @@ def rates_with_band(
     time: float,
     confidence: float | None,
     cause: int | None = None,
-) -> tuple[GroupRates, Floats, Floats]:
-    """Return the rates of groups of subjects, and the bounds of the observed ones."""
+) -> dict[str, Floats]:
+    """Return what is known of groups of subjects, by name: an array with a value for each group."""
     if y.entry is not None:
-        return _entered_rates(y, s, rows, time, confidence, cause)
-    if cause is not None:
-        return _cause_rates(y, s, rows, time, confidence, cause)
-    rates = group_rates(y, s, rows, time)
-    survival = 1 - rates.observed
-    relative = np.sqrt(rates.greenwood) / np.where(survival > 0, survival, 1.0)
-    low, high = log_log_band(survival, relative, confidence)
-    return rates, 1 - high, 1 - low
+        columns = _entered_rates(y, s, rows, time, confidence, cause)
+    elif cause is not None:
+        columns = _cause_rates(y, s, rows, time, confidence, cause)
+    else:
+        rates = group_rates(y, s, rows, time)
+        survival = 1 - rates.observed
+        relative = np.sqrt(rates.greenwood) / np.where(survival > 0, survival, 1.0)
+        low, high = log_log_band(survival, relative, confidence)
+        columns = rates.expected, rates.observed, 1 - high, 1 - low, rates.size, rates.events
+    return dict(zip(_NAMES, columns, strict=True))
 
 
 def _entered_rates(
     y: Outcomes, s: Floats, rows: list[Ints], time: float, confidence: float | None, cause: Any
-) -> tuple[GroupRates, Floats, Floats]:
+) -> Any:
     """Rates given entry by the means of pseudo-observations, and their bounds."""
     chosen = np.concatenate(rows)
     known = y[chosen]
@@ -46,33 +50,28 @@ def _entered_rates(
     risk = np.full(len(y), np.nan)
     risk[chosen] = 1.0 - pseudo_observations(known.any_cause(), competes, time).values
     had = y.event if cause is None else y.cause == cause
-    columns = []
+    z = np.nan if confidence is None else critical(confidence)
+    found = []
     for group in rows:
         weight, total = y.weight[group], float(y.weight[group].sum())
         mean, expected = (np.average(v[group], weights=weight) for v in (risk, 1.0 - s))
         variance = np.average((risk[group] - mean) ** 2, weights=weight) / max(total - 1.0, 1.0)
+        low, high = (np.clip(mean + k * z * np.sqrt(variance), 0.0, 1.0) for k in (-1, 1))
         events = weight[(had & (y.time <= time))[group]].sum()
-        columns.append((total, mean, expected, variance, events))
-    size, observed, predicted, variances, events = np.array(columns, dtype=np.float64).T
-    z = np.nan if confidence is None else ndtri(0.5 + confidence / 2)
-    low, high = (np.clip(observed + k * z * np.sqrt(variances), 0.0, 1.0) for k in (-1, 1))
-    return GroupRates(size, observed, predicted, variances, events, 0), low, high
+        found.append((expected, mean, low, high, total, events))
+    return np.array(found).T
 
 
 def _cause_rates(
     y: Outcomes, s: Floats, rows: list[Ints], time: float, confidence: float | None, cause: int
-) -> tuple[GroupRates, Floats, Floats]:
+) -> Any:
     """Rates of a cause in groups of subjects by Aalen-Johansen, and their bounds."""
-    columns, ends = [], []
+    found = []
     for chosen in rows:  # a handful of groups
         group = y[chosen]
-        aj, weight = AalenJohansen.fit(group), group.weight
-        value, low, high = incidence_band(aj, cause, np.array([time]), confidence)
-        ends.append((low[0], high[0]))
+        weight, at = group.weight, np.array([time])
+        band = incidence_band(AalenJohansen.fit(group), cause, at, confidence)
         had = (group.cause == cause) & (group.time <= time)
         expected = 1.0 - np.average(s[chosen], weights=weight)
-        variance = float(aj.stderr_at(time, cause)) ** 2
-        columns.append((weight.sum(), value[0], expected, variance, weight[had].sum()))
-    size, observed, predicted, variances, events = np.array(columns, dtype=np.float64).T
-    low, high = np.array(ends).T
-    return GroupRates(size, observed, predicted, variances, events, 0), low, high
+        found.append((expected, *np.ravel(band), weight.sum(), weight[had].sum()))
+    return np.array(found).T

@@ -6,6 +6,8 @@ import numpy as np
 
 from .._tools.arrays import Floats, positive
 from ..data.outcomes import Outcomes
+from ..reference.aalen_johansen import AalenJohansen
+from ..reference.kaplan_meier import RiskTable
 from .description import Axis, round_ticks
 
 #: Points of a grid of times with ticks, and the most of these.
@@ -27,6 +29,22 @@ def grid_until(y: Outcomes, end: float | None) -> tuple[Floats, Floats]:
     grid = time_grid(y, _POINTS)
     ticks = np.array([value for value, _ in round_ticks(end, _MOST_TICKS)])
     return np.union1d(grid[grid <= end], (end,)), ticks
+
+
+def at_risk(table: RiskTable | AalenJohansen, times: Floats) -> Floats:
+    """Return the number of subjects observed at `times` or later."""
+    remaining = np.append(table.at_risk, 0.0)
+    return remaining[table.times.searchsorted(times, "left")]
+
+
+def so_far(known: Floats, counts: Floats, times: Floats) -> Floats:
+    """Return the sum up to `times` of what was counted at the times `known`.
+
+    >>> so_far(np.array([1.0, 3.0]), np.array([2.0, 1.0]), np.array([0.0, 2.0, 3.0]))
+    array([0., 2., 3.])
+    """
+    sums = np.concatenate(([0.0], np.cumsum(counts)))
+    return sums[known.searchsorted(times, "right")]
 
 
 def counted_axis(unit: str, end: float) -> Axis:

@@ -16,7 +16,7 @@ from ..data.predictions import Prediction
 from ..metrics.calibration.calibration import CalibrationResult, d_calibration, one_calibration
 from ..metrics.problem import Problem
 from ..metrics.supported import supported_time
-from ._base import FromPredictions, Source, measure_each, members, records
+from ._base import FromPredictions, Source, by_model, measure_each, members, records
 from ._rates import rates_with_band
 from .description import (
     Axis,
@@ -28,6 +28,7 @@ from .description import (
     Points,
     amount,
     p_relation,
+    probability_axis,
     with_level,
 )
 
@@ -88,17 +89,12 @@ class DCalibrationDisplay(FromPredictions):
             return result, events, d_calibration(y, _of_all(prediction), cause=cause).p_value
 
         found = measure_each(usable, left_out, "D-calibration", compute)
-        first = next(iter(found.values()))[0]
+        results, events, p_value = by_model(found)
+        first = next(iter(results.values()))
         return cls(
-            first.edges,
-            {model: result.observed for model, (result, _, _) in found.items()},
-            first.expected,
-            {model: p for model, (_, _, p) in found.items()},
-            {model: events for model, (_, events, _) in found.items()},
-            tuple(ev.predictions),
-            left_out,
-            ev.problem.cause_name,
-        )
+            first.edges, {model: result.observed for model, result in results.items()},
+            first.expected, p_value, events, tuple(ev.predictions), left_out, ev.problem.cause_name,
+        )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per model and bin."""
@@ -218,26 +214,17 @@ class OneCalibrationDisplay(FromPredictions):
         y, when = ev.problem.y, time_of_interest(ev.problem, time)
         cause = ev.problem.cause
 
-        def compute(prediction: Prediction) -> tuple[CalibrationResult, tuple[Floats, ...]]:
-            result = one_calibration(y, prediction.curves, when, groups=groups, cause=cause)
-            return result, _group_spread(result, y, prediction, when, ev.confidence, cause)
+        def compute(prediction: Prediction) -> tuple[Any, ...]:
+            r = one_calibration(y, prediction.curves, when, groups=groups, cause=cause)
+            low, high, events = _group_spread(r, y, prediction, when, ev.confidence, cause)
+            return r.expected, r.observed, low, high, r.size, events, r.p_value
 
         found = measure_each(usable, left_out, "1-calibration", compute)
+        predicted, observed, low, high, n, events, p_value = by_model(found)
         return cls(
-            when,
-            {model: result.expected for model, (result, _) in found.items()},
-            {model: result.observed for model, (result, _) in found.items()},
-            {model: spread[0] for model, (_, spread) in found.items()},
-            {model: spread[1] for model, (_, spread) in found.items()},
-            {model: result.size for model, (result, _) in found.items()},
-            {model: spread[2] for model, (_, spread) in found.items()},
-            {model: result.p_value for model, (result, _) in found.items()},
-            tuple(ev.predictions),
-            ev.unit,
-            ev.confidence,
-            left_out,
-            ev.problem.cause_name,
-        )
+            when, predicted, observed, low, high, n, events, p_value, tuple(ev.predictions),
+            ev.unit, ev.confidence, left_out, ev.problem.cause_name,
+        )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per model and group."""
@@ -253,10 +240,12 @@ class OneCalibrationDisplay(FromPredictions):
 
     def describe(self) -> Chart:
         """One panel per model: predicted and observed probability of each group."""
-        ends = (*self.observed.values(), *self.predicted.values(), *self.high.values())
-        top = min(1.03, 1.08 * float(np.nanmax(np.concatenate(ends))) or 1.0)
-        level = with_level(self.confidence, "interval")
-        words = EventWords(self.cause)
+        level, words = with_level(self.confidence, "interval"), EventWords(self.cause)
+        across = f"Low to high risk\n({words.plural} over subjects)"
+        upwards = probability_axis(
+            f"Probability of {words.the_event}\nby {amount(self.time, self.unit)}",
+            *self.observed.values(), *self.predicted.values(), *self.high.values(),
+        )  # fmt: skip
         panels = []
         for model, observed in self.observed.items():
             place = np.arange(1, observed.size + 1)
@@ -275,19 +264,8 @@ class OneCalibrationDisplay(FromPredictions):
             )  # fmt: skip
             panels.append(
                 Panel(
-                    Axis(
-                        f"Low to high risk\n({words.plural} over subjects)",
-                        "",
-                        0.4,
-                        place[-1] + 0.6,
-                        ticks,
-                    ),
-                    Axis(
-                        f"Probability of {words.the_event}\nby {amount(self.time, self.unit)}",
-                        "",
-                        0,
-                        top,
-                    ),
+                    Axis(across, "", 0.4, place[-1] + 0.6, ticks),
+                    upwards,
                     marks,
                     (Model(model), f": p {p_relation(self.p_value[model])}"),
                     height=2.3,
@@ -333,8 +311,8 @@ def _group_spread(
     present = np.flatnonzero(y.weight > 0)
     p = 1 - s[present]
     rows = [present[(p >= low) & (p <= high)] for low, high in result.edges]
-    rates, lower, upper = rates_with_band(y, s, rows, time, confidence, cause)
-    return lower, upper, rates.events
+    found = rates_with_band(y, s, rows, time, confidence, cause)
+    return found["low"], found["high"], found["events"]
 
 
 def _of_all(prediction: Prediction) -> Any:

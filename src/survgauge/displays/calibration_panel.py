@@ -24,7 +24,7 @@ from ..metrics.calibration.weak_calibration import weak_calibration
 from ..metrics.details import Clusters, Details, standard_error
 from ..metrics.problem import Problem
 from ._bands import smooth_band
-from ._base import FromPredictions, Source, measure_each, members, records
+from ._base import FromPredictions, Source, by_model, measure_each, members, records
 from ._rates import rates_with_band
 from .calibration import time_of_interest
 from .description import (
@@ -38,6 +38,7 @@ from .description import (
     Points,
     Rule,
     amount,
+    largest,
     positions,
     round_ticks,
 )
@@ -137,42 +138,31 @@ class CalibrationPanelDisplay(FromPredictions):
         whole_number(groups, "groups", 1)
         clusters, cause = ev.problem.clusters, ev.problem.cause
 
-        def compute(prediction: Prediction) -> tuple[ICIResult, Prediction]:
+        def compute(prediction: Prediction) -> ICIResult:
             given = y, prediction.curves, when
             smooth = integrated_calibration_index(*given, knots=knots, cause=cause)
-            return smooth.clustered(clusters), prediction
+            return smooth.clustered(clusters)
 
-        found = measure_each(usable, left_out, "the smooth calibration curve", compute)
-        smooth = {model: result for model, (result, _) in found.items()}
-        bands = {model: smooth_band(result, ev.confidence) for model, result in smooth.items()}
+        smooth = measure_each(usable, left_out, "the smooth calibration curve", compute)
         # Bars end where the predictions do.
         edges = np.linspace(0.0, max(float(r.predicted.max()) for r in smooth.values()), _BARS + 1)
-        others = {
-            model: _measures(ev.problem, p, when, ev.confidence)
-            for model, (_, p) in found.items()
+        found = {
+            model: (
+                r.curve_predicted, r.curve_observed, *smooth_band(r, ev.confidence),
+                _groups(y, r.predicted, when, groups, ev.confidence, cause),
+                _histogram(y, r.predicted, when, edges, cause),
+                *_measures(ev.problem, usable[model], when, ev.confidence),
+                (r.ici, *_limits(r, ev.confidence)), r.expected_if_calibrated,
+            )
+            for model, r in smooth.items()
         }  # fmt: skip
+        parts = by_model(found)
+        predicted, observed, low, high, by_risk, histogram, ratio, slope, ici, expected = parts
         return cls(
-            when,
-            {model: result.curve_predicted for model, result in smooth.items()},
-            {model: result.curve_observed for model, result in smooth.items()},
-            {model: low for model, (low, _) in bands.items()},
-            {model: high for model, (_, high) in bands.items()},
-            {
-                m: _groups(y, r.predicted, when, groups, ev.confidence, cause)
-                for m, r in smooth.items()
-            },
-            edges,
-            {model: _histogram(y, r.predicted, when, edges, cause) for model, r in smooth.items()},
-            {model: ratio for model, (ratio, _) in others.items()},
-            {model: slope for model, (_, slope) in others.items()},
-            {model: (r.ici, *_limits(r, ev.confidence)) for model, r in smooth.items()},
-            {model: result.expected_if_calibrated for model, result in smooth.items()},
-            tuple(ev.predictions),
-            ev.unit,
-            ev.confidence,
-            left_out,
+            when, predicted, observed, low, high, by_risk, edges, histogram, ratio, slope, ici,
+            expected, tuple(ev.predictions), ev.unit, ev.confidence, left_out,
             ev.problem.cause_name,
-        )
+        )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per model and point of the curve; groups and bars are in their fields."""
@@ -215,8 +205,8 @@ class CalibrationPanelDisplay(FromPredictions):
     def _end(self) -> float:
         """Where both axes end: past all points, and intervals that are not too long."""
         points = [v[name] for v in self.groups.values() for name in ("observed", "predicted")]
-        shown = _largest([*self.predicted.values(), *self.observed.values(), *points])
-        bounds = _largest([shown, *(v["high"] for v in self.groups.values())])
+        shown = largest(*self.predicted.values(), *self.observed.values(), *points)
+        bounds = largest(shown, *(v["high"] for v in self.groups.values()))
         return min(1.0, 1.04 * min(bounds, 1.5 * shown)) or 1.0
 
     def _panel(self, model: str, end: float, inside: bool) -> Panel:
@@ -283,27 +273,18 @@ class CalibrationPanelDisplay(FromPredictions):
         return "\n".join(lines)
 
     def _corner(self, model: str, end: float) -> tuple[float, float, str] | None:
-        """Where the measures cover nothing: above the line, below it, or nowhere."""
-        above, below = self._covered(model, end)
-        if not above:
-            return 0.02, 0.98, "left"
-        return None if below else (0.98, (_STRIP + 0.02) / (1 + _STRIP), "right")
-
-    def _covered(self, model: str, end: float) -> tuple[bool, bool]:
-        """Whether curve, band or points lie in the corner above the line, and in that below it."""
+        """Where the measures cover no curve, band or point: above the line, below, or nowhere."""
         found = self.groups[model]
         x = np.concatenate([self.predicted[model]] * 3 + [found["predicted"]] * 3)
         y = np.concatenate(
             [getattr(self, name)[model] for name in ("observed", "low", "high")]
             + [found[name] for name in ("observed", "low", "high")]
         )
-        above = (x < 0.56 * end) & (y > 0.74 * end)
-        return bool(above.any()), bool(((x > 0.44 * end) & (y < 0.28 * end)).any())
-
-
-def _largest(values: list[Any]) -> float:
-    known = np.concatenate([np.ravel(v) for v in values])
-    return float(known[np.isfinite(known)].max(initial=0.0))
+        if not ((x < 0.56 * end) & (y > 0.74 * end)).any():
+            return 0.02, 0.98, "left"
+        if not ((x > 0.44 * end) & (y < 0.28 * end)).any():
+            return 0.98, (_STRIP + 0.02) / (1 + _STRIP), "right"
+        return None
 
 
 def _written(measure: Measure, digits: int) -> str:
@@ -320,13 +301,14 @@ def _measures(
 ) -> tuple[Measure, Measure]:
     """Observed over expected events and calibration slope with their intervals."""
     cause, given = problem.cause, (problem.y, prediction, time, level, problem.clusters)
+
+    def slope(y: Outcomes, curves: Any, time: float) -> Details:
+        if cause is None:
+            return calibration_slope_details(y, curves, time)
+        return weak_calibration(y, curves, time, cause=cause).slope
+
     ratio = _measure(partial(observed_expected, cause=cause), "log", *given)
-    slope = calibration_slope_details if cause is None else partial(_slope_of_cause, cause=cause)
     return ratio, _measure(slope, "normal", *given)
-
-
-def _slope_of_cause(y: Outcomes, curves: Any, time: float, *, cause: int) -> Details:
-    return weak_calibration(y, curves, time, cause=cause).slope
 
 
 def _measure(
@@ -355,11 +337,7 @@ def _groups(
     present = np.flatnonzero((y.weight > 0) & ~np.isnan(risk))  # who entered in time
     weight = y.weight[present] if y.weighted else None
     rows = [present[part] for part in risk_groups(1 - risk[present], weight, groups)]
-    rates, low, high = rates_with_band(y, 1 - risk, rows, time, confidence, cause)
-    return {
-        "predicted": rates.expected, "observed": rates.observed, "low": low, "high": high,
-        "n": rates.size, "events": rates.events,
-    }  # fmt: skip
+    return rates_with_band(y, 1 - risk, rows, time, confidence, cause)
 
 
 def _histogram(

@@ -12,9 +12,9 @@ from .._tools.arrays import Floats
 from ..data.event_words import EventWords
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..metrics.decision.net_benefit import NetBenefit, net_benefit
-from ._base import FromPredictions, Source, band, measure_each, members, records
+from ._base import FromPredictions, Source, band, by_model, measure_each, members, records
 from .calibration import time_of_interest
-from .description import Axis, Chart, Line, Model, Panel, Rule, amount, positions
+from .description import Axis, Chart, Line, Model, Panel, Rule, amount, largest, positions
 
 #: Values with their lower and upper bounds.
 Bounded = tuple[Floats, Floats, Floats]
@@ -147,9 +147,9 @@ class DecisionCurveDisplay(FromPredictions):
                 m: _gap(result, found[reference], scale, ev.confidence)
                 for m, result in found.items() if m != reference
             }  # fmt: skip
+        value, low, high = by_model(curves)
         treat_all, treat_none = _strategies(first, scale)
-        value, low, high = _columns(curves)
-        gap, gap_low, gap_high = _columns(gaps)
+        gap, gap_low, gap_high = by_model(gaps) if gaps else ({}, {}, {})
         return cls(
             when, first.thresholds, scale, value, low, high, treat_all, treat_none,
             tuple(ev.predictions), reference, gap, gap_low, gap_high, ev.unit, ev.confidence,
@@ -200,10 +200,9 @@ class DecisionCurveDisplay(FromPredictions):
         everybody = Line(x, self.treat_all, "soft", "treat everybody", dash="dashed", width=1.1)
         nobody = Line(x, self.treat_none, "ink", "treat nobody", dash="dotted", width=1.1)
         # Treating everybody falls without end: the axis stops soon below what the models do.
-        known = np.concatenate([*self.value.values(), *self.high.values()])
-        strategies = np.concatenate((self.treat_all, self.treat_none))
-        top = max(_largest(known), _largest(strategies), 1e-6)
-        lowest = -_largest(-np.concatenate([*self.value.values(), *self.low.values()]))
+        values, strategies = self.value.values(), (self.treat_all, self.treat_none)
+        top = max(largest(*values, *self.high.values(), *strategies), 1e-6)
+        lowest = -largest(*(-v for v in (*values, *self.low.values())))
         bottom = float(np.clip(lowest, -0.25 * top, -0.06 * top))
         return Panel(
             self._axis(), Axis(SCALES[self.scale], low=bottom, high=1.06 * top),
@@ -237,11 +236,6 @@ def _thresholds(risks: list[Floats]) -> Floats:
     step = next((s for s in steps if s * _MOST_THRESHOLDS >= top), steps[-1])
     count = max(round(float(np.ceil(top / step - 1e-9))), 1)
     return step * np.arange(1, count + 1, dtype=np.float64)
-
-
-def _columns(found: dict[str, Bounded]) -> list[dict[str, Floats]]:
-    """Values, lower and upper bounds of all models."""
-    return [{model: parts[k] for model, parts in found.items()} for k in range(3)]
 
 
 def _curve(found: NetBenefit, scale: str, confidence: float | None) -> Bounded:
@@ -281,8 +275,3 @@ def _per_treatment(found: NetBenefit) -> Floats:
     """What a net benefit is worth in treatments avoided per 100 subjects."""
     with np.errstate(divide="ignore"):
         return 100 * (1 - found.thresholds) / found.thresholds
-
-
-def _largest(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.max()) if known.size else 0.0

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.text_tables import number, p_text
+from .._tools.text_tables import number, relation
 
 #: More bands than this only cover each other.
 MOST_BANDS = 6
@@ -331,8 +331,7 @@ def p_relation(p: float) -> str:
     >>> p_relation(0.0004), p_relation(0.25)
     ('< 0.001', '= 0.250')
     """
-    text = p_text(p)
-    return text if text == "-" else f"< {text[1:]}" if text.startswith("<") else f"= {text}"
+    return "-" if np.isnan(p) else relation(p)
 
 
 def with_level(confidence: float | None, what: str) -> str:
@@ -342,6 +341,17 @@ def with_level(confidence: float | None, what: str) -> str:
     (' with 95 % band', '')
     """
     return "" if confidence is None else f" with {confidence * 100:g} % {what}"
+
+
+def largest(*values: Any) -> float:
+    """Return the largest finite number of several arrays, 0 where there is none."""
+    known = np.concatenate([np.ravel(v) for v in values])
+    return float(known[np.isfinite(known)].max(initial=0.0))
+
+
+def probability_axis(label: str, *values: Any) -> Axis:
+    """Return an axis of probabilities that ends above all values drawn."""
+    return Axis(label, low=0, high=min(1.03, 1.08 * largest(*values)) or 1.0)
 
 
 def horizon_marks(horizon: float, end: float) -> tuple[Mark, ...]:

@@ -138,7 +138,9 @@ class DifferencesDisplay(Display):
     def describe(self) -> Chart:
         """One row per pair of models."""
         rows = self._shown()
-        ends = np.array([_reach(row) for row in rows])
+        # Limits that belong to the adjusted p-values.
+        names = ("difference", "low_simultaneous", "high_simultaneous")
+        ends = np.array([[row[name] for name in names] for row in rows])
         clear = np.array([row["p_simultaneous"] < 1 - self.confidence for row in rows])
         reach = float(np.max(np.abs(ends[np.isfinite(ends)]), initial=0.0)) or 1.0
         level = f"adjusted p below {1 - self.confidence:.2g}"
@@ -149,9 +151,9 @@ class DifferencesDisplay(Display):
         ):
             at = np.flatnonzero(chosen)
             value, low, high = ends[at].T
-            names = tuple(f"{rows[k]['model_a']} − {rows[k]['model_b']}" for k in at)
+            pairs = tuple(f"{rows[k]['model_a']} − {rows[k]['model_b']}" for k in at)
             marks.append(
-                Points(value, at, role, label, left=low, right=high, names=names,
+                Points(value, at, role, label, left=low, right=high, names=pairs,
                        hollow=role == "soft", marker="dot")
             )  # fmt: skip
         first = "first" if self.direction == "lower" else "second"
@@ -178,11 +180,6 @@ class DifferencesDisplay(Display):
 
 def _names(row: dict[str, Any]) -> tuple[str, str]:
     return row["model_a"], row["model_b"]
-
-
-def _reach(row: dict[str, Any]) -> tuple[float, float, float]:
-    """A difference with the limits that belong to its adjusted p-value."""
-    return row["difference"], row["low_simultaneous"], row["high_simultaneous"]
 
 
 def _facing(row: dict[str, Any], model: str) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from ..evaluation.verdict import judged_by
 from ..evaluation.when import Column, column_of
 from ..metrics.registry import REGISTRY
 from ._base import Display
-from .description import Axis, Chart, Mark, Model, Panel, Points, Row, Rule, positions, short_name
-from .measures import chosen, measure_axis, read_at, rows_of_record, shown_value
+from .description import Axis, Chart, Mark, Model, Panel, Points, Row, positions, short_name
+from .measures import chosen, measure_axis, read_at, rows_of_record, shown_value, target_rules
 
 #: Models and groups that a figure can hold; the best models and the largest groups are drawn.
 MOST_MODELS = 4
@@ -136,16 +136,12 @@ class GroupsDisplay(Display):
         groups, models = self._groups(), self._shown()
         at = {group: k for k, group in enumerate(groups)}
         one = self.values[0]
-        marks: list[Mark] = [*self._points(at, models), *self._baselines(at)]
-        if one["test"]:
-            marks.append(Rule("x", 0.05, "p = 0.05", dash="dotted"))
+        marks = (*self._points(at, models), *self._baselines(at), *target_rules(one))
         known_by = REGISTRY[self.metric]
-        if known_by.target is not None:
-            marks.append(Rule("x", known_by.target, f"best: {known_by.target:g}", dash="dotted"))
         panel = Panel(
             measure_axis(one, self.unit),
             Axis(),
-            tuple(marks),
+            marks,
             known_by.better,
             tuple(self._row(group, models) for group in groups),
             height=0.74 + len(groups) * (_BETWEEN + _BESIDE * len(models)),

@@ -17,15 +17,15 @@ from ..metrics.gray import IncidenceByGroup, incidence_by_group
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
 from ._base import Display, Source, check_outcomes, records
-from ._times import counted_axis, grid_until
+from ._times import at_risk, counted_axis, grid_until, so_far
 from .description import (
-    Axis,
     Chart,
     Line,
     Mark,
     NumbersBelow,
     Panel,
     p_relation,
+    probability_axis,
     short_name,
     with_level,
 )
@@ -132,8 +132,10 @@ class IncidenceDisplay(Display):
             bands[:, :, 1],
             bands[:, :, 2],
             ticks,
-            np.array([_counts(aj.times, aj.at_risk, ticks, "left") for aj in estimates]),
-            np.array([[_so_far(aj, k, ticks) for k in codes] for aj in estimates]),
+            np.array([at_risk(aj, ticks) for aj in estimates]),
+            np.array(
+                [[so_far(aj.times, aj.events[k - 1], ticks) for k in codes] for aj in estimates]
+            ),
             np.array([np.nan if test is None else test.p_value for test in tests]),
             unit,
             confidence,
@@ -215,11 +217,9 @@ class IncidenceDisplay(Display):
         )  # fmt: skip
 
     def _panel(self, marks: Sequence[Mark], title: str, counts: NumbersBelow) -> Panel:
-        known = [v[np.isfinite(v)] for v in (self.incidence, self.high)]
-        top = min(1.03, 1.08 * max(float(v.max(initial=0.0)) for v in known) or 1.0)
         return Panel(
             counted_axis(self.unit, float(self.times[-1])),
-            Axis("Cumulative incidence", low=0, high=top),
+            probability_axis("Cumulative incidence", self.incidence, self.high),
             tuple(marks),
             title,
             height=2.5,
@@ -250,12 +250,3 @@ def _seen(aj: AalenJohansen, code: int, times: Floats, confidence: float | None)
     """Incidence with its band; past the last time nothing is known, unless all had an event."""
     seen = (times <= aj.times[-1]) | (aj.survival[-1] <= 1e-12)
     return np.where(seen, np.stack(incidence_band(aj, code, times, confidence)), np.nan)
-
-
-def _so_far(aj: AalenJohansen, code: int, ticks: Floats) -> Floats:
-    happened = np.concatenate(([0.0], np.cumsum(aj.events[code - 1])))
-    return np.asarray(happened[aj.times.searchsorted(ticks, "right")])
-
-
-def _counts(times: Floats, counts: Floats, ticks: Floats, side: Any) -> Floats:
-    return np.asarray(np.append(counts, 0.0)[times.searchsorted(ticks, side)])

@@ -106,13 +106,11 @@ class LandmarksDisplay(Display):
             ]
             if not rows:
                 continue
-            columns = {k: np.array([row[k] for row in rows]) for k in ("landmark", "value")}
-            ends = {k: np.array([row[k] for row in rows]) for k in ("low", "high")}
-            known = np.isfinite(ends["low"]).all() and np.isfinite(ends["high"]).all()
-            band: dict[str, Any] = ends if known else {}
-            line = Line(columns["landmark"], columns["value"], places[model], (Model(model),),
-                        marked=True, **band)  # fmt: skip
-            marks.append(line)
+            names = ("landmark", "value", "low", "high")
+            x, y, low, high = np.array([[row[name] for name in names] for row in rows]).T
+            if not np.isfinite([low, high]).all():
+                low = high = None
+            marks.append(Line(x, y, places[model], (Model(model),), low, high, marked=True))
         return Panel(
             Axis.time(self.unit, "Landmark time"),
             Axis(self.title, metric_unit(REGISTRY[self.metric], self.unit)),

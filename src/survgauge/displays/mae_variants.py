@@ -12,7 +12,16 @@ from .._tools.text_tables import number
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.problem import Problem
 from ..reference.surrogates import METHODS
-from ._base import FromPredictions, Source, check_one_kind, first_of, members, records, time_errors
+from ._base import (
+    FromPredictions,
+    Source,
+    by_model,
+    check_one_kind,
+    first_of,
+    members,
+    records,
+    time_errors,
+)
 from .description import (
     Axis,
     Chart,
@@ -83,18 +92,8 @@ class MAEVariantsDisplay(FromPredictions):
         name, found = first_of(usable, what, lambda p: _variants(problem, p.times, rows))
         times = medians_of(usable[name][rows], problem.y[rows], problem.tau)
         y = problem.y[rows].restricted(problem.tau)
-        return cls(
-            name,
-            rows,
-            y.time,
-            y.event,
-            times,
-            {method: parts[0] for method, (_, parts) in found.items()},
-            {method: parts[1] for method, (_, parts) in found.items()},
-            {method: parts[2] for method, (_, parts) in found.items()},
-            {method: value for method, (value, _) in found.items()},
-            ev.unit,
-        )
+        counted, weight, error, values = by_model(found)
+        return cls(name, rows, y.time, y.event, times, counted, weight, error, values, ev.unit)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per subject and method."""
@@ -174,14 +173,14 @@ def subject_errors(
 
 def _variants(
     problem: Problem, predicted: Any, rows: Ints
-) -> dict[str, tuple[float, tuple[Floats, Floats, Floats]]]:
-    """All variants that are defined: the metric, and what the subjects count as."""
-    found: dict[str, tuple[float, tuple[Floats, Floats, Floats]]] = {}
+) -> dict[str, tuple[Floats, Floats, Floats, float]]:
+    """All variants that are defined: what the subjects count as, and the metric."""
+    found: dict[str, tuple[Floats, Floats, Floats, float]] = {}
     reasons: dict[str, None] = {}
     for method in VARIANTS:
         try:
             value = time_errors(problem, predicted, method).value
-            found[method] = value, subject_errors(problem, predicted, method, rows)
+            found[method] = *subject_errors(problem, predicted, method, rows), value
         except UndefinedMetricError as error:
             reasons[str(error)] = None
     if not found:

@@ -86,14 +86,13 @@ class MeanCurveDisplay(FromPredictions):
         read = mean_survival if y.entry is None else survival_of_those_at_risk
         found = measure_each(usable, left_out, what, lambda p: read(p, y, grid))
         if isinstance(ev.problem, IntervalProblem):
-            km, low, high = turnbull_band(ev.problem.observed, grid, ev.confidence)
+            estimate = "Turnbull's estimate"
+            bands = turnbull_band(ev.problem.observed, grid, ev.confidence)
         else:
-            km, low, high = kaplan_meier_band(y, grid, ev.confidence)
-        order = tuple(ev.predictions)
+            estimate, bands = "Kaplan-Meier", kaplan_meier_band(y, grid, ev.confidence)
         return cls(
-            grid, km, low, high, found, ev.problem.horizon, order, ev.unit, ev.confidence, left_out,
-            "Turnbull's estimate" if ev.problem.outcomes == "interval" else "Kaplan-Meier",
-            y.entry is not None,
+            grid, *bands, found, ev.problem.horizon, tuple(ev.predictions), ev.unit, ev.confidence,
+            left_out, estimate, y.entry is not None,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InputError, one_of
 from ..evaluation.when import clock, titled, when
 from ..metrics.registry import REGISTRY, Metric
-from .description import Axis
+from .description import Axis, Mark, Rule
 
 _NAN = float("nan")
 
@@ -35,6 +35,14 @@ def measure_axis(row: dict[str, Any], unit: str) -> Axis:
     title = Axis(row["title"].removesuffix(when(row, unit)).rstrip(), counted).text
     ends = (-0.03, 1.03) if row["test"] else (None, None)
     return Axis(f"{title}\n{when(row, unit)}".rstrip(), "", *ends)
+
+
+def target_rules(row: dict[str, Any]) -> list[Mark]:
+    """Return rules at the level of a test and at the value that is best, where a metric has one."""
+    target = REGISTRY[row["metric"]].target
+    level = [Rule("x", 0.05, "p = 0.05", dash="dotted")] if row["test"] else []
+    best = [] if target is None else [Rule("x", target, f"best: {target:g}", dash="dotted")]
+    return [*level, *best]
 
 
 def read_at(metric: str, time: float | None, times: Iterable[float | None]) -> float | None:

@@ -17,6 +17,7 @@ from ._bands import kaplan_meier_band
 from ._base import (
     FromPredictions,
     Source,
+    by_model,
     check_one_kind,
     check_outcomes,
     measure_each,
@@ -126,8 +127,7 @@ class RiskGroupsDisplay(FromPredictions):
             return found, *_curves(ev, prediction, found, grid), found.at_risk(ticks)
 
         parts = measure_each(usable, left_out, "a figure of risk groups", compute)
-        columns = ({m: part[k] for m, part in parts.items()} for k in range(6))
-        found, survival, low, high, predicted, at_risk = columns
+        found, survival, low, high, predicted, at_risk = by_model(parts)
         return cls(
             grid, found, survival, low, high, predicted, ticks, at_risk,
             tuple(ev.predictions), ev.unit, ev.confidence, left_out,
@@ -220,12 +220,10 @@ def _grouped(
     problem: Problem, prediction: Prediction, tau: float | None, options: dict[str, Any]
 ) -> RiskGroups:
     """Groups of a model; the evaluation's tau holds where every group reaches it."""
-    if tau is not None:
-        return risk_groups(problem.y, prediction, tau=tau, **options)
-    found = risk_groups(problem.y, prediction, **options)
-    if problem.tau is None or problem.tau >= found.tau:
-        return found
-    return risk_groups(problem.y, prediction, tau=problem.tau, **options)
+    found = risk_groups(problem.y, prediction, tau=tau, **options)
+    if tau is None and problem.tau is not None and problem.tau < found.tau:
+        return risk_groups(problem.y, prediction, tau=problem.tau, **options)
+    return found
 
 
 def _curves(

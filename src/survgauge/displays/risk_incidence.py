@@ -13,9 +13,9 @@ from ..data.event_words import EventWords
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.decision.risk_groups import group_names, rows_by_risk
-from ._base import FromPredictions, Source, check_outcomes, measure_each, members, records
+from ._base import FromPredictions, Source, by_model, check_outcomes, measure_each, members, records
 from .calibration import time_of_interest
-from .description import Axis, Chart, Line, Mark, Model, Panel, p_relation
+from .description import Chart, Line, Mark, Model, Panel, p_relation, probability_axis
 from .incidence import IncidenceDisplay
 from .mean_curves import mean_survival
 from .risk_groups import called
@@ -109,10 +109,10 @@ class RiskIncidenceDisplay(FromPredictions):
             return replace(shown, groups=names), 1.0 - np.array(mean)
 
         found = measure_each(usable, left_out, what, compute)
+        shown, predicted = by_model(found)
         return cls(
-            {model: shown for model, (shown, _) in found.items()},
-            {model: predicted for model, (_, predicted) in found.items()},
-            problem.cause_name, tuple(ev.predictions), ev.unit, ev.confidence, left_out,
+            shown, predicted, problem.cause_name, tuple(ev.predictions), ev.unit, ev.confidence,
+            left_out,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
@@ -150,12 +150,6 @@ class RiskIncidenceDisplay(FromPredictions):
             marks.append(Line([], [], "ink", "mean prediction", dash="dashed", width=1.1))
         p = float(shown.p_value[0])
         title = (Model(model), f": Gray's p {p_relation(p)}" if np.isfinite(p) else "")
-        axis = Axis(f"Incidence of {words.event}", low=0, high=self._top())
+        drawn = [v for shown in self.groups.values() for v in (shown.incidence, shown.high)]
+        axis = probability_axis(f"Incidence of {words.event}", *drawn, *self.predicted.values())
         return replace(panel, y=axis, marks=tuple(marks), title=title)
-
-    def _top(self) -> float:
-        """Where the axis of incidence ends: above all bands and predictions."""
-        drawn = [*self.predicted.values(), *(shown.high for shown in self.groups.values())]
-        drawn += [shown.incidence for shown in self.groups.values()]
-        known = np.concatenate([np.ravel(v) for v in drawn])
-        return min(1.03, 1.08 * float(known[np.isfinite(known)].max(initial=0.0))) or 1.0

@@ -15,7 +15,7 @@ from ..evaluation.when import Column, column_of
 from ..metrics.registry import REGISTRY
 from ._base import Display
 from .description import Axis, Chart, Mark, Model, Panel, Points, Row, Rule, positions, short_name
-from .measures import chosen, measure_axis, rows_of_record, shown_value
+from .measures import chosen, measure_axis, rows_of_record, shown_value, target_rules
 
 _NAN = float("nan")
 
@@ -143,11 +143,8 @@ class MetricsDisplay(Display):
         known = np.array([r["baseline"] for r in rows.values() if np.isfinite(r["baseline"])])
         if known.size and np.ptp(known) <= 1e-9 * abs(known[0]):  # groups have their own
             marks.append(Rule("x", float(known[0]), f"{self.estimate} (reference)", "baseline"))
-        if one["test"]:
-            marks.append(Rule("x", 0.05, "p = 0.05", dash="dotted"))
+        marks += target_rules(one)
         known_by = REGISTRY[metric]
-        if known_by.target is not None:
-            marks.append(Rule("x", known_by.target, f"best: {known_by.target:g}", dash="dotted"))
         better = known_by.better
         return Panel(
             measure_axis(one, self.unit),

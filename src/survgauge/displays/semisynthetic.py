@@ -11,7 +11,7 @@ from ..censoring.generate import SemiSynthetic
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..reference.kaplan_meier import KaplanMeier
-from ._base import Display
+from ._base import Display, records
 from .description import Axis, Bars, Chart, Line, Mark, Panel, Points
 
 #: Role and line of the three curves.
@@ -80,19 +80,18 @@ class SemiSyntheticDisplay(Display):
     def rows(self) -> list[dict[str, Any]]:
         """Rows of `frame` (panel, data, series, start, end, value): what holds from `start` on."""
         found = []
-        bars = list(zip(self.edges[:-1].tolist(), self.edges[1:].tolist(), strict=True))
         for name, series in self.counts.items():
             for status, counts in series.items():
-                labels = {"panel": "histogram", "data": name, "series": status}
-                for (start, end), count in zip(bars, counts.tolist(), strict=True):
-                    found.append({**labels, "start": start, "end": end, "value": float(count)})
+                found += records(
+                    panel="histogram", data=name, series=status, start=self.edges[:-1],
+                    end=self.edges[1:], value=counts.astype(np.float64),
+                )  # fmt: skip
         for name, curve in self.curves.items():
             starts, values = _steps(curve)
-            ends = np.append(starts[1:], curve.last_time)
-            labels = {"panel": "kaplan_meier", "data": name, "series": "survival"}
-            for start, end, value in zip(starts, ends, values, strict=True):
-                step = {"start": float(start), "end": float(end), "value": float(value)}
-                found.append({**labels, **step})
+            found += records(
+                panel="kaplan_meier", data=name, series="survival", start=starts,
+                end=np.append(starts[1:], curve.last_time), value=values,
+            )  # fmt: skip
         return found
 
     def describe(self) -> Chart:

@@ -119,18 +119,15 @@ class SixMetricsDisplay(FromPredictions):
         problem, rows = ev.problem, checked_subjects(subjects, ev.problem.y)
         if not 2 <= rows.size <= _MOST:
             raise InputError(f"subjects must be two to {_MOST} indices; got {rows.size}")
-        curves, y = usable[name][rows].curves, problem.y[rows]
-        assured = _assured(curves)
-        predicted, errors = (
-            assured.median(),
-            subject_errors(problem, usable[name].times, method, rows),
-        )
+        curves: Any = usable[name][rows].curves
+        y, predicted = problem.y[rows], curves.median()
+        errors = subject_errors(problem, usable[name].times, method, rows)
         when = float(np.median(y.time)) if at is None else positive(at, "at")
         grid = np.linspace(0.0, _end(y, np.append(predicted, errors[0]), when), _POINTS)
-        survival = assured.at(grid)
-        one = _or_none(lambda: one_calibration(y, assured, when, groups=2))
-        d = _or_none(lambda: d_calibration(y, assured))
-        halves = _or_none(lambda: d_calibration(y, assured, bins=2, method="chi2"))
+        survival = curves.at(grid)
+        one = _defined(lambda: one_calibration(y, curves, when, groups=2), None)
+        d = _defined(lambda: d_calibration(y, curves), None)
+        halves = _defined(lambda: d_calibration(y, curves, bins=2, method="chi2"), None)
         return cls(
             name,
             rows,
@@ -142,12 +139,12 @@ class SixMetricsDisplay(FromPredictions):
             predicted,
             *errors,
             _pairs(y, predicted),
-            assured.at_own(y.time),
-            np.array([_density(y[[k]], assured[[k]]) for k in range(len(y))]),
+            curves.at_own(y.time),
+            np.array([_density(y[[k]], curves[[k]]) for k in range(len(y))]),
             when,
-            _groups(one, 1 - assured.at(when)),
+            _groups(one, 1 - curves.at(when)),
             np.full(2, NAN) if halves is None else halves.observed,
-            _values(problem, y, assured, errors, one, d),
+            _values(problem, y, curves, errors, one, d),
             method,
             ev.unit,
         )
@@ -178,12 +175,6 @@ class SixMetricsDisplay(FromPredictions):
         )
 
 
-def _assured(curves: SurvivalCurves | None) -> SurvivalCurves:
-    if curves is None:
-        raise InputError("the illustration of six metrics needs curves")
-    return curves
-
-
 def _end(y: Outcomes, times: Floats, when: float) -> float:
     """Where the axis ends: late enough for what is shown, but not for far-off tails."""
     last = max(float(y.time.max()), when)
@@ -191,19 +182,17 @@ def _end(y: Outcomes, times: Floats, when: float) -> float:
     return 1.08 * max(last, float(shown.max(initial=0.0))) or 1.0
 
 
-def _or_none(compute: Callable[[], CalibrationResult]) -> CalibrationResult | None:
+def _defined(compute: Callable[[], Any], otherwise: Any = NAN) -> Any:
+    """Return what can be computed of so few subjects, or something in its place."""
     try:
         return compute()
     except UndefinedMetricError:
-        return None
+        return otherwise
 
 
 def _density(y: Outcomes, curves: SurvivalCurves) -> float:
     """Likelihood of one subject."""
-    try:
-        return float(np.exp(log_likelihood(y, curves)))
-    except UndefinedMetricError:
-        return NAN
+    return float(np.exp(_defined(lambda: log_likelihood(y, curves))))
 
 
 def _pairs(y: Outcomes, predicted: Floats) -> list[dict[str, Any]]:
@@ -256,17 +245,11 @@ def _values(
         options: dict[str, Any] = {"convention": problem.convention, "censoring": given}
         return integrated_brier_score(y, curves, times, y_train=reference, **options)
 
-    def defined(compute: Callable[[], float]) -> float:
-        try:
-            return float(compute())
-        except UndefinedMetricError:
-            return NAN
-
     return {
         "mae": float(np.average(error[part], weights=weight[part])) if part.any() else NAN,
-        "harrell": defined(lambda: concordance_index(y, -curves.median())),
-        "ibs": defined(ibs),
-        "log_likelihood": defined(lambda: log_likelihood(y, curves)),
+        "harrell": float(_defined(lambda: concordance_index(y, -curves.median()))),
+        "ibs": float(_defined(ibs)),
+        "log_likelihood": float(_defined(lambda: log_likelihood(y, curves))),
         "one_calibration": NAN if one is None else one.p_value,
         "d_calibration": NAN if d is None else d.p_value,
     }

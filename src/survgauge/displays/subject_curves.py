@@ -14,7 +14,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
 from ..metrics.checks import check_times
-from ._base import FromPredictions, Source, members
+from ._base import FromPredictions, Source, members, records
 from .description import (
     Axis,
     Chart,
@@ -162,7 +162,7 @@ class SubjectCurvesDisplay(FromPredictions):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per point of a curve, and one for each time predicted without a curve."""
-        table = []
+        table, nothing = [], np.array([np.nan])
         for model, predicted in self.predicted.items():
             curves = self.survival.get(model)
             for k, subject in enumerate(self.subjects.tolist()):
@@ -174,13 +174,8 @@ class SubjectCurvesDisplay(FromPredictions):
                     **({} if self.cause is None else {"happened": self.happened[k]}),
                     "predicted": float(predicted[k]),
                 }
-                if curves is None:
-                    table.append({**shared, "time": float("nan"), "survival": float("nan")})
-                    continue
-                table += [
-                    {**shared, "time": t, "survival": s}
-                    for t, s in zip(self.times.tolist(), curves[k].tolist(), strict=True)
-                ]
+                curve = (nothing, nothing) if curves is None else (self.times, curves[k])
+                table += records(**shared, time=curve[0], survival=curve[1])
         return table
 
     def describe(self) -> Chart:

@@ -11,13 +11,14 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..data.event_words import cause_label
 from ..data.outcomes import Outcomes
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, UndefinedMetricError
 from ..evaluation.reading import read_outcomes
 from ..metrics.checks import check_times
 from ..metrics.problem import Problem
 from ..reference.kaplan_meier import RiskTable
 from ..reference.surrogates import METHODS
 from ._base import Display, Given, Source, check_one_kind, check_outcomes, records, reference_of
+from ._times import at_risk, so_far
 from .description import (
     Axis,
     Chart,
@@ -30,6 +31,7 @@ from .description import (
     horizon_marks,
     positions,
 )
+from .measures import chosen
 from .predicted_actual import surrogates_of
 
 _POINTS = 101
@@ -90,14 +92,13 @@ class SupportDisplay(Display):
         y, reference = problem.y.present(), reference_of(problem)
         end = max(float(y.time.max()), reference.last_time) or 1.0
         grid = np.linspace(0.0, end, _POINTS) if times is None else check_times(times)
-        tables = RiskTable.of(y), reference.table
-        happened = np.concatenate(([0.0], np.cumsum(tables[0].events)))
+        table = RiskTable.of(y)
         return cls(
             grid,
-            _at_risk(tables[0], grid),
-            happened[tables[0].times.searchsorted(grid, "right")],
+            at_risk(table, grid),
+            so_far(table.times, table.events, grid),
             _censoring(problem, grid),
-            _at_risk(tables[1], grid),
+            at_risk(reference.table, grid),
             problem.horizon,
             problem.horizon_reason,
             ev.unit,
@@ -202,10 +203,7 @@ class SurrogatesDisplay(Display):
         methods : names, optional
             Of those that give one time (margin, ipcw_t, po, pop_po, ...); by default all.
         """
-        known = surrogate_methods()
-        names = known if methods is None else [methods] if isinstance(methods, str) else methods
-        for name in (names := list(names)):
-            one_of("methods", name, known)
+        names = chosen("methods", methods, surrogate_methods())
         check_outcomes(ev, "surrogates")
         check_one_kind(ev, "a figure of surrogate times")
         problem = ev.problem
@@ -263,16 +261,12 @@ class SurrogatesDisplay(Display):
         if self.last_time < end:
             ends = (Rule("x", self.last_time, "reference ends", dash="solid"),)
 
-        def lines(values: dict[str, Floats]) -> list[Line] | list[Points]:
-            if self.by_entry:
-                return [
-                    Points(self.time, v, place[m], METHODS[m].title, size=2.5)
-                    for m, v in values.items()
-                ]
-            return [
-                Line(self.time, v, place[m], METHODS[m].title, marked=few)
-                for m, v in values.items()
-            ]
+        def drawn(method: str, values: Floats) -> Mark:
+            given = self.time, values, place[method], METHODS[method].title
+            return Points(*given, size=2.5) if self.by_entry else Line(*given, marked=few)
+
+        def lines(values: dict[str, Floats]) -> list[Mark]:
+            return [drawn(method, v) for method, v in values.items()]
 
         below = Axis.time(self.unit, "Censoring time", 0, end)
         own = Rule("diagonal", label="censoring time")
@@ -304,8 +298,7 @@ def _by_cause(y: Outcomes, times: Floats) -> dict[str, Floats]:
     for code, name in enumerate(y.causes, 1):
         rows = np.flatnonzero(y.cause == code)
         rows = rows[np.argsort(y.time[rows], kind="stable")]
-        so_far = np.concatenate(([0.0], np.cumsum(y.weight[rows])))
-        found[name] = so_far[y.time[rows].searchsorted(times, "right")]
+        found[name] = so_far(y.time[rows], y.weight[rows], times)
     return found
 
 
@@ -313,12 +306,6 @@ def _outcomes(y_test: Any, y_train: Any, unit: str, settings: dict[str, Any]) ->
     y, y_train = read_outcomes(y_test, y_train, settings.get("cause"))
     problem = Problem.of(y, y_train, **settings)
     return Given(problem, {}, unit)
-
-
-def _at_risk(table: RiskTable, times: Floats) -> Floats:
-    """Number observed at `times` or later."""
-    remaining = np.append(table.at_risk, 0.0)
-    return remaining[table.times.searchsorted(times, "left")]
 
 
 def _censoring(problem: Problem, times: Floats) -> Floats:

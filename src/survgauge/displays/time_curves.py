@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ._base import (
     FromPredictions,
     Source,
     band,
-    check_horizon,
+    by_model,
     measure_each,
     members,
     records,
@@ -32,24 +32,15 @@ from .description import Axis, Chart, Line, Mark, Model, Panel, horizon_marks, p
 _POINTS = 60
 
 
-class _Words(NamedTuple):
-    """What is said of a metric over time."""
-
-    title: str
-    axis: str
-    baseline: str
-    caption: str
-
-
 _NAMES = {"brier": "the Brier score over time", "auc": "AUC over time"}
 
 
-def _words(kind: str, event: EventWords) -> _Words:
-    """Say what a metric over time is, of one kind of event or of a cause."""
+def _words(kind: str, event: EventWords) -> tuple[str, str, str, str]:
+    """Return title, label of the axis, name of the baseline and caption of a metric over time."""
     of_cause = event.of_cause
     if kind == "brier":
         free = "being event-free" if event.cause is None else event.the_event
-        return _Words(
+        return (
             f"Brier score{of_cause} over time",
             "Brier score (lower is better)",
             f"{event.estimate} (reference)",
@@ -57,7 +48,7 @@ def _words(kind: str, event: EventWords) -> _Words:
             f"{event.estimate} predicts the same curve for everybody.",
         )
     whom = "an event" if event.cause is None else event.the_event
-    return _Words(
+    return (
         f"AUC{of_cause} over time",
         "AUC (higher is better)",
         "chance",
@@ -138,16 +129,15 @@ class TimeCurveDisplay(FromPredictions):
         problem = ev.problem
         grid = _grid(problem, kind) if times is None else check_times(times)
         score = _brier if kind == "brier" else _auc
-        found = measure_each(usable, left_out, _NAMES[kind], lambda p: score(problem, p, grid))
-        values, low, high = {}, {}, {}
-        for model, (value, stderr) in found.items():
-            values[model] = value
-            low[model], high[model] = band(value, stderr, ev.confidence)
-        order = tuple(ev.predictions)
-        baseline = _baseline(problem, kind, grid)
+
+        def compute(prediction: Prediction) -> tuple[Floats, Floats, Floats]:
+            value, stderr = score(problem, prediction, grid)
+            return value, *band(value, stderr, ev.confidence)
+
+        values, low, high = by_model(measure_each(usable, left_out, _NAMES[kind], compute))
         return cls(
-            kind, grid, values, low, high, baseline, problem.horizon, order, ev.unit,
-            ev.confidence, left_out, problem.cause_name,
+            kind, grid, values, low, high, _baseline(problem, kind, grid), problem.horizon,
+            tuple(ev.predictions), ev.unit, ev.confidence, left_out, problem.cause_name,
         )  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
@@ -167,14 +157,15 @@ class TimeCurveDisplay(FromPredictions):
 
     def describe(self) -> Chart:
         """One line per model with its band, and that of one prediction for everybody."""
-        place, words = positions(self.models), _words(self.kind, EventWords(self.cause))
+        place = positions(self.models)
+        title, label, baseline, caption = _words(self.kind, EventWords(self.cause))
         marks: list[Mark] = [
             Line(self.times, values, place[model], (Model(model),), self.low[model],
                  self.high[model])
             for model, values in self.values.items()
         ]  # fmt: skip
         if self.baseline is not None:
-            marks.append(Line(self.times, self.baseline, "baseline", words.baseline, width=1.0))
+            marks.append(Line(self.times, self.baseline, "baseline", baseline, width=1.0))
         marks += horizon_marks(self.horizon, float(self.times[-1]))
         known = np.concatenate([*self.values.values(), *self.low.values(), [0.5]])
         low, high = 0.0, None
@@ -183,14 +174,20 @@ class TimeCurveDisplay(FromPredictions):
         end = float(self.times[-1]) if self.times.size > 1 else None
         panel = Panel(
             Axis.time(self.unit, low=float(self.times[0]) if end is not None else None, high=end),
-            Axis(words.axis, low=low, high=high),
+            Axis(label, low=low, high=high),
             tuple(marks),
         )
-        return Chart(words.title, words.caption, (panel,), left_out=self.left_out)
+        return Chart(title, caption, (panel,), left_out=self.left_out)
 
 
 def _grid(problem: Problem, kind: str) -> Floats:
-    end = check_horizon(problem, _NAMES[kind])
+    """Return times up to the horizon, or to a later time of interest."""
+    if not problem.horizon > 0:
+        raise UndefinedMetricError(
+            f"{_NAMES[kind]} is undefined: follow-up supports no time above 0 (the horizon is 0)"
+        )
+    times = [at.time_used for at in problem.at_times]
+    end = max([problem.until, *(time for time in times if time <= problem.horizon)])
     start = 0.0
     if kind == "auc":
         y = problem.y.present()

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .._tools.text_tables import number
 from ..auditing.text import ASKS, share, signed, within
 from ..displays.audit import AuditDisplay
+from ..displays.measures import plain_float
 from .markup import Markup, join, table, tag
 from .shell import Section, figures, lone_page
-from .specs import Spec
-from .specs import figure as figure_spec
+from .specs import Spec, figure
 
-_COLUMNS = ("Metric", "Bias", "Off", "RMSE", "Kendall's tau", "Best pick", "Loss")
+#: Columns after that of the metric: what each shows, and how that is written.
+_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "Bias": ("relative_bias", signed),
+    "Off": ("off", share),
+    "RMSE": ("relative_rmse", share),
+    "Kendall's tau": ("tau", partial(number, digits=2)),
+    "Best pick": ("best", share),
+    "Loss": ("relative_loss", share),
+}
+#: Of them, those that a single model has.
+_OF_ONE = ("Bias", "Off", "RMSE")
 
 
 def audit_charts(data: dict[str, Any]) -> list[Spec]:
     """Return the chart of an audit, from the plain data of `Audit.to_dict`."""
     shown = AuditDisplay.from_record(data)
-    return [figure_spec("audit-chart", [shown.describe()], wide=True)]
+    return [figure("audit-chart", [shown.describe()], wide=True)]
 
 
 def audit_words(data: dict[str, Any]) -> Markup:
@@ -41,44 +53,30 @@ def _table(data: dict[str, Any], found: dict[str, Any], place: int) -> Markup:
         for row in data["summary"]
         if (row["asks"], row["horizon"]) == (found["asks"], found["horizon"])
     ]
-    rows.sort(key=lambda row: (row["metric"] != found["metric"], _number(row["relative_loss"])))
+    rows.sort(key=lambda row: (row["metric"] != found["metric"], _loss(row)))
     what = ASKS.get(found["asks"], found["asks"]).capitalize()
     caption = (
         f"{what} {within(found['horizon'], data['unit'])}: means over the independent worlds, all "
         "but Kendall's tau as shares of the true error (best pick: of the draws). Off is the "
         "largest bias in a kind of world, without its sign."
     )
-    columns = _COLUMNS if len(data["models"]) > 1 else _COLUMNS[:4]
-    header: list[tuple[object, str | None]] = [
-        (name, None if k == 0 else "number") for k, name in enumerate(columns)
-    ]
-    body = [_row(row, row["metric"] == found["metric"], len(columns)) for row in rows]
-    return table(header, body, caption=caption, name=f"audit-{place}")
+    columns = list(_COLUMNS) if len(data["models"]) > 1 else list(_OF_ONE)
+    body = [_row(row, row["metric"] == found["metric"], columns) for row in rows]
+    header, words = ["Metric", *columns], ("Metric",)
+    return table(header, body, caption=caption, name=f"audit-{place}", words=words)
 
 
-def _row(row: dict[str, Any], recommended: bool, columns: int) -> Markup:
+def _row(row: dict[str, Any], recommended: bool, columns: list[str]) -> Markup:
     name = tag("b", row["metric"]) if recommended else row["metric"]
-    cells = [
-        (signed(_float(row["relative_bias"])), row["relative_bias"]),
-        (share(_float(row["off"])), row["off"]),
-        (share(_float(row["relative_rmse"])), row["relative_rmse"]),
-        (number(_float(row["tau"]), 2), row["tau"]),
-        (share(_float(row["best"])), row["best"]),
-        (share(_float(row["relative_loss"])), row["relative_loss"]),
-    ][: columns - 1]
-    numbers = [
-        tag("td", text, class_="number", data_value=None if value is None else value)
-        for text, value in cells
-    ]
-    return tag("tr", tag("th", name, scope="row"), *numbers)
+    cells = []
+    for field, write in (_COLUMNS[column] for column in columns):
+        shown = write(plain_float(row[field]))
+        cells.append(tag("td", shown, class_="number", data_value=row[field]))
+    return tag("tr", tag("th", name, scope="row"), *cells)
 
 
-def _float(value: Any) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def _number(value: Any) -> float:
-    return float("inf") if value is None else float(value)
+def _loss(row: dict[str, Any]) -> float:
+    return float("inf") if row["relative_loss"] is None else float(row["relative_loss"])
 
 
 def audit_section(data: dict[str, Any], charts: list[Spec]) -> Markup:

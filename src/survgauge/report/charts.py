@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import displays
 from ..data.event_words import cause_label
-from ..displays.sampling import Source, sample
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation.verdict import best_rows, cell_of
 from ..evaluation.when import clock, column_of
@@ -82,7 +81,7 @@ def from_evaluation(ev: Evaluation) -> dict[str, list[Spec]]:
     """Return the charts that need the predictions too; what the data do not allow is left out."""
     if not ev.predictions:
         return {}
-    some = sample(ev, MOST_SUBJECTS)
+    some = displays.sample(ev, MOST_SUBJECTS)
     # One kind of event has its Kaplan-Meier in other charts.
     sections = {k: v for k, v in _SECTIONS.items() if k != "outcomes" or ev.problem.cause}
     return {
@@ -91,14 +90,14 @@ def from_evaluation(ev: Evaluation) -> dict[str, list[Spec]]:
     }
 
 
-def _attempt(ev: Evaluation, some: Source, name: str, kind: str) -> Spec | None:
+def _attempt(ev: Evaluation, some: Any, name: str, kind: str) -> Spec | None:
     try:
         return _figure(ev, some, name, kind)
     except (InputError, UndefinedMetricError):
         return None
 
 
-def _figure(ev: Evaluation, some: Source, name: str, kind: str) -> Spec:
+def _figure(ev: Evaluation, some: Any, name: str, kind: str) -> Spec:
     """Describe a figure, with a choice where there is a chart for each model or time."""
     sampled = some is not ev and kind not in _OF_ALL
     models = [model for model, p in ev.predictions.items() if p.has("times")]

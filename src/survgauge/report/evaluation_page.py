@@ -90,9 +90,13 @@ def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list
         ("models", "Models at a glance", join(glance(data), _missing_charts(charts))),
         ("outcomes", "What happened", what_happened(data, charts.get("outcomes"))),
         ("trust", "What to trust", _trust(data)),
-        ("audit", "Audit of the metrics", _audit(data, figures)),
-        ("landmarks", "Predictions over landmarks", _landmarks(data, figures)),
     ]
+    if "audit" in data:
+        body = audit_section(data["audit"], figures["audit"])
+        first.append(("audit", "Audit of the metrics", body))
+    if "landmarks" in data:
+        body = landmark_section(data["landmarks"], figures["landmarks"])
+        first.append(("landmarks", "Predictions over landmarks", body))
     if is_grouped(data):
         first.insert(2, ("groups", "Groups", _groups(data, sentences[1], charts["groups"])))
     more: list[tuple[str, str, Markup | None, str]] = [
@@ -134,17 +138,6 @@ def _with(further: Sequence[Section], sections: list[Section]) -> list[Section]:
     names = [section.name for section in sections]
     place = names.index("reporting") if "reporting" in names else len(sections)
     return [*sections[:place], *further, *sections[place:]]
-
-
-def _audit(data: dict[str, Any], figures: Figures) -> Markup | None:
-    """Show the audit of the metrics, where there was one."""
-    return audit_section(data["audit"], figures["audit"]) if "audit" in data else None
-
-
-def _landmarks(data: dict[str, Any], figures: Figures) -> Markup | None:
-    """Show how good predictions are for those still at risk, where that was asked."""
-    found = "landmarks" in data
-    return landmark_section(data["landmarks"], figures["landmarks"]) if found else None
 
 
 def _whole(data: dict[str, Any], part: Markup | None) -> Markup | None:
@@ -294,8 +287,8 @@ def _support(data: dict[str, Any]) -> Markup:
         ("Subjects observed longer", f"{support['subjects_past_horizon']:,}",
          f"{support['events_past_horizon']:,} of them with an event{any_cause}"),
     ]  # fmt: skip
-    largest = _float(support["largest_weight"])
-    weighted = largest is not None and largest == largest
+    largest = support["largest_weight"]
+    weighted = isinstance(largest, int | float) and largest == largest
     if weighted:
         stands = "number of subjects that one subject stands for"
         facts.append(("Largest weight", number(largest), stands))
@@ -311,7 +304,3 @@ def _support(data: dict[str, Any]) -> Markup:
         f"{'weight by 1/G' if weighted else 'have a horizon'}."
     )
     return join(tag("p", text, class_="soft"), cards(facts, "cards"))
-
-
-def _float(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

@@ -10,7 +10,7 @@ from ..evaluation.verdict import best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
 from ..evaluation.when import Column, column_of, names, title_of, titled, when
 from ..metrics.registry import REGISTRY
-from .markup import Markup, join, table, tag
+from .markup import Markup, filters, grid, head, join, number_cell, table, tag
 
 #: Metrics that are shown first, and of these how many have room for intervals on paper.
 MOST_COLUMNS = 9
@@ -75,9 +75,9 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
             " ", called[column], class_="small", title=column[0])
         for column in ordered
     ]  # fmt: skip
-    head = [_head("model"), *([_head("group")] if grouped else [])]
+    heads = [head("model"), *([head("group")] if grouped else [])]
     some = {column_of(row): row for row in reversed(rows)}
-    head += [_metric_head(data, some[column], named[column]) for column in ordered]
+    heads += [_metric_head(data, some[column], named[column]) for column in ordered]
     body = []
     for group in groups:
         for k, model in enumerate(data["models"]):
@@ -88,8 +88,6 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
                 lead.append(tag("td", group_name(group)))
             body.append(tag("tr", *lead, *shown, data_series=k))
     dense = "sortable many" if len(first) > _WIDE_COLUMNS else "sortable"
-    whole = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=dense,
-                id=name, data_filtered=True)  # fmt: skip
     choice = tag("details", tag("summary", "Choose metrics"), tag("div", *boxes, class_="actions"),
                  class_="filter")  # fmt: skip
     note = tag(
@@ -97,8 +95,8 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
         tag("span", class_="series-count"), class_="soft small",
     )  # fmt: skip
     short = len(body) <= MOST_SHORT
-    region = tag("div", whole, class_=f"table {'short' if short else 'tall'}", tabindex=0,
-                 role="region", aria_label=title)  # fmt: skip
+    place = "table short" if short else "table tall"
+    region = grid(heads, body, label=title, place=place, class_=dense, id=name, data_filtered=True)
     if short:
         return join(region, note, choice)
     told = f"The table of {len(body)} rows is left out of print; CSV and JSON have it."
@@ -126,10 +124,6 @@ def _metric_head(data: dict[str, Any], row: Row, column: str) -> Markup:
     told = f"{clock}; {metric.better}" if clock else metric.better
     note = tag("span", told, class_="interval soft small")
     return tag("th", label, note, scope="col", class_="number", data_column_name=column)
-
-
-def _head(label: str, kind: str | None = None) -> Markup:
-    return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
 
 
 def _cell(row: Row | None, column: str | None, standing: dict[Any, str]) -> Markup:
@@ -207,10 +201,8 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     standing = _standing(data)
     numbers = {model: k for k, model in enumerate(data["models"])}
     short = "KM" if EventWords.of(data["support"]).cause is None else "AJ"
-    header: list[tuple[object, str | None]] = [("model", None)]
-    header += [("group", None)] if grouped else []
-    header += [("metric", None), ("time", "number"), ("value, interval", "number"),
-               ("standard error", "number"), (f"skill over {short}", "number")]  # fmt: skip
+    words = ("model", "group", "metric") if grouped else ("model", "metric")
+    header = [*words, "time", "value, interval", "standard error", f"skill over {short}"]
     lines = []
     for row in rows:
         name = row["metric"]
@@ -219,11 +211,14 @@ def all_numbers(data: dict[str, Any]) -> Markup:
             group = group_name(row.get("group"))
             cells.append(tag("td", group, data_sort=group))
         which = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
-        cells += [tag("td", title_of(row), which, data_sort=name), _clock_cell(row)]
-        cells += [_cell(row, None, standing), _figure_cell(row["stderr"])]
-        skill = row["skill"]
-        cells.append(tag("td", "-" if skill is None else f"{100 * skill:.1f} %", class_="number",
-                         data_sort="" if skill is None else skill))  # fmt: skip
+        time, stderr, skill = _clock(row), row["stderr"], row["skill"]
+        cells += [
+            tag("td", title_of(row), which, data_sort=name),
+            number_cell(when(row) or "-", time),
+            _cell(row, None, standing),
+            number_cell(stderr if isinstance(stderr, str) else number(stderr), stderr),
+            number_cell("-" if skill is None else f"{100 * skill:.1f} %", skill),
+        ]
         lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
     caption = "All models and metrics"
     if len(rows) < len(data["metrics"]):
@@ -233,7 +228,7 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         )
     body = join(
         _filters(data, grouped),
-        table(header, lines, caption=caption, name="all-numbers", filtered=True),
+        table(header, lines, caption=caption, name="all-numbers", words=words, filtered=True),
     )
     if len(lines) <= MOST_PRINTED:
         return body
@@ -241,9 +236,9 @@ def all_numbers(data: dict[str, Any]) -> Markup:
     return join(tag("p", note, class_="paper soft"), tag("div", body, class_="screen"))
 
 
-def _clock_cell(row: Row) -> Markup:
-    ends = [row[name] for name in ("time", "until") if row.get(name) is not None]
-    return tag("td", when(row) or "-", class_="number", data_sort=ends[0] if ends else "")
+def _clock(row: Row) -> float | None:
+    """Time that a number was read at, or up to which; None where it has none."""
+    return row.get("until") if row.get("time") is None else row["time"]
 
 
 def group_name(group: Any) -> str:
@@ -251,32 +246,21 @@ def group_name(group: Any) -> str:
     return "all subjects" if group is None else str(group)
 
 
-def _figure_cell(value: Any) -> Markup:
-    shown = value if isinstance(value, str) else number(value)
-    return tag("td", shown, class_="number", data_sort="" if value is None else value)
-
-
 def _filters(data: dict[str, Any], grouped: bool) -> Markup:
-    metrics = list(dict.fromkeys(row["metric"] for row in data["metrics"]))
-    offset = 2 if grouped else 1
-    controls = [
-        tag("label", "Search ", tag("input", type="search", data_filter="all-numbers",
-                                    placeholder="model, metric, words")),
-        tag("label", "Metric ", tag(
-            "select", tag("option", "all", value=""),
-            *(tag("option", REGISTRY[m].title, value=m) for m in metrics),
-            data_filter="all-numbers", data_column=offset)),
-    ]  # fmt: skip
+    metrics = {row["metric"]: REGISTRY[row["metric"]].title for row in data["metrics"]}
+    controls = [_choice("Metric", metrics, 2 if grouped else 1)]
     if grouped:
-        groups = list(dict.fromkeys(group_name(row.get("group")) for row in data["metrics"]))
-        controls.append(
-            tag("label", "Group ", tag(
-                "select", tag("option", "all", value=""),
-                *(tag("option", g, value=g) for g in groups),
-                data_filter="all-numbers", data_column=1))
-        )  # fmt: skip
-    count = tag("span", id="all-numbers-count", class_="small soft", aria_live="polite")
-    return tag("div", *controls, count, class_="actions filter")
+        groups = [group_name(row.get("group")) for row in data["metrics"]]
+        controls.append(_choice("Group", dict(zip(groups, groups, strict=True)), 1))
+    return filters("all-numbers", *controls, placeholder="model, metric, words")
+
+
+def _choice(name: str, labels: dict[str, str], column: int) -> Markup:
+    """List of what a column of the whole table can be filtered by."""
+    options = [tag("option", label, value=value) for value, label in labels.items()]
+    select = tag("select", tag("option", "all", value=""), *options, data_filter="all-numbers",
+                 data_column=column)  # fmt: skip
+    return tag("label", f"{name} ", select)
 
 
 def _plain(value: Any) -> str:

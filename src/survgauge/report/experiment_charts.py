@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .._tools.text_tables import number
 from ..displays.description import Axis, Chart, Model, Panel, Points, Row, Rule
+from ..displays.measures import plain_float
 from .specs import Spec, figure
-
-_NAN = math.nan
 
 
 def panel_chart(data: dict[str, Any]) -> Spec:
@@ -29,7 +27,7 @@ def _panel(truth: str, metrics: list[str], rows: list[dict[str, Any]]) -> Chart:
         mine = [r for r in rows if r["metric"] == metric]
         marks.append(
             Points(
-                [_number(r["true_value"]) for r in mine], [_said(r) for r in mine], k,
+                [plain_float(r["true_value"]) for r in mine], [_said(r) for r in mine], k,
                 (Model(metric),), names=tuple(f"{r['model']}, {metric}" for r in mine),
             )
         )  # fmt: skip
@@ -61,9 +59,9 @@ def cell_chart(data: dict[str, Any]) -> Spec:
 def _cell(truth: str, metric: str, rows: list[dict[str, Any]], order: dict[str, int]) -> Chart:
     marks = []
     for k, r in enumerate(rows):
-        gap, spread = _number(r["difference"]), _number(r["difference_sd"])
+        gap, spread = plain_float(r["difference"]), plain_float(r["difference_sd"])
         relative = "-" if r["relative"] is None else f"{r['relative']:+.1%}"
-        told = f"{metric} {number(_said(r))}, truth {number(_number(r['true_value']))}"
+        told = f"{metric} {number(_said(r))}, truth {number(plain_float(r['true_value']))}"
         name = f"{r['model']}: {told}, relative {relative}"
         left, right = [gap - spread], [gap + spread]
         look = order[r["model"]]
@@ -87,10 +85,6 @@ def _groups(data: dict[str, Any], names: tuple[str, ...]) -> dict[Any, list[dict
     return found
 
 
-def _number(value: float | None) -> float:
-    return _NAN if value is None else value
-
-
 def _said(row: dict[str, Any]) -> float:
     """Return what the metric says."""
-    return _number(row["true_value"]) + _number(row["difference"])
+    return plain_float(row["true_value"]) + plain_float(row["difference"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._tools.text_tables import number
 from .experiment_words import best_models, interval_words, percent
-from .markup import Markup, join, table, tag
+from .markup import Markup, filters, grid, join, table, tag
 
 _MOST_FAILURES = 200
 #: More columns than this are set more closely.
@@ -197,12 +197,6 @@ def winners(data: Row, truth: str) -> Markup:
         for r in data["winners"]
         if r["truth"] == truth
     ]
-    filters = tag(
-        "div",
-        tag("label", "Search ", tag("input", type="search", data_filter=name)),
-        tag("span", id=f"{name}-count", class_="small soft", aria_live="polite"),
-        class_="actions filter",
-    )
     caption = (
         f"Truth: {truth}. These are the best metrics of each data set, variants with settings "
         'included. "Best 3 right" says how many of the truly best three models are among the '
@@ -211,7 +205,7 @@ def winners(data: Row, truth: str) -> Markup:
     )
     header = ["data", "winner", "best 3 right", "distance", "tau", "wins in redraws"]
     made = _pinned(header, lines, caption, name=name, filtered=True, words=("winner",))
-    return join(filters, made)
+    return join(filters(name), made)
 
 
 def failures(data: Row) -> Markup:
@@ -227,9 +221,9 @@ def failures(data: Row) -> Markup:
             "These metrics raised an error in some cells; the other metrics of these cells are "
             "there. Tracebacks are in the store, under failures."
         )
-        header = [("metric", None), ("cells", "number"), ("first error", None),
-                  ("first cell", None)]  # fmt: skip
-        parts.append(table(header, lines, caption=told, name="failed-metrics"))  # type: ignore[arg-type]
+        words = ("metric", "first error", "first cell")
+        header = ("metric", "cells", "first error", "first cell")
+        parts.append(table(header, lines, caption=told, name="failed-metrics", words=words))
     rows = [*data["failures"], *data["left_out"]]
     if rows:
         names = ("data", "censoring", "model", "repeat", "fold", "what happened")
@@ -238,8 +232,7 @@ def failures(data: Row) -> Markup:
         told = f"{len(rows)} cells failed or were left out."
         if len(rows) > _MOST_FAILURES:
             told += f" The first {_MOST_FAILURES} are shown; the JSON download has all."
-        heads: list[tuple[object, str | None]] = [(name, None) for name in names]
-        parts.append(table(heads, lines, caption=told, name="failures-table"))
+        parts.append(table(names, lines, caption=told, name="failures-table", words=names))
     return join(*parts) if parts else tag("p", "Nothing failed: every cell has a result.")
 
 
@@ -268,17 +261,10 @@ def _pinned(
     first, *others = header
     heads = [_head(first, class_=None)]
     heads += [_head(label, class_=None if label in words else "number") for label in others]
-    body = tag(
-        "table",
-        tag("thead", tag("tr", *heads, *more)),
-        tag("tbody", *lines),
-        class_=f"sortable pinned {kind}".strip(),
-        id=name,
-        data_filtered=filtered,
-    )
-    place = tag("div", body, class_="table", tabindex=0, role="region", aria_label=caption)
+    look = {"class_": f"sortable pinned {kind}".strip(), "id": name, "data_filtered": filtered}
+    made = grid([*heads, *more], lines, label=caption, place="table", **look)
     hint = tag("p", "The table goes on to the right: scroll it sideways.", class_="sideways small")
-    return join(tag("p", caption, class_="soft small"), scale, hint, place)
+    return join(tag("p", caption, class_="soft small"), scale, hint, made)
 
 
 def _head(label: str, **attributes: object) -> Markup:

@@ -9,8 +9,7 @@ from ..displays.landmarks import LandmarksDisplay
 from ..metrics.registry import REGISTRY
 from .markup import Markup, join, table, tag
 from .shell import Section, figures, lone_page
-from .specs import Spec
-from .specs import figure as figure_spec
+from .specs import Spec, figure
 
 
 def landmark_charts(data: dict[str, Any]) -> list[Spec]:
@@ -18,7 +17,7 @@ def landmark_charts(data: dict[str, Any]) -> list[Spec]:
     known = {row["metric"] for row in data["table"] if row["value"] is not None}
     drawn = [metric for metric in data["metrics"] if metric in known]
     shown = [LandmarksDisplay.from_record(data, metric) for metric in drawn]
-    return [figure_spec(f"landmarks-{s.metric}", [s.describe()], wide=True) for s in shown]
+    return [figure(f"landmarks-{s.metric}", [s.describe()], wide=True) for s in shown]
 
 
 def landmark_section(data: dict[str, Any], charts: list[Spec]) -> Markup:
@@ -41,9 +40,7 @@ def _table(data: dict[str, Any], metric: str) -> Markup:
         if row["metric"] == metric
     }
     unit = f" {data['unit']}" if data["unit"] else ""
-    header: list[tuple[object, str | None]] = [("Landmark", "number"), ("Model", None)]
-    header += [("At risk", "number")]
-    header += [(f"within {horizon:g}{unit}", "number") for horizon in data["horizons"]]
+    within = [f"within {horizon:g}{unit}" for horizon in data["horizons"]]
     keys = dict.fromkeys((landmark, model) for landmark, model, _ in cells)
     body = []
     for landmark, model in keys:
@@ -53,7 +50,8 @@ def _table(data: dict[str, Any], metric: str) -> Markup:
         first = tag("td", f"{landmark:g}", class_="number"), tag("th", model, scope="row")
         body.append(tag("tr", *first, tag("td", f"{count:,}", class_="number"), *told))
     caption = f"{REGISTRY[metric].title} with intervals, by landmark and horizon"
-    return table(header, body, caption=caption, name=f"landmark-table-{metric}")
+    header, name = ["Landmark", "Model", "At risk", *within], f"landmark-table-{metric}"
+    return table(header, body, caption=caption, name=name, words=("Model",))
 
 
 def _cell(row: dict[str, Any] | None) -> str:

@@ -55,28 +55,42 @@ def cards(facts: Iterable[tuple[str, object, str | None]], kind: str) -> Markup:
     return tag("dl", *shown, class_=kind)
 
 
+def head(label: str, kind: str | None = None) -> Markup:
+    """Make the head of a column that can be sorted; a column of numbers is of a kind of its own."""
+    return tag("th", tag("button", label, type="button"), scope="col", class_=kind)
+
+
+def number_cell(shown: object, value: object) -> Markup:
+    """Make a cell with a number as it is shown, and the value to sort by."""
+    return tag("td", shown, class_="number", data_sort="" if value is None else value)
+
+
+def grid(
+    heads: Iterable[Markup], rows: Iterable[Markup], *, label: str, place: str, **attributes: object
+) -> Markup:
+    """Make a table in a `place` of its own, which scrolls where it is wide or tall."""
+    body = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), **attributes)
+    return tag("div", body, class_=place, tabindex=0, role="region", aria_label=label)
+
+
+def filters(name: str, *controls: Markup, placeholder: str | None = None) -> Markup:
+    """Make a search of a table, what else it can be filtered by, and room to count its rows."""
+    search = tag("input", type="search", data_filter=name, placeholder=placeholder)
+    count = tag("span", id=f"{name}-count", class_="small soft", aria_live="polite")
+    return tag("div", tag("label", "Search ", search), *controls, count, class_="actions filter")
+
+
 def table(
-    header: list[tuple[object, str | None]],
+    header: Iterable[str],
     rows: list[Markup],
     *,
     caption: str,
     name: str,
+    words: Iterable[str],
     filtered: bool = False,
 ) -> Markup:
-    """Make a table with sortable columns; the header holds (label, class)."""
-    heads = [
-        tag("th", label)
-        if isinstance(label, Markup)
-        else tag("th", tag("button", label, type="button"), scope="col", class_=kind)
-        for label, kind in header
-    ]
-    body = tag(
-        "table",
-        tag("thead", tag("tr", *heads)),
-        tag("tbody", *rows),
-        class_="sortable",
-        id=name,
-        data_filtered=filtered,
-    )
-    place = tag("div", body, class_="table tall", tabindex=0, role="region", aria_label=caption)
-    return join(tag("p", caption, class_="soft small"), place)
+    """Make a table with sortable columns; all but those of `words` are of numbers."""
+    heads = [head(label, None if label in words else "number") for label in header]
+    look = {"class_": "sortable", "id": name, "data_filtered": filtered}
+    made = grid(heads, rows, label=caption, place="table tall", **look)
+    return join(tag("p", caption, class_="soft small"), made)

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.event_words import EventWords, cause_label
 from ..evaluation.when import rounded
 from ..inference import log_log_band
-from .markup import Markup, join, tag
+from .markup import Markup, grid, join, tag
 
 
 def what_happened(data: dict[str, Any], charts: Markup | None) -> Markup | None:
@@ -59,10 +59,8 @@ def _table(data: dict[str, Any], words: EventWords) -> Markup:
     if data["confidence"] is not None:
         note += f" with {100 * data['confidence']:g} % intervals"
     note += "; with the probability of no event they add up to 100 %."
-    made = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), id="causes")
-    place = tag("div", made, class_="table short", tabindex=0, role="region",
-                aria_label="Events by cause")  # fmt: skip
-    return join(place, tag("p", note, class_="soft small") if times else None)
+    made = grid(head, body, label="Events by cause", place="table short", id="causes")
+    return join(made, tag("p", note, class_="soft small") if times else None)
 
 
 def _named(name: str, words: EventWords) -> str:

@@ -176,23 +176,20 @@ def _meaning(data: dict[str, Any], metric: str) -> list[str]:
     much = "; those censored early get less weight"
     much = much if rules.get("weighted") and method.imputes else ""
     doubt = _BIASED if method.extrapolates and _censored(data) > _HALF else ""
+    words = EventWords.of(data["support"])
+    time = "event time" if words.cause is None else f"time of {words.the_event}"
     stop = stops_at(data, metric)
     stopped = ""
     if stop is not None:
         until = rounded(stop, data.get("unit") or "")
         why = " (the last time that the data support)" * (stop == data["support"]["horizon"])
         stopped = f" Predicted and observed times after {until}{why} count as {until}."
-    words = EventWords.of(data["support"])
-    time = "event time" if words.cause is None else f"time of {words.the_event}"
-    never = ""
-    if words.cause is not None and stop is not None:
-        until = rounded(stop, data.get("unit") or "")
-        never = (
-            f" Who has an event of another cause never has {words.the_event}: it counts as {until}."
-        )
+        if words.cause is not None:
+            never = f" Who has an event of another cause never has {words.the_event}: it counts as"
+            stopped += f"{never} {until}."
     found = [
         "The error is the distance from the predicted time (for curves: the median) to the "
-        f"{time}. Each censored subject {method.counts_as}{much}.{stopped}{never}{doubt}"
+        f"{time}. Each censored subject {method.counts_as}{much}.{stopped}{doubt}"
     ]
     known = record.within_horizon and words.cause is None  # shown for one kind of event
     return [*found, _WHY] if known else found
