@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -172,28 +173,27 @@ def true(s: Setting) -> Surrogates:
     return Surrogates(s.true_time, s.ones, s.everybody)
 
 
+#: All methods of the package know delayed entry, and all but one causes.
+_record = partial(Method, takes_cause=True, takes_entry=True)
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(
+        _record(
             "uncensored",
             uncensored,
             "events only",
             "is left out",
             counts_censored=False,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "hinge",
             hinge,
             "one-sided (hinge)",
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "margin",
             margin,
             "margin times",
@@ -203,10 +203,8 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "ipcw_d",
             ipcw_d,
             "events weighted by 1/G",
@@ -215,10 +213,8 @@ METHODS: dict[str, Method] = {
             counts_censored=False,
             misses_late=True,
             takes_dependence=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "ipcw_t",
             ipcw_t,
             "mean of later events",
@@ -226,9 +222,9 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             misses_late=True,
-            takes_entry=True,
+            takes_cause=False,
         ),
-        Method(
+        _record(
             "po",
             po,
             "pseudo-observations",
@@ -237,20 +233,16 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             extrapolates=True,
             usual=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "pop_po",
             pop_po,
             "population mean",
             "gets the same estimated time: the mean of the training set",
             imputes=True,
             looks_up=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "expected",
             expected,
             "expected loss",
@@ -259,10 +251,8 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "dr",
             dr,
             "doubly robust",
@@ -272,18 +262,14 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             reads_g=True,
             takes_law=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "true",
             true,
             "known event times",
             "counts with its true event time",
             counts_censored=False,
             needs_truth=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
     )
 }
