@@ -76,9 +76,8 @@ def pseudo_observations(
     if setting.cause is not None:
         subjects = y.time, setting.value, y.event
         return pseudo_times_of_all(ref, setting.cause.code, setting.in_sample, *subjects)
-    table = (ref.pseudo_means_in_sample if setting.in_sample else ref.pseudo_means)("step", tail)
     values = np.empty(len(y))
-    values[setting.censored] = table.at(setting.c, setting.j, ref.last_time)
+    values[setting.censored] = setting.pseudo_means.at(setting.c, setting.j, ref.last_time)
     events = np.flatnonzero(y.event)
     if events.size:
         of_events = _leaving if setting.in_sample else _joining

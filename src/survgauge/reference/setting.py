@@ -14,8 +14,8 @@ from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
 from ..data.sampling import sampled
 from ..data.tails import check_tail, tail_survival
+from ..data.weighted import some_rows
 from ..errors import InputError, UndefinedMetricError, one_of
-from .baseline import reference_curves
 from .cause_law import CauseLaw, CauseTimes, IncidenceLaw, cause_times
 from .cause_pseudo import pseudo_times
 from .conditional import Conditional, check_conditional, check_floor
@@ -29,7 +29,7 @@ from .kaplan_meier import AREAS, KaplanMeier
 from .method import Method, Surrogates
 from .pseudo_entry import mean_given_entry
 from .pseudo_means import PseudoMeans
-from .reference import Reference
+from .reference import Reference, reference_curves
 from .residual import ResidualLaw
 
 _G_SOURCES = {
@@ -87,14 +87,11 @@ class Setting:
 
     def part(self, rows: slice) -> Setting:
         """Return the same question about some of the subjects, once it has its G."""
-        truth = None if self.true_time is None else self.true_time[rows]
-        mass = None if self.mass is None else self.mass[rows]
-        conditional = None if self.conditional is None else self.conditional[rows]
-        cause = None if self.cause is None else self.cause[rows]
-        return replace(
-            self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start,
-            conditional=conditional, cause=cause,
-        )  # fmt: skip
+        given = {
+            name: some_rows(getattr(self, name), rows, copy=False)
+            for name in ("true_time", "mass", "conditional", "cause")
+        }
+        return replace(self, y=self.y[rows], start=rows.start, **given)
 
     @property
     def _own_g(self) -> KaplanMeier:
@@ -140,11 +137,15 @@ class Setting:
     @cached_property
     def survival(self) -> Floats:
         """S(c): the step function, past the last reference time its tail."""
+        return self._survival_at(self.c, self.j)
+
+    def _survival_at(self, t: Floats, j: Ints) -> Floats:
+        """S at times t, of which j reference event times are at or before."""
         ref = self.reference
-        values = ref.survival[self.j]
-        if self.past.size:
+        values, past = ref.survival[j], np.flatnonzero(t > ref.last_time)
+        if past.size:
             last, end = np.float64(ref.last_time), np.float64(ref.last_survival)
-            values[self.past] = tail_survival(self.c[self.past], last, end, self.tail)
+            values[past] = tail_survival(t[past], last, end, self.tail)
         return values
 
     @cached_property
@@ -159,11 +160,7 @@ class Setting:
         elif law is not None:
             values = law.curves[self.censored].free_at_own(entry)
         else:
-            ref = self.reference
-            values = ref.survival[look_up(ref.event_times, entry, "right")]
-            end = np.float64(ref.last_survival)
-            told = tail_survival(entry, np.float64(ref.last_time), end, self.tail)
-            values = np.where(entry > ref.last_time, told, values)
+            values = self._survival_at(entry, look_up(self.reference.event_times, entry, "right"))
         return np.where((entry > 0) & (values > 0), values, 1.0)
 
     @cached_property
@@ -177,15 +174,16 @@ class Setting:
     def observable(self) -> Floats:
         """G(t-), the probability that an event at t is observed, for the events in order."""
         rows, entry = np.flatnonzero(self.y.event), self.y.entry
-        times = self.y.time[rows]
-        if self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG):
-            values = self._whole_g.at(times, side="left")
-            then = None if entry is None else self._whole_g.at(entry[rows])
-        else:
-            values = ask_g(self.censoring, self.y.time, "left")[rows]
-            then = None if entry is None else ask_g(self.censoring, entry, "right")[rows]
-        if entry is None or then is None:
+        common = self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG)
+        g = self._whole_g if common else None
+
+        def read(t: Floats, side: str) -> Floats:
+            return ask_g(self.censoring, t, side)[rows] if g is None else g.at(t[rows], side)
+
+        values = read(self.y.time, "left")
+        if entry is None:
             return values
+        then = read(entry, "right")
         late = (entry[rows] > 0) & (then > 0)  # uncensored at t given that at entry
         return np.divide(values, then, out=values, where=late)
 
@@ -225,8 +223,7 @@ class Setting:
         ref = self.reference
         if self.cause is not None:
             return pseudo_times(ref, self.cause.code, self.in_sample)
-        table = ref.pseudo_means_in_sample if self.in_sample else ref.pseudo_means
-        return table(self.area, self.tail)
+        return ref.pseudo_means(self.area, self.tail, self.in_sample)
 
     @cached_property
     def robust(self) -> DoublyRobust:
@@ -319,13 +316,6 @@ class Setting:
         """Weights where all count alike; one number, read over and over."""
         return np.broadcast_to(np.float64(1.0), len(self.y))
 
-    @cached_property
-    def confidence_of_all(self) -> Floats:
-        """Weights where everybody has a surrogate: 1 for events, `confidence` for the others."""
-        weights = np.ones(len(self.y))
-        weights[self.censored] = self.confidence
-        return weights
-
     def fill(
         self,
         surrogate: Floats,
@@ -346,10 +336,10 @@ class Setting:
             )
         time = self.value.copy()
         time[self.censored] = surrogate
-        weights = self.ones if alike else self.confidence_of_all
-        if confidence is not None:
+        weights = self.ones
+        if not alike:
             weights = np.ones(len(self.y))
-            weights[self.censored] = confidence
+            weights[self.censored] = self.confidence if confidence is None else confidence
         known = ~np.isnan(surrogate + weights[self.censored])
         if known.all():
             return Surrogates(time, weights, self.everybody, **more)

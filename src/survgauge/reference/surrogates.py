@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import Floats, look_up
 from .._tools.sorting import sorting_order
-from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from ..errors import InputError, one_of
 from .cause_pseudo import pseudo_times_given_entry
@@ -84,33 +83,25 @@ def ipcw_d(s: Setting) -> Surrogates:
 
 def ipcw_t(s: Setting) -> Surrogates:
     """Mean of the reference event times later than c, of those who had entered by then."""
-    if s.reference.whole.y.entry is None:
-        guess = s.reference.later_event_mean()[s.j]
-    else:
-        guess = _later_events_of_entered(s.reference.y, s.c)
+    y, later = s.reference.y, s.reference.later_events()
+    number, total = later[0, s.j], later[1, s.j]
+    if y.entry is not None:
+        late = np.flatnonzero(y.event & (y.entry > 0))
+        entry, weight = y.entry[late], y.weight[late]
+        number -= _sum_from(entry, weight, s.c)
+        total -= _sum_from(entry, weight * y.time[late], s.c)
+        # A difference of sums of fractions: where nobody is left, exactly nobody.
+        number[number <= 1e-9 * max(later[0, 0], 1.0)] = 0.0
+    guess = np.divide(total, number, out=np.full(s.c.size, np.nan), where=number > 0)
     notes = s.lost(guess, "excluded: no later event in the reference")
     return s.fill(guess, notes=notes)
 
 
-def _later_events_of_entered(y: Outcomes, c: Floats) -> Floats:
-    """Mean of the event times later than c of who entered before c; NaN where there is none."""
-    died = y.event & (y.weight > 0)
-    time, entry, weight = y.time[died], np.asarray(y.entry)[died], y.weight[died]
-    late = entry > 0
-    number, total = (
-        _sum_from(time, part, c, "right") - _sum_from(entry[late], part[late], c, "left")
-        for part in (weight, weight * time)
-    )
-    # A difference of sums of fractions: where nobody is left, exactly nobody.
-    known = number > 1e-9 * max(float(weight.sum()), 1.0)
-    return np.divide(total, number, out=np.full(c.size, np.nan), where=known)
-
-
-def _sum_from(x: Floats, values: Floats, c: Floats, side: Literal["left", "right"]) -> Floats:
-    """Sum of the values with x > c (side right) or x >= c (side left), for each c."""
+def _sum_from(x: Floats, values: Floats, c: Floats) -> Floats:
+    """Sum of the values with x >= c, for each c."""
     order = sorting_order(x)
     later = np.append(np.cumsum(values[order][::-1])[::-1], 0.0)
-    found: Floats = later[x[order].searchsorted(c, side)]
+    found: Floats = later[look_up(x[order], c, "left")]
     return found
 
 
