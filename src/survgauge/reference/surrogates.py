@@ -84,7 +84,7 @@ def ipcw_d(s: Setting) -> Surrogates:
 def ipcw_t(s: Setting) -> Surrogates:
     """Mean of the reference event times later than c, of those who had entered by then."""
     y, later = s.reference.y, s.reference.later_events()
-    number, total = later[0, s.j], later[1, s.j]
+    number, total = later[0][s.j], later[1][s.j]
     if y.entry is not None:
         late = np.flatnonzero(y.event & (y.entry > 0))
         entry, weight = y.entry[late], y.weight[late]
