@@ -240,10 +240,9 @@ class Setting:
             common = self._common_law
             return DoublyRobust.of_reference(self.y, self.reference, common, g, self.floor, value)
         floored = FlooredG(g, self.floor)
-        if law is None and floored.steps:
-            return DoublyRobust(self.y, self._common_law, floored, self.tau, value=value)
         if law is None:
-            law = self._repeated_law()
+            known = self._common_law if floored.steps else self._repeated_law()
+            return DoublyRobust(self.y, known, floored, self.tau, value=value)
         return DoublyRobust(self.y, law, floored, self.tau, value=value)
 
     def _repeated_law(self) -> SurvivalCurves | IncidenceLaw:
