@@ -53,7 +53,7 @@ class _Tables:
             changed = survival * (1 - change)
         elif atoms.size:
             survival = whole.survival
-            ((_, change, gain),) = joined(whole, survival.size)
+            change, gain = joined(whole)
             changed = survival + gain
         lost = survival[:-1] * np.where(atoms < reference.stop, reference.stop - atoms, 0) * hazard
         later = np.append(np.cumsum(lost[::-1])[::-1], 0.0)

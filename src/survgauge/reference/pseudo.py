@@ -107,7 +107,7 @@ def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t joins: from there on S' = (Q/P)(t-) n/(n+1) P."""
     j, n = _steps_before(ref, t)
     P = ref.survival
-    ((_, excess, gain),) = joined(ref, P.size)
+    excess, gain = joined(ref)
     area = np.append(0.0, np.cumsum(ref.areas(gain, "step")))
     end = np.minimum(t, ref.last_time)
     before = area[j] + gain[j] * (end - ref.nodes[j])

@@ -218,17 +218,15 @@ class Reference:
         known = -1 if self.last_time == self.nodes[-2] else None
         return self.nodes[1:known], self._steps[1:known]
 
-    def areas(self, values: Floats, area: str, start: int = 0) -> Floats:
-        """Area between neighbouring nodes of a function with `values` at u_start, ...: K + 1.
+    def areas(self, values: Floats, area: str) -> Floats:
+        """Area between neighbouring nodes of a function with `values` at u_0, ..., u_K: K + 1.
 
-        Trapezoids of all nodes only: the last one goes on at its value.
+        The last value goes on up to the last node.
         """
-        gaps = np.diff(self.nodes[start : start + values.size + 1])
         if area == "step":
-            gaps *= values
-            return gaps
+            return values * self.gaps
         ends = np.append(values[1:], values[-1])
-        return (values + ends) / 2 * gaps
+        return (values + ends) / 2 * self.gaps
 
     def rest(self, area: str) -> Floats:
         """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
