@@ -9,10 +9,9 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
-from ..errors import InputError
 from .cause_pseudo import pseudo_times_of_all
 from .pseudo_entry import pseudo_given_entry
-from .pseudo_means import joined, left_out
+from .pseudo_means import check_members, joined, left_out
 from .reference import Reference
 from .setting import Setting, make_setting
 
@@ -118,11 +117,7 @@ def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
 
 def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t leaves: from there on S' = (Q/P)(t-) n/(n-1) P."""
-    if ref.y.weighted and ref.y.weight.min() < 1:
-        raise InputError(
-            "weight must be at least 1 for pseudo-observations in sample (one unit is left out); "
-            f"got {ref.y.weight.min():g}; pass y_train instead"
-        )
+    check_members(ref, events=True)
     if ref.table.events.sum() <= 1 + 1e-9:
         return np.full(t.size, _without_the_only_event(ref, tail))
     j, n = _steps_before(ref, t)

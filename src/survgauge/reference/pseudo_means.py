@@ -66,13 +66,14 @@ class _Past:
         return self.theta + self.size * (self.change + (longer - usual))
 
 
-def check_members(ref: Reference) -> None:
-    """Refuse censored members of whom no whole subject can be left out."""
-    members = ref.y.weight[~ref.y.event] if ref.y.weighted else np.ones(1)
-    if members.size and members.min() < 1:
+def check_members(ref: Reference, events: bool = False) -> None:
+    """Refuse members, censored ones or also `events`, of whom no whole subject can be left out."""
+    members = ref.y.weight if events else ref.y.weight[~ref.y.event]
+    if ref.y.weighted and members.size and members.min() < 1:
+        who = "" if events else " of censored subjects"
         raise InputError(
-            "weight of censored subjects must be at least 1 for pseudo-observations in sample "
-            f"(one unit is left out); got {members.min():g}; pass y_train instead"
+            f"weight{who} must be at least 1 for pseudo-observations in sample (one unit is left "
+            f"out); got {members.min():g}; pass y_train instead"
         )
 
 
