@@ -10,10 +10,11 @@ from .._tools.arrays import Floats, look_up
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from .cause_pseudo import pseudo_times_of_all
+from .make_setting import make_setting
 from .pseudo_entry import pseudo_given_entry
 from .pseudo_means import check_members, joined, left_out
 from .reference import Reference
-from .setting import Setting, make_setting
+from .setting import Setting
 
 
 def pseudo_observations(

@@ -13,9 +13,10 @@ from ..data.tails import tail_area
 from ..errors import InputError, one_of
 from .cause_pseudo import pseudo_times_given_entry
 from .dependent_g import LateByDifference
+from .make_setting import make_setting
 from .method import Method, Surrogates
 from .pseudo_entry import pseudo_given_entry
-from .setting import Setting, make_setting
+from .setting import Setting
 
 __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrogate_times"]
 
