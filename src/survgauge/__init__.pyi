@@ -164,7 +164,6 @@ from .metrics.time.time_errors import time_error as time_error
 from .metrics.time.time_errors import time_error_details as time_error_details
 from .metrics.time.time_errors import time_errors as time_errors
 from .reference.aalen_johansen import AalenJohansen as AalenJohansen
-from .reference.baseline import reference_curves as reference_curves
 from .reference.conditional import Conditional as Conditional
 from .reference.copula_graphic import CopulaGraphic as CopulaGraphic
 from .reference.counts import OutcomeCounts as OutcomeCounts
@@ -172,6 +171,7 @@ from .reference.dependence import Dependence as Dependence
 from .reference.kaplan_meier import KaplanMeier as KaplanMeier
 from .reference.pseudo import pseudo_observations as pseudo_observations
 from .reference.reference import Reference as Reference
+from .reference.reference import reference_curves as reference_curves
 from .reference.subdistribution import subdistribution_weights as subdistribution_weights
 from .reference.surrogates import Method as Method
 from .reference.surrogates import Surrogates as Surrogates

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
+from survgauge.reference.pseudo_incidence import PseudoIncidenceGivenEntry
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "entry.json").read_text())["datasets"]

@@ -10,7 +10,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.outcomes import Outcomes
-from survgauge.reference.pseudo_survival import PseudoSurvival
+from survgauge.reference.pseudo_incidence import PseudoIncidence
 from survgauge.reference.survival_at import survival_at
 
 FOLDER = Path(__file__).parent / "r"
@@ -49,7 +49,7 @@ def test_weak_calibration(name):
     found = sg.weak_calibration(y, curves, wanted["at"])
     assert found.intercept.value == pytest.approx(wanted["weak"]["intercept"], abs=1e-8)
     assert found.slope.value == pytest.approx(wanted["weak"]["slope"], abs=1e-8)
-    pseudo = PseudoSurvival.of(Outcomes(*y), wanted["at"])
+    pseudo = PseudoIncidence.of(Outcomes(*y), None, wanted["at"])
     np.testing.assert_allclose(1 - pseudo.values, wanted["weak"]["pseudo"], atol=1e-9)
 
 

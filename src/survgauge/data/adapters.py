@@ -69,10 +69,8 @@ def as_curves_named(
                 "second: exchange the two"
             )
         return SurvivalCurves(obj[0], obj[1], tail=tail, repair=repair)
-    if isinstance(obj, (list, tuple)) or (isinstance(obj, np.ndarray) and obj.dtype == object):
-        functions = list(obj)
-        if functions and all(hasattr(f, "x") and hasattr(f, "y") for f in functions):
-            return _from_step_functions(functions, tail, repair)
+    if are_steps(obj) and all(hasattr(f, "x") and hasattr(f, "y") for f in obj):
+        return _from_step_functions(list(obj), tail, repair)
     raise InputError(
         f"{argument} must be SurvivalCurves, a frame (index: times, columns: subjects), a list of "
         f"step functions, or a pair (times, survival); got {type(obj).__name__}"
@@ -94,16 +92,19 @@ def are_curves(obj: Any) -> bool:
     >>> are_curves(([1.0, 2.0], [[0.9, 0.4]])), are_curves((0.9, 0.4)), are_curves([[0.9, 0.4]])
     (True, False, False)
     """
-    if isinstance(obj, SurvivalCurves):
-        return True
     if hasattr(obj, "columns"):
         return hasattr(obj, "index") and not callable(obj.index)
-    if isinstance(obj, np.ndarray):
-        return obj.dtype == object and obj.ndim == 1 and not is_flat(obj)
-    if not (isinstance(obj, list | tuple) and obj):
-        return False
-    if hasattr(obj[0], "x") and hasattr(obj[0], "y"):
-        return True
+    return isinstance(obj, SurvivalCurves) or are_steps(obj) or _is_pair(obj)
+
+
+def are_steps(obj: Any) -> bool:
+    """Whether these are step functions, as scikit-survival has them."""
+    listed = isinstance(obj, list | tuple) or (isinstance(obj, np.ndarray) and obj.ndim == 1)
+    return listed and len(obj) > 0 and hasattr(obj[0], "x") and hasattr(obj[0], "y")
+
+
+def _is_pair(obj: Any) -> bool:
+    """Whether this is a pair with a matrix as its second."""
     try:
         return isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2
     except ValueError:  # ragged: neither a matrix nor numbers
@@ -112,19 +113,13 @@ def are_curves(obj: Any) -> bool:
 
 def is_flat(obj: Any) -> bool:
     """Whether this is one number per subject rather than curves."""
-    if hasattr(obj, "columns") and hasattr(obj, "index"):
-        return False
-    if isinstance(obj, np.ndarray):
-        # scikit-survival gives an object array of step functions.
-        return obj.ndim == 1 and not (obj.size and hasattr(obj[0], "x") and hasattr(obj[0], "y"))
-    if isinstance(obj, list | tuple) and obj and hasattr(obj[0], "x") and hasattr(obj[0], "y"):
+    frame = hasattr(obj, "columns") and hasattr(obj, "index")
+    if frame or are_steps(obj) or _is_pair(obj):
         return False
     shape = getattr(obj, "shape", None)
     if shape is not None:
         return len(shape) == 1
     try:
-        if isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2:
-            return False
         return np.ndim(obj) == 1
     except ValueError:  # ragged: neither times nor a matrix
         return False

@@ -46,13 +46,13 @@ def grid_of(times: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def sorted_together(grid: Floats, values: Curves) -> tuple[Floats, Curves]:
-    """Sort times and their columns together; a time may appear only once."""
+    """Sort times and their columns, the last axis, together; a time may appear only once."""
     gaps = np.diff(grid, axis=-1)
     if (gaps < 0).any():
         order = np.argsort(grid, axis=-1, kind="stable")
         grid = np.take_along_axis(grid, order, axis=-1)
         shared = order.ndim == 1
-        values = values[:, order] if shared else np.take_along_axis(values, order, axis=1)
+        values = values[..., order] if shared else np.take_along_axis(values, order, axis=1)
         gaps = np.diff(grid, axis=-1)
     if (gaps == 0).any():
         where = np.argwhere(gaps == 0)[0]

@@ -46,11 +46,9 @@ def read_outcomes(
     or True for codes without names. Delayed entry stands in the column `entry`, by default in one
     of this name if there is any.
     """
-    table = Table(path)
+    table = _with_rows(path)
     if not weight_required and weight not in table.names:
         weight = None
-    if len(table) == 0:
-        raise InputError(f"{table.path}: no rows; at least one subject is needed")
     try:
         frequency = None if weight is None else table.numbers(weight)
         times = table.numbers(time)

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._tools.arrays import (
     Floats,
-    Ints,
     numbers,
     positive,
     probability,
@@ -20,7 +19,7 @@ from .._tools.arrays import (
 )
 from ..errors import InputError, one_of
 from .causes import Codes, cause_code, cause_names
-from .curve_checks import grid_of
+from .curve_checks import grid_of, sorted_together
 from .curves import SurvivalCurves
 from .incidence_checks import Incidence, check_shapes, checked_incidence
 from .interpolation import area_weights
@@ -118,7 +117,7 @@ class IncidenceCurves:
         grid = grid_of(given, (array.shape[0], array.shape[2]))
         names = None if causes is None else cause_names(causes, array.shape[1])
         self.times: Floats
-        self.times, array = _sorted(grid, array)
+        self.times, array = sorted_together(grid, array)
         self.causes = names or tuple(map(str, range(1, array.shape[1] + 1)))
         self.values: Incidence = checked_incidence(array, self.causes, repair).view()
         self.values.setflags(write=False)  # it may be the caller's memory
@@ -160,25 +159,15 @@ class IncidenceCurves:
         if points.ndim == 0:
             return self.at(points.reshape(1), cause).ravel()
         points = vector(numbers(points, "t"), "t", minimum=0.0)
-        values = self._of(cause)
-        left, right, share = self._places(points)
-        out = _node(values, slice(None), left)
-        if self.interpolation == "linear":
-            out += share * (_node(values, slice(None), right) - out)
-        past = points > self.times[-1]
-        out[:, past] = np.where(self._closed[:, None], values[:, -1:], np.nan)
+        out, past = self._read(slice(None), points, cause), points > self.times[-1]
+        out[:, past] = np.where(self._closed[:, None], self._of(cause)[:, -1:], np.nan)
         return out
 
     def at_own(self, t: Any, cause: int | str) -> Floats:
         """Incidence of a cause for subject i at its own time t[i]: (n,)."""
         points = vector(t, "t", length=len(self), like="the curves", minimum=0.0)
-        values, rows = self._of(cause), np.arange(len(self))
-        left, right, share = self._places(points)
-        out = _node(values, rows, left)
-        if self.interpolation == "linear":
-            out += share * (_node(values, rows, right) - out)
-        past = points > self.times[-1]
-        out[past] = np.where(self._closed[past], values[past, -1], np.nan)
+        out, past = self._read(np.arange(len(self)), points, cause), points > self.times[-1]
+        out[past] = np.where(self._closed[past], self._of(cause)[past, -1], np.nan)
         return out
 
     def free_at_own(self, t: Floats) -> Floats:
@@ -306,28 +295,15 @@ class IncidenceCurves:
         """Whether everybody like this subject has had an event by the last time."""
         return self.values[:, :, -1].sum(axis=1, dtype=np.float64) >= 1.0 - 1e-9
 
-    def _places(self, points: Floats) -> tuple[Ints, Ints, Floats]:
-        """Grid points before and after `points` (-1: the origin), and the share of the way."""
-        left = self.times.searchsorted(points, "right") - 1
-        right = np.minimum(left + 1, self.times.size - 1)
-        start = np.where(left < 0, 0.0, self.times[left])
-        gap = self.times[right] - start
-        share = np.divide(points - start, gap, out=np.zeros(points.size), where=gap > 0)
-        return left, right, np.minimum(share, 1.0)
-
-
-def _node(values: Any, rows: Any, places: Ints) -> Floats:
-    """Values at places of the grid, 0 at the origin (-1)."""
-    found = values[rows, places].astype(np.float64)
-    return np.where(places < 0, 0.0, found)
-
-
-def _sorted(grid: Floats, values: Incidence) -> tuple[Floats, Incidence]:
-    """Sort times and their columns together; a time may appear only once."""
-    if (np.diff(grid) < 0).any():
-        order = np.argsort(grid, kind="stable")
-        grid, values = grid[order], values[:, :, order]
-    twice = np.flatnonzero(np.diff(grid) == 0)
-    if twice.size:
-        raise InputError(f"times must be distinct; {grid[twice[0]]:g} appears twice")
-    return grid, values
+    def _read(self, rows: Any, points: Floats, cause: int | str) -> Floats:
+        """Incidence of a cause at `points` of the grid, of all `rows` or of one row each."""
+        values = self._of(cause)
+        left = self.times.searchsorted(points, "right") - 1  # -1: the origin
+        out = np.where(left < 0, 0.0, values[rows, left].astype(np.float64))
+        if self.interpolation == "linear":
+            right = np.minimum(left + 1, self.times.size - 1)
+            start = np.where(left < 0, 0.0, self.times[left])
+            gap = self.times[right] - start
+            share = np.divide(points - start, gap, out=np.zeros(points.size), where=gap > 0)
+            out += np.minimum(share, 1.0) * (values[rows, right].astype(np.float64) - out)
+        return out

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, numbers, vector
 from ..errors import InputError, one_of
+from .adapters import are_steps
 from .causes import cause_names
 from .curve_checks import ROUNDING
 from .curve_tables import UNNAMED, header_numbers, header_times
@@ -135,13 +136,7 @@ def _is_entry(entry: Any) -> bool:
     """Whether this is the prediction of one cause, rather than of one subject in an array."""
     if isinstance(entry, str | Path) or hasattr(entry, "columns"):
         return True
-    return _are_steps(entry) or isinstance(entry, np.ndarray) or hasattr(entry, "detach")
-
-
-def _are_steps(entry: Any) -> bool:
-    """Whether these are step functions, as scikit-survival has them."""
-    listed = isinstance(entry, list | tuple) or (isinstance(entry, np.ndarray) and entry.ndim == 1)
-    return listed and len(entry) > 0 and hasattr(entry[0], "x") and hasattr(entry[0], "y")
+    return are_steps(entry) or isinstance(entry, np.ndarray) or hasattr(entry, "detach")
 
 
 def _joined(entries: list[Any], times: Any) -> tuple[Any, Incidence, bool]:
@@ -171,7 +166,7 @@ def _one_cause(entry: Any, times: Any, k: int) -> tuple[Floats, Floats, bool]:
         values = numbers(entry, f"the frame of cause {k}", ndim=2)
         _refuse_turned(entry, values, k)
         return vector(entry.index, "the frame's index"), values.T, True
-    if _are_steps(entry):
+    if are_steps(entry):
         grid = vector(entry[0].x, "x of the step functions")
         if not all(np.array_equal(f.x, grid) for f in entry):
             raise InputError(f"step functions of cause {k} must all have the same times x")

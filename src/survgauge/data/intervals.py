@@ -81,15 +81,7 @@ class IntervalOutcomes(Weighted):
     def _set(self, lower: Floats, upper: Floats, weight: Floats | None) -> None:
         event = np.isfinite(upper)
         time = np.where(event, upper, lower)
-        for array in (lower, upper, time, event, weight):
-            if array is not None:
-                array.setflags(write=False)
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "event", event)
-        object.__setattr__(self, "_weight", weight)
-        object.__setattr__(self, "_order", None)
+        self._keep(lower=lower, upper=upper, time=time, event=event, _weight=weight)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (IntervalOutcomes, (self.lower, self.upper, self._weight))

@@ -103,8 +103,7 @@ class Outcomes(Weighted):
 
     def _set(self, time: Any, event: Any, weight: Any, cause: Any, causes: Any, entry: Any) -> None:
         fields = {"time": time, "event": event, "cause": cause, "causes": causes, "entry": entry}
-        for name, known in {**fields, "_weight": weight, "_order": None}.items():
-            object.__setattr__(self, name, known)
+        self._keep(_weight=weight, **fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Outcomes, (self.time, self._codes, self._weight, self.causes, self.entry))
@@ -126,9 +125,6 @@ class Outcomes(Weighted):
     ) -> Outcomes:
         """Build from arrays that come out of other, already validated outcomes."""
         outcomes = cls.__new__(cls)
-        for array in (time, event, weight, cause, entry):
-            if array is not None:
-                array.setflags(write=False)
         outcomes._set(time, event, weight, cause, causes, entry)
         return outcomes
 

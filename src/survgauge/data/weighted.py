@@ -38,6 +38,13 @@ class Weighted:
     _weight: Floats | None
     _order: Ints | None
 
+    def _keep(self, **fields: Any) -> None:
+        """Set fields once and for all; arrays are not to be written to."""
+        for name, known in {"_order": None, **fields}.items():
+            if isinstance(known, np.ndarray):
+                known.setflags(write=False)
+            object.__setattr__(self, name, known)
+
     def __setattr__(self, name: str, value: object) -> None:
         kind = type(self).__name__
         raise AttributeError(f"{kind} are frozen; make new ones instead of setting {name!r}")

@@ -12,7 +12,8 @@ from scipy.special import chdtrc
 from .._tools.arrays import Floats, numbers
 from .._tools.short_repr import ShortRepr
 from ..data.outcomes import Outcomes
-from ..errors import InputError, UndefinedMetricError, numbered
+from ..errors import InputError, UndefinedMetricError
+from ..reference.cox import censoring_outcomes, feature_matrix
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.partial_likelihood import PartialLikelihood
 from ..reference.reference import Reference
@@ -130,7 +131,7 @@ def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     censored = int((~outcomes.event).sum())
     if not censored:
         raise UndefinedMetricError("nobody is censored, so there is no censoring to test")
-    coded = _censoring_outcomes(outcomes, np.unique(outcomes.time))
+    coded = censoring_outcomes(outcomes, np.unique(outcomes.time))
     order = coded.order()
     coded = coded[order]
     likelihood = PartialLikelihood(
@@ -197,13 +198,7 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
                 f"{[column.size for column in columns]}"
             )
         X = np.column_stack(columns)
-    values = numbers(X, "X", ndim=2).astype(np.float64, copy=False)
-    gaps = np.flatnonzero(~np.isfinite(values).all(axis=0))
-    if gaps.size:
-        raise InputError(
-            f"X must be finite; there are NaN or infinite values in {numbered(gaps, 'column')}: "
-            "fill them first"
-        )
+    values = feature_matrix(X)
     if features is not None:
         if isinstance(features, str) or not isinstance(features, Iterable):
             raise InputError(f"features must be a list of names; got {type(features).__name__}")
@@ -239,12 +234,6 @@ def _score_test(gradient: Floats, information: Floats) -> tuple[float, int]:
     return float((along * along / size[kept]).sum()), int(kept.sum())
 
 
-def _censoring_outcomes(y: Outcomes, grid: Floats) -> Outcomes:
-    """Outcomes of the censoring time on a grid of times: events just before censorings."""
-    code = 2.0 * grid.searchsorted(y.time) + ~y.event
-    return Outcomes(code, ~y.event, y.weight if y.weighted else None)
-
-
 @dataclass(frozen=True)
 class FollowUps:
     """Mean follow-up of the test and the training subjects up to a time, and their p-value."""
@@ -270,7 +259,7 @@ def differing_follow_ups(test: Any, train: Any, g: KaplanMeier | None = None) ->
         return None
     grid = np.unique(np.concatenate((known.y.time, other.y.time)))
     try:
-        result = log_rank_test(*(_censoring_outcomes(s.y, grid) for s in (known, other)))
+        result = log_rank_test(*(censoring_outcomes(s.y, grid) for s in (known, other)))
     except UndefinedMetricError:
         return None
     if not result.p_value < DIFFERENT_P:

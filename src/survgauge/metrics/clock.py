@@ -70,20 +70,10 @@ def supported_until(
     min_g, min_at_risk = float(min_g), checked_at_risk(min_at_risk)
     y = weights.y.present()
     ends = {"past-follow-up": weights.identified_until}
-    if y.entry is not None:
-        table = RiskTable.of(y)
-        enough = np.flatnonzero(table.at_risk >= min_at_risk)
-        if enough.size:
-            ends["thin-risk-set"] = float(table.times[enough[-1]])
-    elif y.weighted:
-        by_time = y.order()
-        at_risk = np.cumsum(y.weight[by_time][::-1])[::-1]
-        enough = np.flatnonzero(at_risk >= min_at_risk)
-        if enough.size:
-            ends["thin-risk-set"] = float(y.time[by_time[enough[-1]]])
-    elif len(y) >= min_at_risk:
-        place = len(y) - int(np.ceil(min_at_risk))
-        ends["thin-risk-set"] = float(np.partition(y.time, place)[place])
+    table = RiskTable.of(y)
+    enough = np.flatnonzero(table.at_risk >= min_at_risk)
+    if enough.size:
+        ends["thin-risk-set"] = float(table.times[enough[-1]])
     floor = below_floor(weights.common, min_g, supported_since(y, min_at_risk))
     if np.isfinite(floor):
         ends["g-below-floor"] = floor

@@ -28,16 +28,21 @@ class Convention:
         G(t-) or G(t) for an event at t, and for somebody event-free past t.
     censored_at_t : str
         Whether somebody censored exactly at t is known to be event-free there.
-    divisor, unweighted_divisor : str
-        What Brier scores are divided by, with weights and without.
+    divisor : {"n", "weights"}
+        Brier scores are divided by the number of subjects or by the sum of weights.
+    unweighted_divisor : {"known", "n"}
+        Brier scores without weights: "known" averages over subjects of known status, "n" over all.
     integration : {"trapezoid", "simpson", "simpson_average"}
-        Rule for integrals over a grid.
+        Rule for integrals over a grid: "simpson" lays a parabola through the last three of an even
+        number of points, "simpson_average" takes the mean of a line first and a line last, as SciPy
+        before 1.11.
     anchors_at_tau : bool
         Whether anchors exactly at tau count in truncated C-indices.
     clip : float
-        Probabilities are kept within [clip, 1 - clip] before logarithms.
+        Probabilities are kept within [clip, 1 - clip] before logarithms; 0 means they are not.
     g_influence : {"estimated", "hazard"}
-        How standard errors count the estimation of G.
+        Standard errors where G is estimated in sample: "estimated" differentiates G exactly,
+        "hazard" writes 1/Y for 1/(Y - c) and counts tied events as at risk.
     g_source : {"test", "train"}
         Whose censoring G describes: that of the test subjects, or of the training subjects where
         they are given.
@@ -54,34 +59,17 @@ class Convention:
     """
 
     name: str
-    #: "events_first": events leave the risk set of G before tied censorings; "flipped": plain
-    #: Kaplan-Meier on flipped flags.
     g_ties: str = "events_first"
-    #: Smallest value of G; 0 means none.
     g_floor: float = 0.0
-    #: G(t-) or G(t) for an event at t.
     event_limit: str = "left"
-    #: G(t) or G(t-) for somebody event-free past t.
     survivor_limit: str = "right"
-    #: Whether somebody censored exactly at t is known to be event-free there.
     censored_at_t: str = "unknown"
-    #: Brier scores are divided by the number of subjects or by the sum of weights.
     divisor: str = "n"
-    #: Rule for integrals over a grid: "trapezoid", "simpson" (an even number of points: parabola
-    #: through the last three) or "simpson_average" (mean of a line first and a line last, as SciPy
-    #: before 1.11).
     integration: str = "trapezoid"
-    #: Whether anchors exactly at tau count in truncated C-indices.
     anchors_at_tau: bool = False
-    #: Brier scores without weights: "known" averages over subjects of known status, "n" over all.
     unweighted_divisor: str = "known"
-    #: Probabilities are kept within [clip, 1 - clip] before logarithms; 0 means they are not.
     clip: float = 0.0
-    #: Standard errors where G is estimated in sample: "estimated" differentiates G exactly,
-    #: "hazard" writes 1/Y for 1/(Y - c) and counts tied events as at risk.
     g_influence: str = "estimated"
-    #: Whose censoring G describes: that of the "test" subjects, or of the "train"ing subjects where
-    #: they are given.
     g_source: str = "test"
     risk_tolerance: float = field(default=0.0, metadata=_RANKING)
     auc_tolerance: float = field(default=0.0, metadata=_RANKING)

@@ -17,14 +17,13 @@ from ..data.event_words import EventWords
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
-from ..reference.baseline import reference_curves
 from ..reference.conditional import Conditional, check_conditional
 from ..reference.dependence import Dependence, dependence_of, refuse_features
 from ..reference.dependent_g import assumed_g
 from ..reference.estimated_g import EstimatedG
 from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
-from ..reference.reference import Reference
+from ..reference.reference import Reference, reference_curves
 from ..reference.surrogates import Setting, make_setting
 from .clock import supported_since, supported_until, times_of_interest
 from .conventions import Convention, convention_of

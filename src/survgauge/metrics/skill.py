@@ -10,8 +10,7 @@ import numpy as np
 
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
-from ..reference.baseline import reference_curves
-from ..reference.reference import Reference
+from ..reference.reference import Reference, reference_curves
 from .details import Details
 from .probability.densities import crps_details
 from .probability.probability import (

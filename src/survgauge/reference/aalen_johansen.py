@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, numbers, positive, probability, to_numpy
+from .._tools.arrays import Floats, Ints, positive, probability
 from ..data.causes import Codes, cause_code
 from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
-from ..errors import InputError, one_of
-from .kaplan_meier import awaited
+from ..errors import one_of
+from .kaplan_meier import RiskTable, asked_times, awaited
 
 VARIANCES = ("jackknife", "aalen")
 
@@ -29,21 +29,18 @@ class CauseCounts:
         self.place: Ints
         self.times, self.place = np.unique(y.time, return_inverse=True)
         self.weight = y.weight
-        size = self.times.size
         counted = [
-            np.bincount(self.place[self.codes == k], y.weight[self.codes == k], size)
+            np.bincount(self.place[self.codes == k], y.weight[self.codes == k], self.times.size)
             for k in range(1, len(self.causes) + 1)
         ]
         #: Events of each cause at each time: (causes, times).
         self.events: Floats = np.stack(counted)
-        total: Floats = np.bincount(self.place, y.weight, size).astype(np.float64)
-        # From the end, so that the last group is exactly its own size.
-        self.at_risk: Floats = np.cumsum(total[::-1])[::-1]
+        total = np.bincount(self.place, y.weight)
+        table = RiskTable(self.times, self.events.sum(axis=0), total, awaited(y, self.times))
+        self.at_risk = table.at_risk
         #: Number of distinct times up to each subject's entry; None: nobody enters late.
         self.entered: Ints | None = None
-        waiting = awaited(y, self.times)
-        if waiting is not None and y.entry is not None:
-            self.at_risk = np.maximum(self.at_risk - waiting, total)
+        if y.entry is not None:
             self.entered = np.where(y.entry > 0, self.times.searchsorted(y.entry, "right"), 0)
 
     def until_entry(self, cumulative: Floats) -> Floats | float:
@@ -127,12 +124,8 @@ class AalenJohansen:
 
     def _read(self, table: Floats, t: Any, cause: int | str, side: str) -> Floats:
         one_of("side", side, ("right", "left"))
-        points = to_numpy(t, "t")
-        points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
-        if np.isnan(points).any():
-            raise InputError("t must be times; got NaN")
         padded = np.concatenate(([0.0], table[self._row(cause)]))
-        places = np.searchsorted(self.times, points, "right" if side == "right" else "left")
+        places = np.searchsorted(self.times, asked_times(t), "right" if side == "right" else "left")
         return np.asarray(padded[places])
 
     def _row(self, cause: int | str) -> int:

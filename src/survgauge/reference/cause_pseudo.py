@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, look_up
-from ..errors import InputError
 from .cause_law import CauseLaw, check_follow_up, own_hazards
 from .pseudo_means import PseudoMeans, check_members, joined, left_out
 from .reference import Reference
@@ -53,7 +52,7 @@ class _Tables:
             changed = survival * (1 - change)
         elif atoms.size:
             survival = whole.survival
-            ((_, change, gain),) = joined(whole, survival.size)
+            change, gain = joined(whole)
             changed = survival + gain
         lost = survival[:-1] * np.where(atoms < reference.stop, reference.stop - atoms, 0) * hazard
         later = np.append(np.cumsum(lost[::-1])[::-1], 0.0)
@@ -141,11 +140,8 @@ def pseudo_times_of_all(
     and `seen` who had an event of any cause or reached the horizon.
     """
     whole, stop = reference.whole, reference.stop
-    if leaving and whole.y.weighted and whole.y.weight.min() < 1:
-        raise InputError(
-            "weight must be at least 1 for pseudo-observations in sample (one unit is left out); "
-            f"got {whole.y.weight.min():g}; pass y_train instead"
-        )
+    if leaving:
+        check_members(whole, events=True)
     tables = _Tables.of(reference, code, leaving)
     # Who reaches the horizon is at risk all the time, as if censored there.
     values: Floats = tables.censored()[look_up(tables.atoms, time, "right")]

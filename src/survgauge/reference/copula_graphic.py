@@ -61,8 +61,9 @@ class CopulaGraphic:
         self._after = np.append(self._before[1:], 0.0)
         self._log_s = _sums(copula.log_rise(self._before, self._between))
         self._log_g = _sums(copula.log_rise(self._between, self._after))
-        self._s = _monotone(copula.inverse(self._log_s))
-        self._g = _monotone(copula.inverse(self._log_g))
+        # Without the rises that rounding makes.
+        self._s = np.minimum.accumulate(copula.inverse(self._log_s))
+        self._g = np.minimum.accumulate(copula.inverse(self._log_g))
         self.law = KaplanMeier(self.times, self._s, table.jumps(censoring=False))
         self.censoring = KaplanMeier(self.times, self._g, table.jumps(censoring=True))
 
@@ -130,8 +131,3 @@ class CopulaGraphic:
 def _sums(log_steps: Floats) -> Floats:
     """Log of 0, and of the sums of steps that are given by their logs."""
     return np.concatenate(([-np.inf], np.logaddexp.accumulate(log_steps)))
-
-
-def _monotone(survival: Floats) -> Floats:
-    """Survival without the rises that rounding makes."""
-    return np.minimum.accumulate(survival)

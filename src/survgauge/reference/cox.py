@@ -109,16 +109,13 @@ class CoxModel:
         outcomes = Outcomes.of(y)
         if outcomes.event.all():
             raise InputError("y must have at least one censored subject; got events only")
-        distinct, rank = np.unique(outcomes.time, return_inverse=True)
-        weight = outcomes.weight if outcomes.weighted else None
-        # Codes that put an event just before a censoring at the same time.
-        coded = Outcomes(2.0 * rank.reshape(-1) + ~outcomes.event, ~outcomes.event, weight)
-        model = cls.fit(X, coded, penalty)
+        distinct = np.unique(outcomes.time)
+        model = cls.fit(X, censoring_outcomes(outcomes, distinct), penalty)
         return replace(model, times=distinct[(model.times // 2).astype(np.intp)])
 
     def log_risk(self, X: Any) -> Floats:
         """Log hazard ratio against a subject with average features: (n,)."""
-        features = _matrix(X)
+        features = feature_matrix(X)
         if features.shape[1] != self.coefficients.size:
             raise InputError(
                 f"X must have {self.coefficients.size} columns, as in fit; got {features.shape[1]}"
@@ -153,7 +150,13 @@ class CoxModel:
         return ends[look_up(table, wanted, "right")]
 
 
-def _matrix(X: Any) -> Floats:
+def censoring_outcomes(y: Outcomes, grid: Floats) -> Outcomes:
+    """Outcomes of the censoring time, coded on a grid of times: events just before censorings."""
+    code = 2.0 * look_up(grid, y.time, "left") + ~y.event
+    return Outcomes(code, ~y.event, y.weight if y.weighted else None)
+
+
+def feature_matrix(X: Any) -> Floats:
     """Read features: a matrix of finite numbers."""
     features = numbers(X, "X", ndim=2).astype(np.float64, copy=False)
     if not np.isfinite(features).all():
@@ -167,7 +170,7 @@ def _matrix(X: Any) -> Floats:
 
 def _checked(X: Any, y: Any) -> tuple[Floats, Outcomes]:
     """Check features against outcomes; leave out subjects of weight zero."""
-    features, outcomes = _matrix(X), Outcomes.of(y)
+    features, outcomes = feature_matrix(X), Outcomes.of(y)
     if features.shape[0] != len(outcomes):
         raise InputError(
             f"X must have one row per subject; y has {len(outcomes)}, X has {features.shape[0]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -70,29 +70,23 @@ class DependentLaw:
         """For each time, the number of event times at or before it."""
         return look_up(self.atoms, x, "right")
 
-    def above(self, name: str, x: Floats, j: Ints) -> Floats:
-        """Integral of f over (x, infinity) with respect to the law of somebody censored at x."""
-        found = np.empty(x.size)
-        for rows, law in self._parts(x):
-            found[rows] = law.above(name, x[rows], j[rows])
+    def _each(self, c: Floats, ask: Callable[[ResidualLaw, Ints], Floats]) -> Floats:
+        """One number per subject, from its law."""
+        found = np.empty(c.size)
+        for rows, law in self._parts(c):
+            found[rows] = ask(law, rows)
         return found
 
     def alive(self, x: Floats, j: Ints) -> Floats:
         """Probability of being event-free at x, of somebody censored there."""
-        return self.above("1", x, j)
+        return self._each(x, lambda law, rows: law.alive(x[rows], j[rows]))
 
     def expected(
         self, loss: Loss, c: Floats, p: Floats, j: Ints, known: dict[str, Floats] | None = None
     ) -> Floats:
         """E[loss(T, p) given T > c and C = c]."""
-        found = np.empty(c.size)
-        for rows, law in self._parts(c):
-            found[rows] = law.expected(loss, c[rows], p[rows], j[rows])
-        return found
+        return self._each(c, lambda law, rows: law.expected(loss, c[rows], p[rows], j[rows]))
 
     def mean(self, c: Floats, j: Ints) -> Floats:
         """E[T given T > c and C = c]."""
-        found = np.empty(c.size)
-        for rows, law in self._parts(c):
-            found[rows] = law.mean(c[rows], j[rows])
-        return found
+        return self._each(c, lambda law, rows: law.mean(c[rows], j[rows]))

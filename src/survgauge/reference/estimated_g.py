@@ -14,13 +14,13 @@ subject is at risk of being censored after its own entry only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._tools.arrays import Floats, Ints, look_up
 from ..data.outcomes import Outcomes
+from .kaplan_meier import awaited
 
 
 @dataclass(frozen=True)
@@ -160,19 +160,8 @@ class EstimatedG:
         size = int(place[-1]) + 1
         total = _sums(self._place, y.weight, size)
         events = _sums(self._place, y.weight * y.event, size)
-        given: dict[str, Any] = dict(rules)
-        if y.entry is not None:
-            given["awaited"] = self._awaited(time[new], y.weight)
-        self.counts = CensoringCounts(time[new], events, total - events, **given)
-
-    def _awaited(self, times: Floats, values: Floats) -> Floats:
-        """Sum of values of those who enter at each of the times or later."""
-        entry = np.asarray(self._y.entry)
-        place = times.searchsorted(entry, "right")  # of the first time after the entry
-        late = entry > 0
-        sums = _sums(place[late], values[late], times.size + 1)
-        found: Floats = np.cumsum(sums[::-1])[::-1][1:]
-        return found
+        times, waiting = time[new], awaited(y, time[new])
+        self.counts = CensoringCounts(times, events, total - events, awaited=waiting, **rules)
 
     def influence(self, pulls: Pulls) -> Floats:
         """Contribution of each subject through G: (n,)."""
@@ -190,8 +179,8 @@ class EstimatedG:
     def _since_entry(self, by_time: Floats, pulls: Pulls) -> Floats:
         """Contribution of each subject through the time that it was at risk."""
         y, place, times = self._y, self._place, self.counts.times
-        awaited = self._awaited(times, pulls.by_subject)
-        total = self.counts.total(by_time, pulls.survivors, pulls.times, awaited)
+        waiting = awaited(y, times, pulls.by_subject)
+        total = self.counts.total(by_time, pulls.survivors, pulls.times, waiting)
         event, censored, expected = self.counts.spread(total)
         expected = np.append(0.0, expected)
         entry = np.asarray(y.entry)

@@ -20,7 +20,7 @@ from .._tools.arrays import (
     to_numpy,
 )
 from .._tools.chunks import QUERIES, chunks
-from .._tools.sorting import sorted_outcomes, sorting_order
+from .._tools.sorting import sorted_outcomes
 from .._tools.threads import run_all
 from ..data.interpolation import reached_by_steps
 from ..data.outcomes import Outcomes
@@ -160,16 +160,24 @@ class RiskTable:
         return padded
 
 
-def awaited(y: Outcomes, times: Floats) -> Floats | None:
-    """Return the number of subjects who enter at each of the times or later."""
+def awaited(y: Outcomes, times: Floats, values: Floats | None = None) -> Floats | None:
+    """Return the number (or the sum of values) of who enters at each of the times or later."""
     if y.entry is None:
         return None
     late = y.entry > 0  # at 0 everybody is in
-    order = sorting_order(y.entry[late])
-    entries = y.entry[late][order]
-    waiting = np.append(np.cumsum(y.weight[late][order][::-1])[::-1], 0.0)
-    found: Floats = waiting[entries.searchsorted(times, "left")]
+    place = look_up(times, y.entry[late], "right")  # of the first time after the entry
+    sums = np.bincount(place, (y.weight if values is None else values)[late], times.size + 1)
+    found: Floats = np.cumsum(sums[::-1], dtype=np.float64)[::-1][1:]
     return found
+
+
+def asked_times(t: Any) -> Floats:
+    """Return times at which an estimate is read, of any shape."""
+    points = to_numpy(t, "t")
+    points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
+    if np.isnan(points).any():
+        raise InputError("t must be times; got NaN")
+    return points
 
 
 class KaplanMeier:
@@ -260,10 +268,7 @@ class KaplanMeier:
     def at(self, t: Any, side: str = "right") -> Floats:
         """Estimate at `t`, or just before it (``side="left"``); past the end it keeps its value."""
         one_of("side", side, ("right", "left"))
-        points = to_numpy(t, "t")
-        points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
-        if np.isnan(points).any():
-            raise InputError("t must be times; got NaN")
+        points = asked_times(t)
         asked, values = points.ravel(), np.empty(points.size)
 
         def fill(part: slice) -> None:

@@ -167,19 +167,21 @@ def _newton(rows: Likelihood, p: Floats) -> Floats:
     q = p[kept] / p[kept].sum()
     if not (inside.b > inside.a).all():
         return p
-    step = _newton_direction(inside, q)
     found = np.zeros_like(p)
-    wanted = np.cumsum(q)[:-1] + step
+    slope, weights = _slope(inside, q)
+    wanted = np.cumsum(q)[:-1] + network_solver(inside, q)(slope)
     if np.diff(np.concatenate(([0.0], wanted, [1.0]))).min() < 0:
-        weights = _slope(inside, q)[1]
         wanted = isotonic_regression(wanted, weights=np.maximum(weights, 1e-300)).x
     found[kept] = _better(inside, q, _masses(wanted))
     return found if rows.value(found) >= rows.value(p) else p
 
 
-def _newton_direction(rows: Likelihood, p: Floats) -> Floats:
-    """Return the Newton step of the cumulative masses at the inner bounds of cells."""
-    return network_solver(rows, p)(_slope(rows, p)[0])
+def _network(rows: Likelihood, p: Floats) -> tuple[Floats, Ints, Ints, Floats]:
+    """Minus the Hessian by F as a network: its diagonal, both ends of the edges and their sizes."""
+    second = _slope(rows, p)[1] * (1 + 1e-10)  # some nodes may hang together with neither end
+    curve = rows.w / rows.probabilities(p) ** 2
+    inner = (rows.a > 0) & (rows.b < rows.cells)
+    return second, rows.a[inner] - 1, rows.b[inner] - 1, curve[inner]
 
 
 def network_solver(rows: Likelihood, p: Floats) -> Callable[[Floats], Floats]:
@@ -187,13 +189,10 @@ def network_solver(rows: Likelihood, p: Floats) -> Callable[[Floats], Floats]:
 
     Edges between neighbours are the preconditioner.
     """
-    second = _slope(rows, p)[1] * (1 + 1e-10)  # some nodes may hang together with neither end
+    second, a, b, c = _network(rows, p)
     n = second.size
     if n == 1:
         return lambda g: g / second
-    curve = rows.w / rows.probabilities(p) ** 2
-    inner = (rows.a > 0) & (rows.b < rows.cells)
-    a, b, c = rows.a[inner] - 1, rows.b[inner] - 1, curve[inner]
     ends = np.concatenate((a, b)), np.concatenate((b, a))
     off = coo_array((np.concatenate((c, c)), ends), shape=(n, n)).tocsr()
     near = b - a == 1
@@ -248,10 +247,8 @@ def leverages(rows: Likelihood, p: Floats) -> Floats:
 
 def _hessian(rows: Likelihood, p: Floats) -> Floats:
     """Minus the Hessian by F, as a matrix."""
-    second = _slope(rows, p)[1] * (1 + 1e-10)
-    curve = rows.w / rows.probabilities(p) ** 2
-    inner = (rows.a > 0) & (rows.b < rows.cells)
-    a, b, size = rows.a[inner] - 1, rows.b[inner] - 1, second.size
-    off = np.bincount(a * size + b, curve[inner], size * size).reshape(size, size)
+    second, a, b, c = _network(rows, p)
+    size = second.size
+    off = np.bincount(a * size + b, c, size * size).reshape(size, size)
     result: Floats = np.diag(second) - off - off.T
     return result

@@ -9,12 +9,12 @@ import numpy as np
 from .._tools.arrays import Floats, look_up
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
-from ..errors import InputError
 from .cause_pseudo import pseudo_times_of_all
+from .make_setting import make_setting
 from .pseudo_entry import pseudo_given_entry
-from .pseudo_means import joined, left_out
+from .pseudo_means import check_members, joined, left_out
 from .reference import Reference
-from .setting import Setting, make_setting
+from .setting import Setting
 
 
 def pseudo_observations(
@@ -76,9 +76,8 @@ def pseudo_observations(
     if setting.cause is not None:
         subjects = y.time, setting.value, y.event
         return pseudo_times_of_all(ref, setting.cause.code, setting.in_sample, *subjects)
-    table = (ref.pseudo_means_in_sample if setting.in_sample else ref.pseudo_means)("step", tail)
     values = np.empty(len(y))
-    values[setting.censored] = table.at(setting.c, setting.j, ref.last_time)
+    values[setting.censored] = setting.pseudo_means.at(setting.c, setting.j, ref.last_time)
     events = np.flatnonzero(y.event)
     if events.size:
         of_events = _leaving if setting.in_sample else _joining
@@ -108,7 +107,7 @@ def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t joins: from there on S' = (Q/P)(t-) n/(n+1) P."""
     j, n = _steps_before(ref, t)
     P = ref.survival
-    ((_, excess, gain),) = joined(ref, P.size)
+    excess, gain = joined(ref)
     area = np.append(0.0, np.cumsum(ref.areas(gain, "step")))
     end = np.minimum(t, ref.last_time)
     before = area[j] + gain[j] * (end - ref.nodes[j])
@@ -119,11 +118,7 @@ def _joining(ref: Reference, t: Floats, tail: str) -> Floats:
 
 def _leaving(ref: Reference, t: Floats, tail: str) -> Floats:
     """Somebody with the event at t leaves: from there on S' = (Q/P)(t-) n/(n-1) P."""
-    if ref.y.weighted and ref.y.weight.min() < 1:
-        raise InputError(
-            "weight must be at least 1 for pseudo-observations in sample (one unit is left out); "
-            f"got {ref.y.weight.min():g}; pass y_train instead"
-        )
+    check_members(ref, events=True)
     if ref.table.events.sum() <= 1 + 1e-9:
         return np.full(t.size, _without_the_only_event(ref, tail))
     j, n = _steps_before(ref, t)

@@ -7,14 +7,12 @@ what is left past c in proportion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._tools.arrays import Floats
-from .._tools.chunks import chunks
 from ..data.tails import tail_area
 from ..errors import InputError
 
@@ -22,32 +20,20 @@ if TYPE_CHECKING:
     from .reference import Reference
 
 
-def joined(ref: Reference, size: int | None = None) -> Iterator[tuple[slice, Floats, Floats]]:
-    """Q/P - 1 and Q - P at u_0, ..., u_K with one more at risk, chunk by chunk.
+def joined(ref: Reference) -> tuple[Floats, Floats]:
+    """Q/P - 1 and Q - P at u_0, ..., u_K with one more at risk.
 
     Where P ends at zero, Q/P has no limit there: it counts as 1, for nothing of P is left.
     """
-    P, grown, before = ref.survival, 0.0, 0.0
-    for part in chunks(P.size, size=size):
-        excess = np.zeros(part.stop - part.start)
-        first = max(part.start, 1)  # at u_0 = 0 nothing has happened
-        with np.errstate(divide="ignore", invalid="ignore"):
-            n, d = ref.at_events(slice(first - 1, part.stop - 1))
-            if n.size:
-                step = n - d
-                step *= n + 1
-                np.divide(d, step, out=step)
-                np.log1p(step, out=step)
-                step[0] += grown
-                grown = float(np.cumsum(step, out=step)[-1])
-                np.expm1(step, out=excess[first - part.start :])
-            gain = P[part] * excess
-        if part.stop == P.size and P[-1] == 0:
-            # Everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1).
-            before = gain[-2] if gain.size > 1 else before
-            excess[-1], gain[-1] = 0.0, (P[-2] + before) / (n[-1] + 1)
-        before = float(gain[-1])
-        yield part, excess, gain
+    P, (n, d) = ref.survival, ref.at_events()
+    excess = np.zeros(P.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        np.expm1(np.cumsum(np.log1p(d / ((n - d) * (n + 1)))), out=excess[1:])
+        gain = P * excess
+    if P[-1] == 0:
+        # Everybody left had the event: P_K = 0, Q_K = Q_{K-1}/(n+1).
+        excess[-1], gain[-1] = 0.0, (P[-2] + gain[-2]) / (n[-1] + 1)
+    return excess, gain
 
 
 def left_out(ref: Reference) -> Floats:
@@ -80,13 +66,14 @@ class _Past:
         return self.theta + self.size * (self.change + (longer - usual))
 
 
-def check_members(ref: Reference) -> None:
-    """Refuse censored members of whom no whole subject can be left out."""
-    members = ref.y.weight[~ref.y.event] if ref.y.weighted else np.ones(1)
-    if members.size and members.min() < 1:
+def check_members(ref: Reference, events: bool = False) -> None:
+    """Refuse members, censored ones or also `events`, of whom no whole subject can be left out."""
+    members = ref.y.weight if events else ref.y.weight[~ref.y.event]
+    if ref.y.weighted and members.size and members.min() < 1:
+        who = "" if events else " of censored subjects"
         raise InputError(
-            "weight of censored subjects must be at least 1 for pseudo-observations in sample "
-            f"(one unit is left out); got {members.min():g}; pass y_train instead"
+            f"weight{who} must be at least 1 for pseudo-observations in sample (one unit is left "
+            f"out); got {members.min():g}; pass y_train instead"
         )
 
 
@@ -109,21 +96,17 @@ class PseudoMeans:
     @classmethod
     def joining(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:
         """Others' at-risk numbers grow by one up to c."""
-        P, rest, theta, others = ref.survival, ref.rest(area), ref.theta(area, tail), ref.size + 1
-        by_index, before = np.empty(P.size), 0.0
-        # Trapezoids need the value after a chunk, so they are made in one.
-        for part, change, gain in joined(ref, None if area == "step" else P.size):
-            # What the start of the tail gains; where P ends at zero, only the last may.
-            end = P[-1] * change if P[-1] > 0 else gain[-1:] * (part.stop == P.size)
-            change *= rest[part]
-            passed = np.concatenate(([before], ref.areas(gain, area, part.start)))
-            before = float(np.cumsum(passed, out=passed)[-1])
-            change += passed[:-1]
-            change[-end.size :] += _tail_gain(ref.last_time, P[-1], end, tail, ref.stop)
-            by_index[part] = theta + others * change
+        last, theta, others = ref.survival[-1], ref.theta(area, tail), ref.size + 1
+        change, gain = joined(ref)
+        # What the start of the tail gains; where P ends at zero, only the last may.
+        end = last * change if last > 0 else gain[-1:]
+        change *= ref.rest(area)
+        change[1:] += np.cumsum(ref.areas(gain, area)[:-1])
+        change[-end.size :] += _tail_gain(ref.last_time, last, end, tail, ref.stop)
         # Past the follow-up all event times lie behind.
-        last = float(change[-1]), float(end[-1] + P[-1])
-        return cls(by_index, past=_Past(*last, theta, others, ref.last_time, tail, ref.stop))
+        ends = float(change[-1]), float(end[-1] + last)
+        past = _Past(*ends, theta, others, ref.last_time, tail, ref.stop)
+        return cls(theta + others * change, past=past)
 
     @classmethod
     def leaving(cls, ref: Reference, area: str, tail: str) -> PseudoMeans:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, flag
+from .._tools.arrays import Floats, flag, whole_number
+from ..data.curves import SurvivalCurves
 from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
-from ..data.tails import tail_area
+from ..data.tails import check_tail, tail_area
 from ..errors import UndefinedMetricError
 from .aalen_johansen import AalenJohansen
 from .kaplan_meier import KaplanMeier, RiskTable
@@ -217,17 +218,15 @@ class Reference:
         known = -1 if self.last_time == self.nodes[-2] else None
         return self.nodes[1:known], self._steps[1:known]
 
-    def areas(self, values: Floats, area: str, start: int = 0) -> Floats:
-        """Area between neighbouring nodes of a function with `values` at u_start, ...: K + 1.
+    def areas(self, values: Floats, area: str) -> Floats:
+        """Area between neighbouring nodes of a function with `values` at u_0, ..., u_K: K + 1.
 
-        Trapezoids of all nodes only: the last one goes on at its value.
+        The last value goes on up to the last node.
         """
-        gaps = np.diff(self.nodes[start : start + values.size + 1])
         if area == "step":
-            gaps *= values
-            return gaps
+            return values * self.gaps
         ends = np.append(values[1:], values[-1])
-        return (values + ends) / 2 * gaps
+        return (values + ends) / 2 * self.gaps
 
     def rest(self, area: str) -> Floats:
         """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
@@ -271,28 +270,26 @@ class Reference:
 
         return self.cached(("trapezoids", tail), build)
 
-    def later_event_mean(self) -> Floats:
-        """Mean of the event times later than u_j; NaN where there is none."""
+    def later_events(self) -> Floats:
+        """Number of events later than u_j, and the sum of their times, j = 0..K: (2, K + 1)."""
 
         def build() -> Floats:
             count = self.at_events()[1]
-            number, total = np.zeros(count.size + 1), np.zeros(count.size + 1)
-            np.cumsum(count[::-1], out=number[-2::-1])
+            sums = np.zeros((2, count.size + 1))
+            np.cumsum(count[::-1], out=sums[0, -2::-1])
             count *= self.event_times
-            np.cumsum(count[::-1], out=total[-2::-1])
-            with np.errstate(invalid="ignore"):
-                total /= number  # 0 / 0 past the last
-            return total
+            np.cumsum(count[::-1], out=sums[1, -2::-1])
+            return sums
 
         return self.cached("later", build)
 
-    def pseudo_means(self, area: str, tail: str) -> PseudoMeans:
-        """Pseudo-observations of somebody who joins the set, censored."""
-        return self.cached(("join", area, tail), lambda: PseudoMeans.joining(self, area, tail))
+    def pseudo_means(self, area: str, tail: str, leaving: bool = False) -> PseudoMeans:
+        """Pseudo-observations of somebody who joins the set, censored.
 
-    def pseudo_means_in_sample(self, area: str, tail: str) -> PseudoMeans:
-        """Pseudo-observations of the censored members of the set itself, leave-one-out."""
-        return self.cached(("leave", area, tail), lambda: PseudoMeans.leaving(self, area, tail))
+        With `leaving` those of the censored members of the set itself, leave-one-out.
+        """
+        build = PseudoMeans.leaving if leaving else PseudoMeans.joining
+        return self.cached(("pseudo", leaving, area, tail), lambda: build(self, area, tail))
 
 
 class StoppedReference(Reference):
@@ -355,6 +352,34 @@ class StoppedReference(Reference):
         if self._reached and not self.whole.table.event_rows.size:
             return np.empty(0), np.ones(1)
         return self.whole.law()
+
+
+def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurves:
+    """Kaplan-Meier of the reference set as the prediction for n subjects, stored once.
+
+    Parameters
+    ----------
+    y_train : outcomes or Reference
+        Reference set.
+    n : int
+        Number of subjects, all with the same curve.
+    tail : str
+        How curves go on past the last time; see `SurvivalCurves`.
+
+    Examples
+    --------
+    >>> reference_curves(([1, 2, 3, 4], [1, 0, 1, 1]), 1000)
+    SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
+    """
+    check_tail(tail)
+    n = whole_number(n, "n", 1, "a whole number of subjects")
+    reference = Reference.of(y_train, entry=True)
+    if reference.table.jumps(censoring=False).any():
+        times, survival = reference.steps()
+    else:  # no event: it stays at one
+        times, survival = np.array([reference.last_time]), np.ones(1)
+    rows = np.broadcast_to(survival, (n, survival.size))
+    return SurvivalCurves._trusted(times, rows, "step", tail)
 
 
 def _reverse_cumsum(values: Floats) -> Floats:

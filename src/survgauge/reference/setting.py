@@ -8,28 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Bools, Floats, Ints, flag, look_up, positive, vector
+from .._tools.arrays import Bools, Floats, Ints, look_up
 from ..data.curves import SurvivalCurves
-from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
-from ..data.sampling import sampled
-from ..data.tails import check_tail, tail_survival
-from ..errors import InputError, UndefinedMetricError, one_of
-from .baseline import reference_curves
-from .cause_law import CauseLaw, CauseTimes, IncidenceLaw, cause_times
+from ..data.tails import tail_survival
+from ..data.weighted import some_rows
+from ..errors import InputError, UndefinedMetricError
+from .cause_law import CauseLaw, CauseTimes, IncidenceLaw
 from .cause_pseudo import pseudo_times
-from .conditional import Conditional, check_conditional, check_floor
-from .dependence import Dependence, dependence_of, refuse_features
-from .dependent_g import DependentG, assumed_g
+from .conditional import Conditional
+from .dependence import Dependence
+from .dependent_g import DependentG
 from .dependent_law import DependentLaw
 from .doubly_robust import DoublyRobust, residual_law
 from .floored_g import FlooredG
-from .g_source import WholeG, ask_g, g_source
-from .kaplan_meier import AREAS, KaplanMeier
+from .g_source import WholeG, ask_g
+from .kaplan_meier import KaplanMeier
 from .method import Method, Surrogates
 from .pseudo_entry import mean_given_entry
 from .pseudo_means import PseudoMeans
-from .reference import Reference
+from .reference import Reference, reference_curves
 from .residual import ResidualLaw
 
 _G_SOURCES = {
@@ -87,14 +85,11 @@ class Setting:
 
     def part(self, rows: slice) -> Setting:
         """Return the same question about some of the subjects, once it has its G."""
-        truth = None if self.true_time is None else self.true_time[rows]
-        mass = None if self.mass is None else self.mass[rows]
-        conditional = None if self.conditional is None else self.conditional[rows]
-        cause = None if self.cause is None else self.cause[rows]
-        return replace(
-            self, y=self.y[rows], true_time=truth, mass=mass, start=rows.start,
-            conditional=conditional, cause=cause,
-        )  # fmt: skip
+        given = {
+            name: some_rows(getattr(self, name), rows, copy=False)
+            for name in ("true_time", "mass", "conditional", "cause")
+        }
+        return replace(self, y=self.y[rows], start=rows.start, **given)
 
     @property
     def _own_g(self) -> KaplanMeier:
@@ -140,11 +135,15 @@ class Setting:
     @cached_property
     def survival(self) -> Floats:
         """S(c): the step function, past the last reference time its tail."""
+        return self._survival_at(self.c, self.j)
+
+    def _survival_at(self, t: Floats, j: Ints) -> Floats:
+        """S at times t, of which j reference event times are at or before."""
         ref = self.reference
-        values = ref.survival[self.j]
-        if self.past.size:
+        values, past = ref.survival[j], np.flatnonzero(t > ref.last_time)
+        if past.size:
             last, end = np.float64(ref.last_time), np.float64(ref.last_survival)
-            values[self.past] = tail_survival(self.c[self.past], last, end, self.tail)
+            values[past] = tail_survival(t[past], last, end, self.tail)
         return values
 
     @cached_property
@@ -159,11 +158,7 @@ class Setting:
         elif law is not None:
             values = law.curves[self.censored].free_at_own(entry)
         else:
-            ref = self.reference
-            values = ref.survival[look_up(ref.event_times, entry, "right")]
-            end = np.float64(ref.last_survival)
-            told = tail_survival(entry, np.float64(ref.last_time), end, self.tail)
-            values = np.where(entry > ref.last_time, told, values)
+            values = self._survival_at(entry, look_up(self.reference.event_times, entry, "right"))
         return np.where((entry > 0) & (values > 0), values, 1.0)
 
     @cached_property
@@ -177,15 +172,16 @@ class Setting:
     def observable(self) -> Floats:
         """G(t-), the probability that an event at t is observed, for the events in order."""
         rows, entry = np.flatnonzero(self.y.event), self.y.entry
-        times = self.y.time[rows]
-        if self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG):
-            values = self._whole_g.at(times, side="left")
-            then = None if entry is None else self._whole_g.at(entry[rows])
-        else:
-            values = ask_g(self.censoring, self.y.time, "left")[rows]
-            then = None if entry is None else ask_g(self.censoring, entry, "right")[rows]
-        if entry is None or then is None:
+        common = self.censoring is None or isinstance(self.censoring, KaplanMeier | WholeG)
+        g = self._whole_g if common else None
+
+        def read(t: Floats, side: str) -> Floats:
+            return ask_g(self.censoring, t, side)[rows] if g is None else g.at(t[rows], side)
+
+        values = read(self.y.time, "left")
+        if entry is None:
             return values
+        then = read(entry, "right")
         late = (entry[rows] > 0) & (then > 0)  # uncensored at t given that at entry
         return np.divide(values, then, out=values, where=late)
 
@@ -225,8 +221,7 @@ class Setting:
         ref = self.reference
         if self.cause is not None:
             return pseudo_times(ref, self.cause.code, self.in_sample)
-        table = ref.pseudo_means_in_sample if self.in_sample else ref.pseudo_means
-        return table(self.area, self.tail)
+        return ref.pseudo_means(self.area, self.tail, self.in_sample)
 
     @cached_property
     def robust(self) -> DoublyRobust:
@@ -243,10 +238,9 @@ class Setting:
             common = self._common_law
             return DoublyRobust.of_reference(self.y, self.reference, common, g, self.floor, value)
         floored = FlooredG(g, self.floor)
-        if law is None and floored.steps:
-            return DoublyRobust(self.y, self._common_law, floored, self.tau, value=value)
         if law is None:
-            law = self._repeated_law()
+            known = self._common_law if floored.steps else self._repeated_law()
+            return DoublyRobust(self.y, known, floored, self.tau, value=value)
         return DoublyRobust(self.y, law, floored, self.tau, value=value)
 
     def _repeated_law(self) -> SurvivalCurves | IncidenceLaw:
@@ -319,13 +313,6 @@ class Setting:
         """Weights where all count alike; one number, read over and over."""
         return np.broadcast_to(np.float64(1.0), len(self.y))
 
-    @cached_property
-    def confidence_of_all(self) -> Floats:
-        """Weights where everybody has a surrogate: 1 for events, `confidence` for the others."""
-        weights = np.ones(len(self.y))
-        weights[self.censored] = self.confidence
-        return weights
-
     def fill(
         self,
         surrogate: Floats,
@@ -346,10 +333,10 @@ class Setting:
             )
         time = self.value.copy()
         time[self.censored] = surrogate
-        weights = self.ones if alike else self.confidence_of_all
-        if confidence is not None:
+        weights = self.ones
+        if not alike:
             weights = np.ones(len(self.y))
-            weights[self.censored] = confidence
+            weights[self.censored] = self.confidence if confidence is None else confidence
         known = ~np.isnan(surrogate + weights[self.censored])
         if known.all():
             return Surrogates(time, weights, self.everybody, **more)
@@ -370,72 +357,3 @@ class Setting:
             surrogate = np.minimum(surrogate, self.tau)  # type: ignore[arg-type]
             notes["surrogates above tau, set to tau"] = above
         return surrogate, notes
-
-
-def make_setting(
-    y_true: Any,
-    y_train: Any = None,
-    *,
-    area: str = "step",
-    tail: str = "linear",
-    tau: float | None = None,
-    weighted: bool = True,
-    censoring: Any = None,
-    true_time: Any = None,
-    sample_weight: Any = None,
-    start: int = 0,
-    conditional: Any = None,
-    floor: float = 0.1,
-    dependence: Any = None,
-    cause: int | str | None = None,
-    entry: bool = False,
-) -> Setting:
-    """Validate what the methods look at, with the clock stopped at `tau`.
-
-    Delayed entry is refused unless `entry` says that the caller knows of it.
-    """
-    one_of("area", area, AREAS)
-    check_tail(tail)
-    tau = None if tau is None else positive(tau, "tau")
-    several = cause is not None
-    given = Outcomes.of(y_true, "y_true", causes=several or None, entry=entry)
-    y, mass = sampled(given, sample_weight)
-    if y_train is None:
-        reference = Reference(y, causes=several)
-    else:
-        reference = Reference.of(y_train, several, entry)
-    assumed, causes = dependence_of(dependence), y.causes
-    times = None if cause is None else cause_times(y, reference, cause, tau, area, assumed)
-    y = y.any_cause()
-    if assumed is not None:
-        refuse_features(conditional)
-        refuse_entry(y.entry, "y_true")
-        refuse_entry(reference.whole.y.entry, "y_train")
-    weighed = y if mass is None else y.reweighted(mass)
-    known = None if y_train is None else reference
-    censoring = assumed_g(assumed, censoring, weighed, known)
-    source = g_source(censoring, y_train is not None)
-    truth = None
-    if true_time is not None:
-        truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
-        truth = truth if tau is None else np.minimum(truth, tau)
-    if mass is not None and tau is not None and y.entry is not None:
-        mass = np.where(y.entry < tau, mass, 0.0)  # who enters later is absent
-    return Setting(
-        y.restricted(tau),
-        reference.restricted(tau),
-        in_sample=y_train is None or reference.in_sample,
-        area=area,
-        tail=tail,
-        tau=tau,
-        weighted=flag(weighted, "weighted"),
-        censoring=None if isinstance(censoring, str) else censoring,
-        true_time=truth,
-        g_from=source,
-        mass=mass,
-        start=start,
-        conditional=check_conditional(conditional, len(y), causes),
-        floor=check_floor(floor),
-        dependence=assumed,
-        cause=times,
-    )

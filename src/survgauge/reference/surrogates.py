@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import Floats, look_up
 from .._tools.sorting import sorting_order
-from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from ..errors import InputError, one_of
 from .cause_pseudo import pseudo_times_given_entry
 from .dependent_g import LateByDifference
+from .make_setting import make_setting
 from .method import Method, Surrogates
 from .pseudo_entry import pseudo_given_entry
-from .setting import Setting, make_setting
+from .setting import Setting
 
 __all__ = ["METHODS", "Method", "Setting", "Surrogates", "make_setting", "surrogate_times"]
 
@@ -83,33 +84,25 @@ def ipcw_d(s: Setting) -> Surrogates:
 
 def ipcw_t(s: Setting) -> Surrogates:
     """Mean of the reference event times later than c, of those who had entered by then."""
-    if s.reference.whole.y.entry is None:
-        guess = s.reference.later_event_mean()[s.j]
-    else:
-        guess = _later_events_of_entered(s.reference.y, s.c)
+    y, later = s.reference.y, s.reference.later_events()
+    number, total = later[0][s.j], later[1][s.j]
+    if y.entry is not None:
+        late = np.flatnonzero(y.event & (y.entry > 0))
+        entry, weight = y.entry[late], y.weight[late]
+        number -= _sum_from(entry, weight, s.c)
+        total -= _sum_from(entry, weight * y.time[late], s.c)
+        # A difference of sums of fractions: where nobody is left, exactly nobody.
+        number[number <= 1e-9 * max(later[0, 0], 1.0)] = 0.0
+    guess = np.divide(total, number, out=np.full(s.c.size, np.nan), where=number > 0)
     notes = s.lost(guess, "excluded: no later event in the reference")
     return s.fill(guess, notes=notes)
 
 
-def _later_events_of_entered(y: Outcomes, c: Floats) -> Floats:
-    """Mean of the event times later than c of who entered before c; NaN where there is none."""
-    died = y.event & (y.weight > 0)
-    time, entry, weight = y.time[died], np.asarray(y.entry)[died], y.weight[died]
-    late = entry > 0
-    number, total = (
-        _sum_from(time, part, c, "right") - _sum_from(entry[late], part[late], c, "left")
-        for part in (weight, weight * time)
-    )
-    # A difference of sums of fractions: where nobody is left, exactly nobody.
-    known = number > 1e-9 * max(float(weight.sum()), 1.0)
-    return np.divide(total, number, out=np.full(c.size, np.nan), where=known)
-
-
-def _sum_from(x: Floats, values: Floats, c: Floats, side: Literal["left", "right"]) -> Floats:
-    """Sum of the values with x > c (side right) or x >= c (side left), for each c."""
+def _sum_from(x: Floats, values: Floats, c: Floats) -> Floats:
+    """Sum of the values with x >= c, for each c."""
     order = sorting_order(x)
     later = np.append(np.cumsum(values[order][::-1])[::-1], 0.0)
-    found: Floats = later[x[order].searchsorted(c, side)]
+    found: Floats = later[look_up(x[order], c, "left")]
     return found
 
 
@@ -172,28 +165,27 @@ def true(s: Setting) -> Surrogates:
     return Surrogates(s.true_time, s.ones, s.everybody)
 
 
+#: All methods of the package know delayed entry, and all but one causes.
+_record = partial(Method, takes_cause=True, takes_entry=True)
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(
+        _record(
             "uncensored",
             uncensored,
             "events only",
             "is left out",
             counts_censored=False,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "hinge",
             hinge,
             "one-sided (hinge)",
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "margin",
             margin,
             "margin times",
@@ -203,10 +195,8 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "ipcw_d",
             ipcw_d,
             "events weighted by 1/G",
@@ -215,10 +205,8 @@ METHODS: dict[str, Method] = {
             counts_censored=False,
             misses_late=True,
             takes_dependence=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "ipcw_t",
             ipcw_t,
             "mean of later events",
@@ -226,9 +214,9 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             misses_late=True,
-            takes_entry=True,
+            takes_cause=False,
         ),
-        Method(
+        _record(
             "po",
             po,
             "pseudo-observations",
@@ -237,20 +225,16 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             extrapolates=True,
             usual=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "pop_po",
             pop_po,
             "population mean",
             "gets the same estimated time: the mean of the training set",
             imputes=True,
             looks_up=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "expected",
             expected,
             "expected loss",
@@ -259,10 +243,8 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "dr",
             dr,
             "doubly robust",
@@ -272,18 +254,14 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             reads_g=True,
             takes_law=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
-        Method(
+        _record(
             "true",
             true,
             "known event times",
             "counts with its true event time",
             counts_censored=False,
             needs_truth=True,
-            takes_cause=True,
-            takes_entry=True,
         ),
     )
 }

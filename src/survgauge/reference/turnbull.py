@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, numbers, positive, probability, to_numpy
+from .._tools.arrays import Bools, Floats, positive, probability
 from ..data.curves import SurvivalCurves
 from ..data.intervals import IntervalOutcomes
 from ..data.tails import check_tail, tail_area, tail_time
 from ..errors import InputError, UndefinedMetricError, one_of
+from .kaplan_meier import asked_times
 from .npmle import Likelihood, influences, leverages, most_likely
 
 #: Where in its interval a mass may lie: spread evenly, or at one of its ends.
@@ -156,11 +157,7 @@ class Turnbull:
             estimate that the data allow.
         """
         one_of("within", within, WITHIN)
-        points = to_numpy(t, "t")
-        points = numbers(points, "t", ndim=points.ndim).astype(np.float64, copy=False)
-        if np.isnan(points).any():
-            raise InputError("t must be times; got NaN")
-        return self._at(points, within)
+        return self._at(asked_times(t), within)
 
     def _at(self, t: Floats, within: str = "uniform") -> Floats:
         times, before, at = self._knots
@@ -268,14 +265,20 @@ class Turnbull:
 
     def contributions_of(self, shares: Floats) -> Floats:
         """What each subject adds to the sampling error of sums `shares` @ `mass`: (k, n)."""
+        present, members = self._members
+        found = np.zeros((shares.shape[0], present.size))
+        found[:, present] = influences(members, self.mass, shares)
+        return found
+
+    @property
+    def _members(self) -> tuple[Bools, Likelihood]:
+        """Who of the subjects is present, and the intervals that their events may be in."""
         rows = self._subjects
         if rows is None:
             raise InputError("this law was not estimated from subjects: use Turnbull.fit")
         present = rows.w > 0
-        found = np.zeros((shares.shape[0], rows.w.size))
-        members = Likelihood(rows.a[present], rows.b[present], rows.w[present], rows.cells)
-        found[:, present] = influences(members, self.mass, shares)
-        return found
+        a, b, w = rows.a[present], rows.b[present], rows.w[present]
+        return present, Likelihood(a, b, w, rows.cells)
 
     @cached_property
     def leverage(self) -> Floats:
@@ -283,12 +286,8 @@ class Turnbull:
 
         0 where all of that is the mass of an exact event time, which somebody has to have.
         """
-        rows = self._subjects
-        if rows is None:
-            raise InputError("this law was not estimated from subjects: use Turnbull.fit")
-        found = np.zeros(rows.w.size)
-        present = np.flatnonzero(rows.w > 0)
-        members = Likelihood(rows.a[present], rows.b[present], rows.w[present], rows.cells)
+        present, members = self._members
+        found = np.zeros(present.size)
         point = np.append(self.intervals[:, 0] == self.intervals[:, 1], False)
         exact = point[members.a] & (members.b - members.a == 1)
         found[present] = np.where(exact, 0.0, leverages(members, self.mass))

@@ -12,8 +12,7 @@ import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.metrics.ranking.royston import KAPPA, _rankits
-from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
-from survgauge.reference.pseudo_survival import PseudoSurvival
+from survgauge.reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 
@@ -93,7 +92,8 @@ def test_pseudo_observations_given_entry(seed: int, whole: bool) -> None:
 def test_pseudo_observations_from_the_beginning_are_the_jackknife() -> None:
     y, _ = naive.draw(3, n=90, whole=True)
     plain, h = sg.Outcomes(y.time, y.event), np.linspace(-1, 2, len(y))
-    given, usual = PseudoIncidenceGivenEntry.of(plain, None, 6.0), PseudoSurvival.of(plain, 6.0)
+    given = PseudoIncidenceGivenEntry.of(plain, None, 6.0)
+    usual = PseudoIncidence.of(plain, None, 6.0)
     np.testing.assert_allclose(given.values, usual.values, atol=1e-14)
     np.testing.assert_allclose(given.pulled(h), usual.pulled(h), atol=1e-13)
 

@@ -10,10 +10,9 @@ import survgauge as sg
 from survgauge.data.conditional_curves import given_entry, incidence_from_landmark
 from survgauge.errors import InputError
 from survgauge.metrics.registry import REGISTRY
-from survgauge.reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
+from survgauge.reference.pseudo_incidence import PseudoIncidenceGivenEntry
 from survgauge.reference.reference import Reference
-from survgauge.reference.setting import make_setting
-from survgauge.reference.surrogates import METHODS
+from survgauge.reference.surrogates import METHODS, make_setting
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 TIMES = np.array([2.0, 4.0, 6.5])

@@ -11,7 +11,7 @@ from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.reference.losses import Loss
 from survgauge.reference.pseudo_entry import pseudo_given_entry
-from survgauge.reference.setting import Method, make_setting
+from survgauge.reference.surrogates import Method, make_setting
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 

@@ -53,7 +53,7 @@ def test_hardly_any_dependence_is_hardly_anything_but_kaplan_meier(copula, tail,
         wanted = usual.expected(loss, c, p, j)
         np.testing.assert_allclose(law.expected(loss, c, p, j), wanted, rtol=1e-8)
     np.testing.assert_allclose(law.mean(c, j), usual.mean(c, j), rtol=1e-8)
-    np.testing.assert_allclose(law.above("1", c, j), usual.above("1", c, j), rtol=1e-8)
+    np.testing.assert_allclose(law.alive(c, j), usual.alive(c, j), rtol=1e-8)
 
 
 @pytest.mark.parametrize("y", [([1, 2, 3], [1, 1, 1]), ([1, 2, 3], [1, 0, 0]), ([4], [1])])
@@ -86,9 +86,9 @@ def test_laws_by_themselves_or_in_blocks_are_the_same(monkeypatch, name, value):
     )
     c, p = rng.exponential(size=80), rng.exponential(size=80)
     j, loss = law.places(c), LOSSES["absolute"]
-    wanted = law.mean(c, j), law.expected(loss, c, p, j), law.above("1", c, j)
+    wanted = law.mean(c, j), law.expected(loss, c, p, j), law.alive(c, j)
     monkeypatch.setattr(dependent_law, name, value)
-    found = law.mean(c, j), law.expected(loss, c, p, j), law.above("1", c, j)
+    found = law.mean(c, j), law.expected(loss, c, p, j), law.alive(c, j)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from strategies import pair
 
 import survgauge as sg
-from survgauge.reference.baseline import reference_curves
+from survgauge.reference.reference import reference_curves
 
 
 @given(y=own.outcomes)

@@ -67,7 +67,7 @@ def test_mean_and_pseudo_observations_are_those_of_their_definition(name, tail):
         j = np.array([ref.event_times.size])
         found = ref.pseudo_means("step", tail).at(np.array([last + 2.0]), j, last)
         assert found[0] == pytest.approx((n + 1) * joined - n * theta)
-    leaving = ref.pseudo_means_in_sample("step", tail)
+    leaving = ref.pseudo_means("step", tail, leaving=True)
     for i, (c, e) in enumerate(zip(time, event, strict=True)):
         if e:
             continue
@@ -131,7 +131,7 @@ def test_tables_by_hand():
     assert ref.theta("trapezoid", "linear") == pytest.approx(sum(lines) + tail)
     mean = [(r + tail) / s + u for r, s, u in zip(rest, survival, ref.nodes, strict=False)]
     assert ref.later_mean("linear") == pytest.approx(mean)
-    assert ref.later_event_mean() == pytest.approx([11 / 4, 10 / 3, 4, 5, np.nan], nan_ok=True)
+    assert ref.later_events().tolist() == [[4, 3, 2, 1, 0], [11, 10, 8, 5, 0]]
     all_lines = [9 / 12, 5 / 9, 6 / 9, 6 / 9, 0]
     trapezoids = np.cumsum(all_lines[::-1])[::-1] + tail
     assert ref.later_trapezoids("linear") == pytest.approx(trapezoids)
@@ -150,10 +150,10 @@ def test_steps_end_where_the_tail_starts_and_only_once():
 
 def test_tables_are_made_once():
     ref = reference("open")
-    assert ref.later_event_mean() is ref.later_event_mean()
+    assert ref.later_events() is ref.later_events()
     inner = ref.restricted(4.0)
-    assert inner.later_event_mean() is ref.restricted(4.0).later_event_mean()
-    assert inner.later_event_mean() is not ref.later_event_mean()
+    assert inner.later_events() is ref.restricted(4.0).later_events()
+    assert inner.later_events() is not ref.later_events()
     assert inner.stop == 4.0
     assert ref.restricted(None) is ref
     assert Reference.of(ref) is ref
@@ -192,9 +192,11 @@ def test_a_set_without_events_and_frequencies_below_one():
         _ = none.survival
     light = Reference(sg.Outcomes([1.0, 2.0], [1, 0], [1.0, 0.5]))
     with pytest.raises(sg.InputError, match="at least 1 for pseudo-observations"):
-        light.pseudo_means_in_sample("step", "linear")
+        light.pseudo_means("step", "linear", leaving=True)
     # An event may weigh less: only censored members are left out.
-    Reference(sg.Outcomes([1.0, 2.0], [1, 0], [0.5, 1.0])).pseudo_means_in_sample("step", "linear")
+    Reference(sg.Outcomes([1.0, 2.0], [1, 0], [0.5, 1.0])).pseudo_means(
+        "step", "linear", leaving=True
+    )
 
 
 def test_a_part_of_the_subjects_keeps_the_g_of_all():

@@ -9,9 +9,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
-from ...reference.pseudo_incidence import PseudoIncidence
-from ...reference.pseudo_incidence_entry import PseudoIncidenceGivenEntry
-from ...reference.pseudo_survival import PseudoSurvival
+from ...reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
 
 _STEPS, _EXACT, _HALVINGS = 100, 1e-12, 40
 #: Near the solution a step changes the loss by less than it can be computed.
@@ -21,7 +19,7 @@ _FAR = 30.0
 #: Least eigenvalue of the information, over the largest, of coefficients that the outcomes tell.
 _FLAT = 1e-10
 
-Pseudo = PseudoSurvival | PseudoIncidence | PseudoIncidenceGivenEntry
+Pseudo = PseudoIncidence | PseudoIncidenceGivenEntry
 
 
 def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
@@ -30,13 +28,8 @@ def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pse
     Under delayed entry, given that at entry, before the time. Refuses where everybody or nobody has
     the event by then.
     """
-    pseudo: Pseudo
-    if y.entry is not None:
-        pseudo = PseudoIncidenceGivenEntry.of(y, competes, time)
-    elif competes is not None:
-        pseudo = PseudoIncidence.of(y, competes, time)
-    else:
-        pseudo = PseudoSurvival.of(y, time)
+    kind = PseudoIncidence if y.entry is None else PseudoIncidenceGivenEntry
+    pseudo: Pseudo = kind.of(y, competes, time)
     if not 0 < pseudo.survival < 1:
         who = "nobody" if pseudo.survival >= 1 else "everybody"
         which = "the event" if competes is None else "an event of the cause"

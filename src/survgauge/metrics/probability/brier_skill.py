@@ -9,8 +9,7 @@ import numpy as np
 from ..._tools.arrays import Floats
 from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError
-from ...reference.baseline import reference_curves
-from ...reference.reference import Reference
+from ...reference.reference import Reference, reference_curves
 from ..checks import given_entry_of
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error

@@ -11,8 +11,8 @@ from survgauge.metrics.calibration import smooth_fit
 from survgauge.metrics.calibration.cause_survival import cause_survival
 from survgauge.metrics.calibration.groups import shared_shape
 from survgauge.metrics.calibration.weak_calibration import Regression
-from survgauge.reference.pseudo_incidence import PseudoIncidence
-from survgauge.reference.pseudo_survival import PseudoSurvival
+from survgauge.reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
+from survgauge.reference.survival_at import survival_at
 
 GRID = np.array([1.0, 2.0, 4.0, 6.0, 9.0, 40.0])
 AT = 5.0
@@ -83,11 +83,13 @@ def test_pseudo_observations_are_derivatives_of_aalen_johansen(seed, code):
 def test_without_competing_events_they_are_those_of_kaplan_meier():
     y, _ = draw(3, n=60)
     only = y.only("relapse")
-    found = PseudoIncidence.of(only, np.zeros(60, dtype=bool), AT)
-    known = PseudoSurvival.of(only, AT)
-    np.testing.assert_allclose(found.values, known.values, atol=1e-12)
+    found, known = PseudoIncidence.of(only, None, AT), survival_at(only, AT)
+    np.testing.assert_allclose(found.values, known.value + 60 * known.psi, atol=1e-12)
+    same = PseudoIncidence.of(only, np.zeros(60, dtype=bool), AT)
+    assert (found.values == same.values).all()
     h = np.random.default_rng(0).normal(size=60)
-    np.testing.assert_allclose(found.pulled(h), known.pulled(h), atol=1e-11)
+    other = PseudoIncidenceGivenEntry.of(only, None, AT)
+    np.testing.assert_allclose(found.pulled(h), other.pulled(h), atol=1e-11)
     early = PseudoIncidence.of(only, np.zeros(60, dtype=bool), 0.5)
     assert early.survival == 1
     assert not early.pulled(h).any()

@@ -8,7 +8,7 @@ from naive import km_at
 from scipy.optimize import minimize
 
 import survgauge as sg
-from survgauge.reference.pseudo_survival import PseudoSurvival
+from survgauge.reference.pseudo_incidence import PseudoIncidence
 
 TIME = 6.0
 
@@ -43,7 +43,7 @@ def test_it_is_the_least_squares_of_pseudo_observations(seed):
     jackknife = [
         n * whole - (n - 1) * float(km_at(pairs[:i] + pairs[i + 1 :], TIME)) for i in range(n)
     ]
-    pseudo = PseudoSurvival.of(y, TIME)
+    pseudo = PseudoIncidence.of(y, None, TIME)
     np.testing.assert_allclose(pseudo.values, jackknife, atol=0.03)
     assert pseudo.values.mean() == pytest.approx(whole)
     found = sg.weak_calibration(y, survival, TIME)

@@ -27,9 +27,8 @@ from survgauge.metrics.probability.probability import (
 )
 from survgauge.metrics.skill import skill, skill_details
 from survgauge.metrics.time.mean_errors import mae
-from survgauge.reference.baseline import reference_curves
 from survgauge.reference.kaplan_meier import KaplanMeier
-from survgauge.reference.reference import Reference
+from survgauge.reference.reference import Reference, reference_curves
 
 # ---- oracles -----------------------------------------------------------------------------------
 
