@@ -155,6 +155,11 @@ class SurvivalCurves:
         start, stop = (0, len(self)) if span is None else (span.start, span.stop)
         return chunks(stop, start, self._block_rows(width))
 
+    def read_width(self, times: int) -> int:
+        """Values a row in a block that is read at so many times; whole rows only where needed."""
+        whole = self.interpolation == "pchip" or not self.shared_grid
+        return max(times, self.width) if whole else times
+
     def _block_rows(self, width: int | None) -> int:
         return max(1, BLOCK_VALUES // max(width or self.width, 1))
 
@@ -185,7 +190,7 @@ class SurvivalCurves:
             for rows in blocks:
                 out[rows] = read(rows, scratch)
 
-        for _ in self.by_span(fill, points.size + self.survival.shape[1]):
+        for _ in self.by_span(fill, self.read_width(points.size)):
             pass
         return out
 

@@ -169,7 +169,7 @@ def _group_means(
 
     total = np.bincount(label, weight, size)
     found = np.zeros((nodes.size, size))
-    for part in curves.by_span(sums, nodes.size + curves.survival.shape[1]):
+    for part in curves.by_span(sums, curves.read_width(nodes.size)):
         found += part
     return [found[:, k] / total[k] for k in range(len(rows))]
 

@@ -177,7 +177,7 @@ def by_rows_together(
                     found.after[r, rows][had] = np.einsum("ik,k->i", late, share)
         return total[0], total[1]
 
-    for whole, part in curves.by_span(sums, _row_width(curves, size)):
+    for whole, part in curves.by_span(sums, curves.read_width(size)):
         np.add(found.total, whole, out=found.total)
         np.add(found.late, part, out=found.late)
     return found
@@ -302,7 +302,7 @@ def by_columns(
         picked = np.arange(start, min(start + width, size))
         survival, read = np.empty((picked.size, n)), _reader(scheme, curves, scheme.times[picked])
         scratch = Scratch()
-        for rows in curves.blocks(_row_width(curves, picked.size)):
+        for rows in curves.blocks(curves.read_width(picked.size)):
             survival[:, rows] = read(rows, scratch).T
         for k in picked:
             alive, weight = scheme.column(int(k))
@@ -368,13 +368,6 @@ def _reader(scheme: Scheme, curves: SurvivalCurves, times: Floats) -> Reader:
             own: Any = curves.survival
             return lambda rows, scratch: own[rows, columns]
     return curves.reader(times)
-
-
-def _row_width(curves: SurvivalCurves, width: int) -> int:
-    """Values a row in a block; whole rows are held only where the curves need them."""
-    if curves.interpolation == "pchip" or not curves.shared_grid:
-        return max(width, curves.width)
-    return width
 
 
 def _sums(column: Ints, values: Floats | Bools | None, size: int) -> Floats:
