@@ -16,8 +16,16 @@ from . import meta
 from .advice import advice_rows, leader, means_over_bases
 from .comparisons import CriticalDifference, compare, next_best, paired_t
 from .figures import DISPLAYS
-from .overall import BOUNDS, MEASURES, matrix, mean_interval, metrics_of
-from .panels import Answers, TruthPanel, panels_of
+from .panels import (
+    BOUNDS,
+    MEASURES,
+    Answers,
+    TruthPanel,
+    matrix,
+    mean_interval,
+    metrics_of,
+    panels_of,
+)
 from .store import Store
 from .tables import read_table
 from .true_models import model_rows
@@ -115,6 +123,14 @@ class Results:
         """One for each semi-synthetic data set and truth."""
         return list(panels_of(self.metrics))
 
+    @cached_property
+    def families(self) -> dict[str, list[TruthPanel]]:
+        """Panels by their truth, in the order of the plan."""
+        by_truth = {
+            truth: [panel for panel in self.panels if panel.truth == truth] for truth in self.truths
+        }
+        return {truth: panels for truth, panels in by_truth.items() if panels}
+
     @property
     def truths(self) -> list[str]:
         """Truths that metrics were compared with, in the order of the plan."""
@@ -169,7 +185,7 @@ class Results:
         groups = self.metrics.groupby(
             ["dataset", "censoring", "truth", "model", "metric"], sort=False
         )
-        columns = {"value": "value", "true_value": "true_value"}
+        columns = ("value", "true_value")
         table = groups.agg(
             **{column: (column, "mean") for column in columns},
             **{f"{column}_sd": (column, "std") for column in columns},
@@ -366,7 +382,7 @@ class Results:
             raise InputError("no metric of these results has a true counterpart")
         chosen = truth or self.truths[0]
         one_of("truth", chosen, self.truths)
-        return [panel for panel in self.panels if panel.truth == chosen]
+        return self.families.get(chosen, [])
 
     # -- figures -----------------------------------------------------------------------------
 
