@@ -105,6 +105,10 @@ class Answers:
             meta.winners(overlap, near),
         )
 
+    def numbers(self, metric: int, *names: str) -> dict[str, float]:
+        """Some of the answers of one metric, by their names."""
+        return {name: float(getattr(self, name)[metric]) for name in names}
+
 
 def panels_of(table: Any) -> Iterator[TruthPanel]:
     """Cut a long table into panels, in the order of its rows."""
