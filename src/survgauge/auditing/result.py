@@ -63,10 +63,17 @@ class Audit:
     @property
     def within(self) -> Recommendation | None:
         """The answer to the same question within the horizon that the data support."""
-        for found in self.recommendations:
-            if found.asks == self.asked.asks and found.horizon == self.supported:
-                return found if self.supported is not None else None
-        return None
+        if self.supported is None:
+            return None
+        wanted = self.asked.asks, self.supported
+        return next((r for r in self.recommendations if (r.asks, r.horizon) == wanted), None)
+
+    @property
+    def answer(self) -> Recommendation:
+        """The answer to go by: `asked`, or `within` where a metric is recommended there only."""
+        if self.asked.metric is None and self.within is not None and self.within.metric is not None:
+            return self.within
+        return self.asked
 
     @property
     def recommended(self) -> str | None:
@@ -79,9 +86,7 @@ class Audit:
 
         Where nothing can be recommended without a horizon, the one that would do.
         """
-        if self.recommended is not None or self.asked.horizon is not None:
-            return self.asked.horizon
-        return self.within.horizon if self.within is not None and self.within.metric else None
+        return self.answer.horizon
 
     @property
     def tipping(self) -> float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -130,7 +129,8 @@ def tipping_point(
     y = Outcomes.of(y_test, "y_test")
     reference = None if y_train is None else Reference.of(y_train)
     rule, record = LOSSES[loss], METHODS[method]
-    times = np.stack([_times(p, y, n, rule.point, tau) for n, p in _named(first, second)])
+    named = (("first", first), ("second", second))
+    times = np.stack([_times(p, y, name, rule.point, tau) for name, p in named])
 
     def difference(dependence: Dependence | None) -> float:
         setting = make_setting(
@@ -149,17 +149,8 @@ def tipping_point(
     found: dict[str, float | None] = {}
     curves = {}
     for name in names:
-        at = cache(_under(name, difference))
-        found[name], curves[name] = _search(name, at, usual, float(largest))
+        found[name], curves[name] = _search(name, difference, usual, float(largest))
     return TippingPoint(usual, found, float(largest), curves)
-
-
-def _under(copula: str, difference: Callable[[Dependence], float]) -> Callable[[float], float]:
-    return lambda tau: difference(Dependence(tau, copula))
-
-
-def _named(first: Any, second: Any) -> list[tuple[str, Any]]:
-    return [("first", first), ("second", second)]
 
 
 def _times(predicted: Any, y: Outcomes, name: str, point: str, tau: float | None) -> Floats:
@@ -171,9 +162,13 @@ def _times(predicted: Any, y: Outcomes, name: str, point: str, tau: float | None
 
 
 def _search(
-    copula: str, at: Callable[[float], float], usual: float, largest: float
+    copula: str, difference: Callable[[Dependence], float], usual: float, largest: float
 ) -> tuple[float | None, list[tuple[float, float]]]:
     """Return the tau of least size that turns the difference, and all differences found."""
+
+    def at(tau: float) -> float:
+        return difference(Dependence(tau, copula))
+
     sizes = [_HARDLY, *np.arange(_STEP, largest, _STEP).round(10).tolist(), largest]
     signs = (1, -1) if FAMILIES[copula].negative else (1,)
     seen: dict[float, float] = {0.0: usual}

@@ -128,12 +128,11 @@ def worlds(
         How they depend on each other.
     """
     censoring = _censoring(y, conditional)
-    found = []
-    for name, prediction in predictions.items():
-        if prediction.curves is not None:
-            found.append(
-                World(f"curves of {name}", "models", CurveLaw.of(prediction.curves), censoring)
-            )
+    found = [
+        World(f"curves of {name}", "models", CurveLaw.of(prediction.curves), censoring)
+        for name, prediction in predictions.items()
+        if prediction.curves is not None
+    ]
     base: TimeLaw | None = MixtureLaw(tuple(world.law for world in found)) if found else None
     marginal = _kaplan_meier(reference, censoring)
     found += marginal
@@ -169,11 +168,10 @@ def _kaplan_meier(reference: Reference, censoring: TimeLaw) -> list[World]:
     left = reference.last_survival
     if left >= 1:
         return []  # no event: Kaplan-Meier says nothing about event times
-    if left <= _OPEN_END:
-        law = StepLaw(reference.km, "linear")
-        return [World("Kaplan-Meier", "kaplan_meier", law, censoring)]
-    tails = ("linear", "exponential")
+    names = {"linear": "Kaplan-Meier"}
+    if left > _OPEN_END:
+        names = {tail: f"Kaplan-Meier, {tail} tail" for tail in ("linear", "exponential")}
     return [
-        World(f"Kaplan-Meier, {tail} tail", "kaplan_meier", StepLaw(reference.km, tail), censoring)
-        for tail in tails
+        World(name, "kaplan_meier", StepLaw(reference.km, tail), censoring)
+        for tail, name in names.items()
     ]

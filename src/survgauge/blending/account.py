@@ -22,7 +22,7 @@ def account_of(
     left_out = {name: reason for name, reason in left_out.items() if name not in weights}
     models = [laws.censoring for laws in parts if laws.censoring is not None]
     modelled = models_censoring(parts, choices)
-    account: dict[str, Any] = {
+    return {
         "law": _words(weights),
         "censoring": _words(_weights(models)) if modelled else "Kaplan-Meier",
         "members": list(weights),
@@ -34,7 +34,6 @@ def account_of(
         "remarks": list(remarks),
         "random_state": choices.seed,
     }
-    return account
 
 
 def _weights(blends: list[Blend]) -> dict[str, float]:
