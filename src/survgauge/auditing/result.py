@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from .._tools.plain import as_frame, plain
-from .pairs import Pair
 from .recommendation import Recommendation, WorldResults
 from .scoring import AuditQuestion
 from .text import audit_text, reason, sentence, tipping_text
+from .tipping import Pair
 
 
 @dataclass(frozen=True, eq=False)

@@ -185,25 +185,20 @@ def _series(items: list[str]) -> str:
     return f"{'; '.join(items[:-1])}; and {items[-1]}"
 
 
-def _inside(text: str) -> str:
-    """Write a clause inside a sentence: its first word in lower case, unless it is a name.
-
-    >>> _inside("Share of pairs"), _inside("Brier score over time"), _inside("Uno's C")
-    ('share of pairs', 'Brier score over time', "Uno's C")
-    """
-    first = text.partition(" ")[0]
-    common = first[1:].islower() and first != "Brier" and "'" not in first
-    return f"{text[:1].lower()}{text[1:]}" if common else text
-
-
 def _the(text: str) -> str:
-    """Write a name or a clause inside a sentence, with its article.
+    """Write a name or a clause inside a sentence, with its article and in lower case.
 
     >>> _the("Harrell's C"), _the("Calibration slope"), _the("What is added")
     ("Harrell's C", 'the calibration slope', 'what is added')
+    >>> _the("Brier score over time")
+    'the Brier score over time'
     """
     first = text.partition(" ")[0]
-    return _inside(text) if "'" in first or first == "What" else f"the {_inside(text)}"
+    if "'" in first:
+        return text
+    common = first[1:].islower() and first != "Brier"
+    inside = f"{text[:1].lower()}{text[1:]}" if common else text
+    return inside if first == "What" else f"the {inside}"
 
 
 def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:

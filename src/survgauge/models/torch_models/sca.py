@@ -15,14 +15,7 @@ from ..._tools.arrays import Floats, positive, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...reference.kaplan_meier import KaplanMeier
-from .._training import (
-    Batch,
-    add_noise,
-    drop,
-    generator,
-    linear,
-    tensor,
-)
+from .._training import Batch, add_noise, drop, generator, linear, tensor
 from ..facts import FACTS
 from ..steps import REACH, far_grid
 from ._base import TorchModel, chain, share, sizes, through
