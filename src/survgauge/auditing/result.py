@@ -9,7 +9,7 @@ from typing import Any
 from .._tools.plain import as_frame, plain
 from .recommendation import Recommendation, WorldResults
 from .scoring import AuditQuestion
-from .text import audit_text, reason, sentence, tipping_text
+from .text import answer, audit_text, reason, sentence, tipping_text
 from .tipping import Pair
 
 
@@ -69,13 +69,6 @@ class Audit:
         return next((r for r in self.recommendations if (r.asks, r.horizon) == wanted), None)
 
     @property
-    def answer(self) -> Recommendation:
-        """The answer to go by: `asked`, or `within` where a metric is recommended there only."""
-        if self.asked.metric is None and self.within is not None and self.within.metric is not None:
-            return self.within
-        return self.asked
-
-    @property
     def recommended(self) -> str | None:
         """Name of the metric to take, or None where every metric fails; see `reason`."""
         return self.asked.metric
@@ -86,7 +79,7 @@ class Audit:
 
         Where nothing can be recommended without a horizon, the one that would do.
         """
-        return self.answer.horizon
+        return answer(self).horizon
 
     @property
     def tipping(self) -> float | None:

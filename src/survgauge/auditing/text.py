@@ -56,6 +56,14 @@ def asked(found: Recommendation) -> str:
     return ASKS.get(found.asks, found.asks)
 
 
+def answer(audit: Audit) -> Recommendation:
+    """Return the answer to go by: within the horizon, where a metric is recommended there only."""
+    other = audit.within
+    if audit.asked.metric is None and other is not None and other.metric is not None:
+        return other
+    return audit.asked
+
+
 def reason(audit: Audit) -> str:
     """Say why a metric is recommended, or why none is."""
     found = audit.asked
@@ -152,7 +160,7 @@ def tipping_text(audit: Audit) -> str:
 
 def sentence(audit: Audit) -> str:
     """Say in one sentence what was audited, and what it found."""
-    found = audit.answer
+    found = answer(audit)
     kinds = ", ".join(KINDS[kind] for kind in audit.results.kinds)
     start = (
         f"An audit of {_count(len(audit.metrics), 'metric')} with event and censoring times drawn "
@@ -205,7 +213,7 @@ def audit_text(audit: Audit, width: int = _WIDTH, *, short: bool = False) -> str
     tipping = textwrap.fill(tipping_text(audit), width)
     parts = [verdict_text(audit, width)]
     if short:
-        parts += [_means(audit, audit.answer, width, _FEW), tipping]
+        parts += [_means(audit, answer(audit), width, _FEW), tipping]
         return "\n\n".join(part for part in parts if part)
     for found in audit.recommendations:
         if found.asks == audit.asked.asks:
@@ -264,7 +272,7 @@ def signed(value: float) -> str:
 
 def _worlds(audit: Audit, width: int) -> str:
     """What the recommended metric does in each world."""
-    found = audit.answer
+    found = answer(audit)
     if found.metric is None:
         return ""
     rows = [

@@ -116,14 +116,6 @@ class Results:
         """One for each semi-synthetic data set and truth."""
         return list(panels_of(self.metrics))
 
-    @cached_property
-    def families(self) -> dict[str, list[TruthPanel]]:
-        """Panels by their truth, in the order of the plan."""
-        by_truth = {
-            truth: [panel for panel in self.panels if panel.truth == truth] for truth in self.truths
-        }
-        return {truth: panels for truth, panels in by_truth.items() if panels}
-
     @property
     def truths(self) -> list[str]:
         """Truths that metrics were compared with, in the order of the plan."""
@@ -361,7 +353,7 @@ class Results:
             raise InputError("no metric of these results has a true counterpart")
         chosen = truth or self.truths[0]
         one_of("truth", chosen, self.truths)
-        return self.families.get(chosen, [])
+        return [panel for panel in self.panels if panel.truth == chosen]
 
     # -- figures -----------------------------------------------------------------------------
 

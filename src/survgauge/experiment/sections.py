@@ -12,7 +12,7 @@ import numpy as np
 from .._tools.latex import Best
 from .._tools.text_tables import number
 from ..report.experiment_words import advice_p, interval_words, percent, rule
-from .panels import matrix, metrics_of
+from .panels import TruthPanel, matrix, metrics_of
 from .published import PAPER_METRICS
 from .results import Results
 
@@ -35,7 +35,7 @@ class TableSection:
 def sections(results: Results) -> list[TableSection]:
     """Tables for the terminal and the summary."""
     found: list[TableSection] = []
-    for truth, panels in results.families.items():
+    for truth, panels in families(results).items():
         found.append(_wins(results, truth))
         if len(panels[0].metrics) > 1:
             found.append(_winners(results, truth))
@@ -47,7 +47,7 @@ def sections(results: Results) -> list[TableSection]:
 
 def by_data_set(results: Results) -> Iterator[TableSection]:
     """Tables with a row for each data set and a column for each metric; the best are marked."""
-    for truth, panels in results.families.items():
+    for truth, panels in families(results).items():
         metrics = metrics_of(panels)
         for name, measure, what in (
             ("ranking", "tau", "Kendall's tau with the true order of the models"),
@@ -69,6 +69,14 @@ def _marked(values: Any, best: float, measure: str) -> list[str]:
     return [Best(write(v)) if v == best else write(v) for v in values.tolist()]
 
 
+def families(results: Results) -> dict[str, list[TruthPanel]]:
+    """Panels by their truth, in the order of the plan."""
+    by_truth: dict[str, list[TruthPanel]] = {truth: [] for truth in results.truths}
+    for panel in results.panels:
+        by_truth[panel.truth].append(panel)
+    return {truth: panels for truth, panels in by_truth.items() if panels}
+
+
 def _wins(results: Results, truth: str) -> TableSection:
     table = results.summary(truth).sort_values(["total", "tau"], ascending=False, kind="stable")
     kinds = list(table.columns[: table.columns.get_loc("total")])
@@ -79,7 +87,7 @@ def _wins(results: Results, truth: str) -> TableSection:
          percent(row["relative"]), *(str(int(row[kind])) for kind in kinds)]
         for name, row in table.iterrows()
     ]  # fmt: skip
-    bases = [panel.dataset for panel in results.families.get(truth, [])]
+    bases = [panel.dataset for panel in results.panels if panel.truth == truth]
     count = len(bases)
     note = (
         "A metric wins a data set if it has most of the truly best three models among its best "

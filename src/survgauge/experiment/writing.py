@@ -19,7 +19,7 @@ from ..report.experiment_content import experiment_content
 from .figures import MOST_COLUMNS
 from .panels import TruthPanel
 from .results import Results
-from .sections import TableSection, by_data_set, sections
+from .sections import TableSection, by_data_set, families, sections
 
 #: With these a spreadsheet takes a text for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -88,7 +88,7 @@ def write_all(
         files[place / "tables" / f"{_safe(section.name)}.tex"] = made.encode()
     for name in ("scores", "proximity", "ranking", "winners", "models", "by_model"):
         files[place / "tables" / f"{name}.csv"] = _csv(getattr(results, name), index=False)
-    for truth in results.families:
+    for truth in families(results):
         name = f"summary-{_safe(truth)}.csv"
         files[place / "tables" / name] = _csv(results.summary(truth), index=True)
     with suppress(MissingExtraError):  # tables are worth having without matplotlib
@@ -129,7 +129,7 @@ def _no_formula(value: Any) -> Any:
 
 def _drawn(results: Results, formats: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the files of all figures."""
-    for truth, panels in results.families.items() if formats else ():
+    for truth, panels in families(results).items() if formats else ():
         if len(panels[0].metrics) > 1:
             for name, kind, options in _figures(panels):
                 figure = results.plot(kind, truth=truth, **options)
