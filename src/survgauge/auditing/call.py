@@ -21,11 +21,11 @@ from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
-from .pairs import best_pair
 from .recommendation import Recommendation, WorldResults, recommend
 from .result import Audit
 from .scoring import AuditQuestion, AuditScorer
 from .tally import WorldTally
+from .tipping import best_pair
 from .worlds import DrawnSubjects, World, worlds
 
 #: Worlds of a kind share its draws, and each gets at least so many.

@@ -86,12 +86,8 @@ class WorldResults:
         self.kinds = list(dict.fromkeys(independent))
         size = {kind: independent.count(kind) for kind in self.kinds}
         #: Weight of each world: equal by kind, and equal within a kind; dependent worlds have none.
-        self.weight = np.array(
-            [
-                1.0 / (len(self.kinds) * size[world.kind]) if world.independent else 0.0
-                for world in worlds
-            ]
-        )
+        shares = {kind: 1.0 / (len(self.kinds) * size[kind]) for kind in self.kinds}
+        self.weight = np.array([shares[w.kind] if w.independent else 0.0 for w in worlds])
 
     def average(self, name: str) -> Floats:
         """Mean of a measure over the independent worlds, by kind; worlds without it do not count.
@@ -245,7 +241,7 @@ def _changes(
         means = tally.relative_loss
         other = min(usable, key=lambda k: (_number(float(means[k])), k != chosen))
         gap = tally.gaps(chosen, other)
-        mean, error = _known_mean(gap), float(standard_error(gap[:, None])[0])
-        if other != chosen and mean > STANDARD_ERRORS * (error if np.isfinite(error) else 0.0):
+        difference = _known_mean(gap), float(standard_error(gap[:, None])[0])
+        if other != chosen and not _is_tied(difference):
             found[world.name] = names[other]
     return found

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from .._tools.plain import as_frame, plain
-from .pairs import Pair
 from .recommendation import Recommendation, WorldResults
 from .scoring import AuditQuestion
-from .text import audit_text, reason, sentence, tipping_text
+from .text import answer, audit_text, reason, sentence, tipping_text
+from .tipping import Pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,10 @@ class Audit:
     @property
     def within(self) -> Recommendation | None:
         """The answer to the same question within the horizon that the data support."""
-        for found in self.recommendations:
-            if found.asks == self.asked.asks and found.horizon == self.supported:
-                return found if self.supported is not None else None
-        return None
+        if self.supported is None:
+            return None
+        wanted = self.asked.asks, self.supported
+        return next((r for r in self.recommendations if (r.asks, r.horizon) == wanted), None)
 
     @property
     def recommended(self) -> str | None:
@@ -79,9 +79,7 @@ class Audit:
 
         Where nothing can be recommended without a horizon, the one that would do.
         """
-        if self.recommended is not None or self.asked.horizon is not None:
-            return self.asked.horizon
-        return self.within.horizon if self.within is not None and self.within.metric else None
+        return answer(self).horizon
 
     @property
     def tipping(self) -> float | None:

@@ -56,6 +56,14 @@ def asked(found: Recommendation) -> str:
     return ASKS.get(found.asks, found.asks)
 
 
+def answer(audit: Audit) -> Recommendation:
+    """Return the answer to go by: within the horizon, where a metric is recommended there only."""
+    other = audit.within
+    if audit.asked.metric is None and other is not None and other.metric is not None:
+        return other
+    return audit.asked
+
+
 def reason(audit: Audit) -> str:
     """Say why a metric is recommended, or why none is."""
     found = audit.asked
@@ -67,19 +75,17 @@ def reason(audit: Audit) -> str:
 def _praise(audit: Audit, found: Recommendation) -> list[str]:
     """Sentences on what a metric costs, what it is compared with, and where the answer changes."""
     place = within(found.horizon, audit.unit)
-    words = []
     if len(audit.models) < 2:
-        words.append(
+        return [
             f"{found.metric} ({place}) is closest to the true {asked(found)}: its bias is at most "
             f"{share(found.off)}. With one model there is no order of models to get right."
-        )
-        return words
-    words.append(
+        ]
+    words = [
         f"The model that {found.metric} ({place}) picks has a true {asked(found)} "
         f"{share(found.loss)} above that of the best model, on average over the worlds with "
-        f"independent censoring. The bias of {found.metric} is at most {share(found.off)}."
-    )
-    words += _against(found)
+        f"independent censoring. The bias of {found.metric} is at most {share(found.off)}.",
+        *_against(found),
+    ]
     if found.changes:
         named = [f"{metric} ({world})" for world, metric in list(found.changes.items())[:3]]
         more = len(found.changes) - len(named)
@@ -154,16 +160,13 @@ def tipping_text(audit: Audit) -> str:
 
 def sentence(audit: Audit) -> str:
     """Say in one sentence what was audited, and what it found."""
-    found = audit.asked
-    if found.metric is None and audit.within is not None and audit.within.metric is not None:
-        found = audit.within
+    found = answer(audit)
     kinds = ", ".join(KINDS[kind] for kind in audit.results.kinds)
-    number_of = max(audit.draws)
     start = (
         f"An audit of {_count(len(audit.metrics), 'metric')} with event and censoring times drawn "
         f"for the {audit.subjects} test subjects ({kinds}; {_draws(audit)}) "
     )
-    if found.metric is None or not number_of:
+    if found.metric is None:
         return start + (
             f"found none whose bias stays below {share(audit.max_bias)} "
             f"{within(found.horizon, audit.unit)}."
@@ -210,10 +213,7 @@ def audit_text(audit: Audit, width: int = _WIDTH, *, short: bool = False) -> str
     tipping = textwrap.fill(tipping_text(audit), width)
     parts = [verdict_text(audit, width)]
     if short:
-        other = audit.within
-        better = audit.asked.metric is None and other is not None and other.metric is not None
-        found = other if better and other is not None else audit.asked
-        parts += [_means(audit, found, width, _FEW), tipping]
+        parts += [_means(audit, answer(audit), width, _FEW), tipping]
         return "\n\n".join(part for part in parts if part)
     for found in audit.recommendations:
         if found.asks == audit.asked.asks:
@@ -272,9 +272,7 @@ def signed(value: float) -> str:
 
 def _worlds(audit: Audit, width: int) -> str:
     """What the recommended metric does in each world."""
-    found = audit.asked
-    if found.metric is None and audit.within is not None:
-        found = audit.within
+    found = answer(audit)
     if found.metric is None:
         return ""
     rows = [

@@ -1,10 +1,12 @@
-"""Tipping point: the least dependence of event and censoring time that turns a comparison."""
+"""Tipping point: the least dependence of event and censoring time that turns a comparison.
+
+An audit asks for that of its two best models.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ from .._tools.arrays import Floats, one_number, positive, shown
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, as_names, one_of
+from ..metrics.problem import Problem
 from ..metrics.time.quick import mean_errors
 from ..metrics.time.terms import predicted_times
 from ..reference.copulas import FAMILIES
 from ..reference.dependence import Dependence
 from ..reference.losses import LOSSES
 from ..reference.reference import Reference
-from ..reference.surrogates import METHODS, make_setting
+from ..reference.surrogates import METHODS, Method, make_setting
+from .scoring import AuditQuestion
 
 #: Steps of Kendall's tau that are looked at before the search within one of them.
 _STEP = 0.05
@@ -130,7 +134,8 @@ def tipping_point(
     y = Outcomes.of(y_test, "y_test")
     reference = None if y_train is None else Reference.of(y_train)
     rule, record = LOSSES[loss], METHODS[method]
-    times = np.stack([_times(p, y, n, rule.point, tau) for n, p in _named(first, second)])
+    named = (("first", first), ("second", second))
+    times = np.stack([_times(p, y, name, rule.point, tau) for name, p in named])
 
     def difference(dependence: Dependence | None) -> float:
         setting = make_setting(
@@ -149,17 +154,8 @@ def tipping_point(
     found: dict[str, float | None] = {}
     curves = {}
     for name in names:
-        at = cache(_under(name, difference))
-        found[name], curves[name] = _search(name, at, usual, float(largest))
+        found[name], curves[name] = _search(name, difference, usual, float(largest))
     return TippingPoint(usual, found, float(largest), curves)
-
-
-def _under(copula: str, difference: Callable[[Dependence], float]) -> Callable[[float], float]:
-    return lambda tau: difference(Dependence(tau, copula))
-
-
-def _named(first: Any, second: Any) -> list[tuple[str, Any]]:
-    return [("first", first), ("second", second)]
 
 
 def _times(predicted: Any, y: Outcomes, name: str, point: str, tau: float | None) -> Floats:
@@ -171,9 +167,13 @@ def _times(predicted: Any, y: Outcomes, name: str, point: str, tau: float | None
 
 
 def _search(
-    copula: str, at: Callable[[float], float], usual: float, largest: float
+    copula: str, difference: Callable[[Dependence], float], usual: float, largest: float
 ) -> tuple[float | None, list[tuple[float, float]]]:
     """Return the tau of least size that turns the difference, and all differences found."""
+
+    def at(tau: float) -> float:
+        return difference(Dependence(tau, copula))
+
     sizes = [_HARDLY, *np.arange(_STEP, largest, _STEP).round(10).tolist(), largest]
     signs = (1, -1) if FAMILIES[copula].negative else (1,)
     seen: dict[float, float] = {0.0: usual}
@@ -201,3 +201,95 @@ def _bisected(at: Callable[[float], float], usual: float, low: float, high: floa
         middle = (low + high) / 2
         low, high = (low, middle) if _turned(at(middle), usual) else (middle, high)
     return high
+
+
+# -- the two best models of an audit ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two best models on the real data, by one method within one horizon.
+
+    Attributes
+    ----------
+    first, second : str
+        The best model and the next one.
+    method : str
+        What censored subjects count as; one that can be computed under dependent censoring.
+    horizon : float or None
+        Horizon of the errors.
+    point : TippingPoint
+        Which dependence turns the comparison.
+    """
+
+    first: str
+    second: str
+    method: str
+    horizon: float | None
+    point: TippingPoint
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "method": self.method,
+            "horizon": self.horizon,
+            "difference": self.point.difference,
+            "kendall_tau": self.point.kendall_tau,
+            "copula": self.point.copula,
+            "by_copula": dict(self.point.by_copula),
+            "largest": self.point.largest,
+        }
+
+
+def best_pair(
+    problem: Problem,
+    predictions: Mapping[str, Prediction],
+    question: AuditQuestion | None,
+    horizon: float | None,
+) -> Pair | None:
+    """Compare the two best models under dependent censoring; None where there is nothing to turn.
+
+    `question` is what was recommended. Where its method knows no dependent censoring, events
+    weighted by 1/G take its place.
+    """
+    if question is None or not question.by_times or len(predictions) < 2:
+        return None
+    method = _method(question)
+    asked = replace(problem, tau=horizon, conditional=None)
+    rule, names = LOSSES[question.metric.loss], list(predictions)
+    try:
+        times = np.stack(
+            [
+                predicted_times(p.times, len(problem.y), rule.point, horizon)[0]
+                for p in predictions.values()
+            ]
+        )
+        errors = mean_errors(asked.setting, method, rule, times, asked.options["normalize"])
+        if not np.isfinite(errors).all():
+            return None
+        first, second = (int(k) for k in np.argsort(errors, kind="stable")[:2])
+        censoring = problem.censoring if isinstance(problem.censoring, str) else None
+        point = tipping_point(
+            times[first],
+            times[second],
+            problem.y,
+            problem.reference,
+            method=method.name,
+            loss=rule.name,
+            tau=horizon,
+            sample_weight=problem.sample_weight,
+            tail=problem.options["tail"],
+            censoring=censoring,
+        )
+    except UndefinedMetricError:
+        return None
+    return Pair(names[first], names[second], method.name, horizon, point)
+
+
+def _method(question: AuditQuestion) -> Method:
+    """Return the method of a question, or the usual one that takes dependent censoring."""
+    if question.method.takes_dependence:
+        return question.method
+    return next(m for m in METHODS.values() if m.takes_dependence and m.weights_by_g)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Floats, Ints
+from .._tools.arrays import LARGEST, Floats, Ints, look_up
 from .._tools.random import stream
 from ..censoring.copulas import parameter, second_given_first
+from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
+from ..data.tails import tail_time
+from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
-from .laws import CurveLaw, MixtureLaw, NeverLaw, StepLaw, TimeLaw
 
 #: Kinds of worlds, and what each takes the event times from.
 KINDS = {
@@ -26,6 +28,84 @@ KINDS = {
 }
 #: Survival at the end of Kaplan-Meier from which it matters how it goes on.
 _OPEN_END = 0.01
+
+
+class TimeLaw(Protocol):
+    """What the times of a world are drawn from.
+
+    Every law turns a *level*, a uniform number in (0, 1], into the first time at which the
+    subject's survival function is at or below it.
+    """
+
+    def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
+        """Return one time for each of `rows`, subjects of the test set; a row may come twice."""
+
+
+@dataclass(frozen=True)
+class CurveLaw:
+    """A curve of its own for every test subject."""
+
+    curves: SurvivalCurves
+
+    @classmethod
+    def of(cls, curves: SurvivalCurves, tail: str | None = None) -> CurveLaw:
+        """Take curves as laws, with another `tail` if one is given.
+
+        Monotone cubics are replaced by lines between denser points, once for all draws. Curves
+        whose tail refuses to say how they go on (`nan`) go on linearly.
+        """
+        if curves.interpolation == "pchip":
+            curves = curves.joined_by_lines()
+        tail = tail or ("linear" if curves.tail == "nan" else curves.tail)
+        return cls(curves if tail == curves.tail else curves.with_tail(tail))
+
+    def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
+        """Return the time at which each row's curve has come down to its level."""
+        return self.curves.times_at(rows, level)
+
+
+@dataclass(frozen=True)
+class StepLaw:
+    """One Kaplan-Meier estimate for everybody, with a tail past its last time."""
+
+    km: KaplanMeier
+    tail: str
+
+    def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
+        """Return the time at which the estimate has come down to each level."""
+        survival, known = self.km.survival, self.km.times
+        place = look_up(-survival, -level, "left")
+        found = known.take(np.minimum(place, known.size - 1))
+        past = place == known.size
+        if past.any():
+            end = np.full(int(past.sum()), survival[-1])
+            found[past] = tail_time(level[past], np.full(end.size, known[-1]), end, self.tail)
+        return found
+
+
+@dataclass(frozen=True)
+class NeverLaw:
+    """Nobody is censored."""
+
+    def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
+        """Return infinite times."""
+        return np.full(rows.size, np.inf)
+
+
+@dataclass(frozen=True)
+class MixtureLaw:
+    """For every subject one of several laws, each as likely as the others."""
+
+    laws: tuple[TimeLaw, ...]
+
+    def times(self, rows: Ints, level: Floats, rng: np.random.Generator) -> Floats:
+        """Return the time under the law that was drawn for each subject."""
+        which = rng.integers(len(self.laws), size=rows.size)
+        found = np.empty(rows.size)
+        for k, law in enumerate(self.laws):
+            mine = np.flatnonzero(which == k)
+            found[mine] = law.times(rows[mine], level[mine], rng)
+        return found
 
 
 @dataclass(frozen=True)
@@ -128,12 +208,11 @@ def worlds(
         How they depend on each other.
     """
     censoring = _censoring(y, conditional)
-    found = []
-    for name, prediction in predictions.items():
-        if prediction.curves is not None:
-            found.append(
-                World(f"curves of {name}", "models", CurveLaw.of(prediction.curves), censoring)
-            )
+    found = [
+        World(f"curves of {name}", "models", CurveLaw.of(prediction.curves), censoring)
+        for name, prediction in predictions.items()
+        if prediction.curves is not None
+    ]
     base: TimeLaw | None = MixtureLaw(tuple(world.law for world in found)) if found else None
     marginal = _kaplan_meier(reference, censoring)
     found += marginal
@@ -169,11 +248,10 @@ def _kaplan_meier(reference: Reference, censoring: TimeLaw) -> list[World]:
     left = reference.last_survival
     if left >= 1:
         return []  # no event: Kaplan-Meier says nothing about event times
-    if left <= _OPEN_END:
-        law = StepLaw(reference.km, "linear")
-        return [World("Kaplan-Meier", "kaplan_meier", law, censoring)]
-    tails = ("linear", "exponential")
+    names = {"linear": "Kaplan-Meier"}
+    if left > _OPEN_END:
+        names = {tail: f"Kaplan-Meier, {tail} tail" for tail in ("linear", "exponential")}
     return [
-        World(f"Kaplan-Meier, {tail} tail", "kaplan_meier", StepLaw(reference.km, tail), censoring)
-        for tail in tails
+        World(name, "kaplan_meier", StepLaw(reference.km, tail), censoring)
+        for tail, name in names.items()
     ]

@@ -26,7 +26,7 @@ from ..scorers import SurvivalKFold
 from .grid import Cell, LawCell, Place
 from .imports import look_in
 from .laws import pack_law
-from .limits import CellTimeoutError, limit_threads, one_cell, time_limit
+from .limits import ONE_CELL, CellTimeoutError, limit_threads, time_limit
 from .packed import pack, said, unpack
 from .scoring import Attempt, Questions, brief, finite, score
 from .specs import DatasetSpec
@@ -145,7 +145,7 @@ def execute(
         return Outcome("missing", _heading(task.cell))
     start = time.perf_counter()
     look_in(task.folder)
-    with one_cell(), warnings.catch_warnings(record=True) as caught:
+    with ONE_CELL, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             if isinstance(task.cell, LawCell):

@@ -141,17 +141,16 @@ def _pairs(matrix: Floats, placed: Floats, metrics: tuple[str, ...]) -> list[dic
     mean = placed.mean(axis=0)
     couples = list(combinations(range(len(metrics)), 2))
     p_values = [wilcoxon(matrix[:, a] - matrix[:, b]) for a, b in couples]
-    rows = [
+    return [
         {
             "metric_a": metrics[a],
             "metric_b": metrics[b],
             "difference": float(mean[a] - mean[b]),
             "p_value": p,
+            "p_holm": float(adjusted),
         }
-        for (a, b), p in zip(couples, p_values, strict=True)
+        for (a, b), p, adjusted in zip(couples, p_values, holm(p_values), strict=True)
     ]
-    adjusted = holm(p_values)
-    return [{**row, "p_holm": float(p)} for row, p in zip(rows, adjusted, strict=True)]
 
 
 def wilcoxon(differences: Any) -> float:

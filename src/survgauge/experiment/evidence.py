@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from .._tools.extras import need
 from ..errors import InputError, one_of
+from ..inference import critical
 from .panels import TruthPanel, panels_of
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def t_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
         return mean, float("nan"), float("nan")
     if not 0 < level < 1:
         raise InputError(f"level must lie strictly between 0 and 1; got {level}")
-    half = float(stdtrit(found.size - 1, 0.5 + level / 2) * found.std(ddof=1) / np.sqrt(found.size))
+    half = float(critical(level, found.size - 1) * found.std(ddof=1) / np.sqrt(found.size))
     return mean, mean - half, mean + half
 
 

@@ -91,7 +91,7 @@ class _Panels(Display):
 
     def rows(self) -> list[dict[str, Any]]:
         """Model, metric, value, rank, true rank, proximity and spread of each data set."""
-        return [row for panel in self.panels for row in panel_rows(panel)]
+        return [row for panel in self.panels for row in _panel_rows(panel)]
 
 
 class PanelDisplay(_Panels):
@@ -138,7 +138,7 @@ class PanelDisplay(_Panels):
         return Chart(_TITLE, _CAPTION, (_order(self.panel), _distance(self.panel)), width=width)
 
 
-def panel_rows(panel: TruthPanel) -> list[dict[str, Any]]:
+def _panel_rows(panel: TruthPanel) -> list[dict[str, Any]]:
     """Rows of the table behind a panel."""
     gaps = meta.distances(panel.mean, panel.true_mean)
     rank, true_rank = meta.ranks(panel.mean, panel.lower), meta.ranks(panel.true_mean, panel.lower)

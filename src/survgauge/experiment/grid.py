@@ -58,11 +58,8 @@ class Place:
     repeat: int
     fold: int
     common: Common
-
-    @property
-    def fitted(self) -> ModelSpec | LawSpec:
-        """What is fitted here."""
-        raise NotImplementedError
+    #: What is fitted here.
+    model: ModelSpec | LawSpec
 
     def _seed(self, purpose: str, *names: str | int) -> int:
         path = (self.dataset.label, self.censoring.label, self.repeat, *names)
@@ -81,7 +78,7 @@ class Place:
     @property
     def model_seed(self) -> int:
         """Of what is fitted; below 2^31, which every library takes."""
-        return self._seed("model", self.fold, self.fitted.label) % (2**31 - 1)
+        return self._seed("model", self.fold, self.model.label) % (2**31 - 1)
 
     @property
     def external(self) -> DatasetSpec | None:
@@ -103,7 +100,7 @@ class Place:
     @cached_property
     def fit_digest(self) -> str:
         """What the predictions depend on."""
-        return _digest([self.fold_key, self.fitted.identity()])
+        return _digest([self.fold_key, self.model.identity()])
 
     @cached_property
     def digest(self) -> str:
@@ -123,7 +120,7 @@ class Place:
     @property
     def _stem(self) -> str:
         folder = f"{slug(self.dataset.label)}/{slug(self.censoring.label)}"
-        return f"{folder}/r{self.repeat}-f{self.fold}-{slug(self.fitted.label)}"
+        return f"{folder}/r{self.repeat}-f{self.fold}-{slug(self.model.label)}"
 
     def names(self) -> dict[str, Any]:
         """Axes of the plan on which the cell lies."""
@@ -132,13 +129,12 @@ class Place:
             "censoring": self.censoring.label,
             "repeat": self.repeat,
             "fold": self.fold,
-            "model": self.fitted.label,
+            "model": self.model.label,
         }
 
     def __str__(self) -> str:
-        n = self.names()
-        where = f"{n['dataset']} / {n['censoring']} / repeat {self.repeat} / fold {self.fold}"
-        return f"{where} / {n['model']}"
+        where = f"{self.dataset.label} / {self.censoring.label}"
+        return f"{where} / repeat {self.repeat} / fold {self.fold} / {self.model.label}"
 
 
 @dataclass(frozen=True)
@@ -146,11 +142,6 @@ class Cell(Place):
     """One model on one fold of one semi-synthetic data set: the unit of work."""
 
     model: ModelSpec
-
-    @property
-    def fitted(self) -> ModelSpec:
-        """The model."""
-        return self.model
 
     @cached_property
     def digest(self) -> str:
@@ -171,11 +162,6 @@ class LawCell(Place):
     """
 
     model: LawSpec
-
-    @property
-    def fitted(self) -> LawSpec:
-        """The law."""
-        return self.model
 
 
 def laws_of(cells: Iterable[Cell]) -> list[LawCell]:

@@ -13,7 +13,8 @@ from typing import Any
 #: Packages whose thread pools exist only after they are imported.
 _WITH_POOLS = ("numpy", "scipy.linalg", "sklearn", "sksurv", "torch", "numexpr")
 _limited: dict[str, Any] = {}
-_one_at_a_time = threading.RLock()
+#: One cell at a time in a process: thread limits and caught warnings belong to the process.
+ONE_CELL = threading.RLock()
 
 
 class CellTimeoutError(BaseException):
@@ -21,13 +22,6 @@ class CellTimeoutError(BaseException):
 
     Not an `Exception`, because libraries that try one thing after another would swallow it.
     """
-
-
-@contextmanager
-def one_cell() -> Iterator[None]:
-    """One cell at a time in a process: thread limits and caught warnings belong to the process."""
-    with _one_at_a_time:
-        yield
 
 
 def limit_threads(threads: int) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats
-from ..auditing.agreement import kendall_tau as kendall_tau
-from ..auditing.agreement import same_shape
+from ..auditing.tally import kendall_tau as kendall_tau
+from ..auditing.tally import same_shape
 from ..inference import critical
 
 #: How many of the best models a metric is asked for.

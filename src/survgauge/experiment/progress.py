@@ -19,14 +19,14 @@ class TimeLeft:
     """Time left, from how long finished cells of the same data set and model took."""
 
     def __init__(self, cells: Iterable[Place], jobs: int) -> None:
-        self.left = Counter((cell.dataset.label, cell.fitted.label) for cell in cells)
+        self.left = Counter((cell.dataset.label, cell.model.label) for cell in cells)
         self.jobs = max(jobs, 1)
         self._spent: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._count: Counter[tuple[str, str]] = Counter()
 
     def done(self, cell: Place, seconds: float) -> None:
         """Count a cell."""
-        key = (cell.dataset.label, cell.fitted.label)
+        key = (cell.dataset.label, cell.model.label)
         self.left[key] -= 1
         self._spent[key] += seconds
         self._count[key] += 1

@@ -83,9 +83,7 @@ def _table(results: Results, pd: Any) -> Any:
             "dataset": panel.dataset,
             "censoring": panel.censoring,
             "metric": metric,
-            "tau": panel.answers.tau[k],
-            "overlap": panel.answers.overlap[k],
-            "relative": panel.answers.relative[k],
+            **panel.answers.numbers(k, "tau", "overlap", "relative"),
             "winner": bool(panel.answers.winner[k]),
         }
         for panel in results.panels

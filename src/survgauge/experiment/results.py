@@ -16,8 +16,7 @@ from . import meta
 from .advice import advice_rows, leader, means_over_bases
 from .comparisons import CriticalDifference, compare, next_best, paired_t
 from .figures import DISPLAYS
-from .overall import BOUNDS, MEASURES, matrix, mean_interval, metrics_of
-from .panels import Answers, TruthPanel, panels_of
+from .panels import BOUNDS, MEASURES, TruthPanel, matrix, mean_interval, metrics_of, panels_of
 from .store import Store
 from .tables import read_table
 from .true_models import model_rows
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NEEDED = ("dataset", "censoring", "model", "metric", "value", "true_value")
+#: Which panel a row belongs to.
+_WHERE = ["dataset", "censoring", "truth"]
 _AXES = {"datasets": "dataset", "censoring": "censoring", "models": "model", "metrics": "metric"}
 
 
@@ -130,7 +131,7 @@ class Results:
     def left_out(self) -> pd.DataFrame:
         """Models that lack runs on a data set and were left out there."""
         rows = [{**p.names, "model": model} for p in self.panels for model in p.left_out]
-        return self._pd.DataFrame(rows, columns=["dataset", "censoring", "truth", "model"])
+        return self._pd.DataFrame(rows, columns=[*_WHERE, "model"])
 
     @property
     def failed_metrics(self) -> pd.DataFrame:
@@ -166,10 +167,8 @@ class Results:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """Means and spread over runs: what the paper's spreadsheet holds."""
-        groups = self.metrics.groupby(
-            ["dataset", "censoring", "truth", "model", "metric"], sort=False
-        )
-        columns = {"value": "value", "true_value": "true_value"}
+        groups = self.metrics.groupby([*_WHERE, "model", "metric"], sort=False)
+        columns = ("value", "true_value")
         table = groups.agg(
             **{column: (column, "mean") for column in columns},
             **{f"{column}_sd": (column, "std") for column in columns},
@@ -251,7 +250,7 @@ class Results:
             found = getattr(panel.answers, main), getattr(panel.replicates, main)
             low, high = meta.interval(*found, *BOUNDS[main])
         for k, metric in enumerate(panel.metrics):
-            numbers = {name: float(getattr(panel.answers, name)[k]) for name in columns}
+            numbers = panel.answers.numbers(k, *columns)
             first = {main: numbers.pop(main), "low": float(low[k]), "high": float(high[k])}
             yield k, {**panel.names, "metric": metric, **first, **numbers}
 
@@ -263,29 +262,17 @@ class Results:
         """
         rows = []
         for panel in self.panels:
-            found: Answers = panel.answers
             share = panel.replicates.winner.mean(axis=0) if panel.has_spread else None
-            for k in np.flatnonzero(found.winner):
+            for k in np.flatnonzero(panel.answers.winner).tolist():
                 rows.append(
                     {
                         **panel.names,
                         "metric": panel.metrics[k],
-                        "overlap": float(found.overlap[k]),
-                        "proximity": float(found.proximity[k]),
-                        "tau": float(found.tau[k]),
+                        **panel.answers.numbers(k, "overlap", "proximity", "tau"),
                         "share": np.nan if share is None else float(share[k]),
                     }
                 )
-        columns = [
-            "dataset",
-            "censoring",
-            "truth",
-            "metric",
-            "overlap",
-            "proximity",
-            "tau",
-            "share",
-        ]
+        columns = [*_WHERE, "metric", "overlap", "proximity", "tau", "share"]
         return self._pd.DataFrame(rows, columns=columns)
 
     # -- over data sets ----------------------------------------------------------------------

@@ -165,7 +165,9 @@ def _needed(cells: list[Cell], metrics_only: bool) -> dict[str, dict[str, Any]]:
     for spec in cells[0].common.metrics if cells else ():
         spec.check()
     if not metrics_only:
-        _check_models(cells)
+        # Every model is built once: a wrong parameter or a missing package shows before the run.
+        for model in {cell.model.label: cell.model for cell in cells}.values():
+            model.build(0)
     return describe_data(cells)
 
 
@@ -209,12 +211,6 @@ def _greet(client: Any, shown: RunProgress) -> list[dict[str, str]]:
         if other:
             shown.say(f"worker {address} has other versions than this process: {', '.join(other)}")
     return list(workers.values())
-
-
-def _check_models(cells: Iterable[Cell]) -> None:
-    """Build every model once: a wrong parameter or a missing package shows before the run."""
-    for model in {cell.model.label: cell.model for cell in cells}.values():
-        model.build(0)
 
 
 def describe_data(cells: Iterable[Cell]) -> dict[str, dict[str, Any]]:

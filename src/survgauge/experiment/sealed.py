@@ -121,10 +121,9 @@ def _check_heading(record: Mapping[str, Any], cell: Place, keys: set[str]) -> No
         raise DamagedError(f"it has an entry {strange[0]!r} that no record has")
     if record.get("digest") != cell.digest or record.get("cell") != cell.names():
         raise DamagedError("it is about another cell")
-    seconds = record.get("seconds")
-    if not isinstance(seconds, dict) or not all(map(_is_number, [*seconds.values()])):
-        raise DamagedError("it does not say how long the cell took")
-    if not _is_number(seconds.get("total", "")):
+    seconds: Any = record.get("seconds")
+    known = isinstance(seconds, dict) and all(map(_is_number, seconds.values()))
+    if not known or "total" not in seconds:
         raise DamagedError("it does not say how long the cell took")
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from .._tools.latex import Best
 from .._tools.text_tables import number
 from ..report.experiment_words import advice_p, interval_words, percent, rule
-from .overall import matrix, metrics_of
-from .panels import TruthPanel
+from .panels import TruthPanel, matrix, metrics_of
 from .published import PAPER_METRICS
 from .results import Results
 
@@ -36,7 +35,7 @@ class TableSection:
 def sections(results: Results) -> list[TableSection]:
     """Tables for the terminal and the summary."""
     found: list[TableSection] = []
-    for truth, panels in _families(results):
+    for truth, panels in families(results).items():
         found.append(_wins(results, truth))
         if len(panels[0].metrics) > 1:
             found.append(_winners(results, truth))
@@ -48,7 +47,7 @@ def sections(results: Results) -> list[TableSection]:
 
 def by_data_set(results: Results) -> Iterator[TableSection]:
     """Tables with a row for each data set and a column for each metric; the best are marked."""
-    for truth, panels in _families(results):
+    for truth, panels in families(results).items():
         metrics = metrics_of(panels)
         for name, measure, what in (
             ("ranking", "tau", "Kendall's tau with the true order of the models"),
@@ -70,11 +69,12 @@ def _marked(values: Any, best: float, measure: str) -> list[str]:
     return [Best(write(v)) if v == best else write(v) for v in values.tolist()]
 
 
-def _families(results: Results) -> Iterator[tuple[str, list[TruthPanel]]]:
-    for truth in results.truths:
-        panels = [panel for panel in results.panels if panel.truth == truth]
-        if panels:
-            yield truth, panels
+def families(results: Results) -> dict[str, list[TruthPanel]]:
+    """Panels by their truth, in the order of the plan."""
+    by_truth: dict[str, list[TruthPanel]] = {truth: [] for truth in results.truths}
+    for panel in results.panels:
+        by_truth[panel.truth].append(panel)
+    return {truth: panels for truth, panels in by_truth.items() if panels}
 
 
 def _wins(results: Results, truth: str) -> TableSection:

@@ -21,7 +21,6 @@ from ..errors import InputError
 from .cells import Outcome
 from .environment import is_environment, machine
 from .grid import Cell, LawCell, Place, laws_of
-from .locking import locked_file
 from .plan import Plan
 from .sealed import (
     DamagedError,
@@ -123,7 +122,18 @@ class Store:
         A run that ends before it has begun leaves nothing behind.
         """
         made = not self.root.exists()
-        with locked_file(self.root, _LOCK):
+        if not made and not self.root.is_dir():
+            raise InputError(f"store must be a folder; {self.root} is a file")
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            file = (self.root / _LOCK).open("w")
+        except OSError as error:
+            raise InputError(f"store {self.root} cannot be written: {error}") from error
+        with file:
+            if not _is_ours(file):
+                raise InputError(
+                    f"store {self.root} is in use by another run; wait for it or give another"
+                )
             try:
                 yield
             finally:
@@ -355,3 +365,18 @@ def _file(kind: str, cell: Place) -> str:
     if kind in (_PREDICTIONS, _LAWS):
         return f"{kind}/{cell.prediction_path}.npz"
     return f"{kind}/{cell.path}.json"
+
+
+def _is_ours(file: Any) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows; two runs would repeat work but not damage anything
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another run may have removed the file between our opening and locking it.
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError:
+        return True  # a file system without locks

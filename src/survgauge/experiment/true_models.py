@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from .._tools.arrays import Floats
+from ..inference import critical
 from ..metrics.registry import REGISTRY
 from . import meta
 from .metric_specs import PLAIN_ERRORS
 from .panels import TruthPanel
-
-_LEVEL = 0.95
 
 
 def model_rows(panel: TruthPanel) -> list[dict[str, Any]]:
@@ -80,5 +78,5 @@ def margins(values: Floats, repeat: Any) -> Floats:
         return np.full(values.shape[1], np.nan)
     folds = runs / np.unique(np.asarray(repeat)).size
     overlap = 1 / (folds - 1) if folds > 1 else 0.0
-    wide = float(stdtrit(runs - 1, 0.5 + _LEVEL / 2)) * np.sqrt(1 / runs + overlap)
+    wide = critical(0.95, runs - 1) * np.sqrt(1 / runs + overlap)
     return np.asarray(wide * values.std(axis=0, ddof=1))

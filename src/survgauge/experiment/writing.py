@@ -19,7 +19,7 @@ from ..report.experiment_content import experiment_content
 from .figures import MOST_COLUMNS
 from .panels import TruthPanel
 from .results import Results
-from .sections import TableSection, by_data_set, sections
+from .sections import TableSection, by_data_set, families, sections
 
 #: With these a spreadsheet takes a text for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -88,10 +88,9 @@ def write_all(
         files[place / "tables" / f"{_safe(section.name)}.tex"] = made.encode()
     for name in ("scores", "proximity", "ranking", "winners", "models", "by_model"):
         files[place / "tables" / f"{name}.csv"] = _csv(getattr(results, name), index=False)
-    for truth in results.truths:
-        if any(panel.truth == truth for panel in results.panels):
-            name = f"summary-{_safe(truth)}.csv"
-            files[place / "tables" / name] = _csv(results.summary(truth), index=True)
+    for truth in families(results):
+        name = f"summary-{_safe(truth)}.csv"
+        files[place / "tables" / name] = _csv(results.summary(truth), index=True)
     with suppress(MissingExtraError):  # tables are worth having without matplotlib
         drawn = _drawn(results, tuple(figures))
         files |= {place / "figures" / name: content for name, content in drawn}
@@ -130,9 +129,8 @@ def _no_formula(value: Any) -> Any:
 
 def _drawn(results: Results, formats: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the files of all figures."""
-    for truth in results.truths if formats else ():
-        panels = [panel for panel in results.panels if panel.truth == truth]
-        if panels and len(panels[0].metrics) > 1:
+    for truth, panels in families(results).items() if formats else ():
+        if len(panels[0].metrics) > 1:
             for name, kind, options in _figures(panels):
                 figure = results.plot(kind, truth=truth, **options)
                 for kind_of_file in formats:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ except ImportError as missing:
     raise MissingExtraError("survgauge.models", "sklearn") from missing
 
 _Errors = tuple[type[Exception], ...]
+_Found = TypeVar("_Found", bound=Sized)
 
 
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]
@@ -127,11 +128,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{self.label} predicts times and has no survival curves; use predict_time"
             )
-        features = self._new_rows(X)
-        with self._naming(PredictionError):
-            curves = self._predict_curves(features)
-        self._check_length(len(curves), features)
-        return curves
+        return self._predicted(X, self._predict_curves)
 
     def predict_incidence(self, X: Any) -> IncidenceCurves:
         """Probabilities of an event of each cause by each time, one row per subject."""
@@ -141,21 +138,14 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
                 f"{self.label} knows one kind of event and predicts no incidence of several "
                 f"causes; models that do: {with_causes}"
             )
-        features = self._new_rows(X)
-        with self._naming(PredictionError):
-            curves = self._predict_incidence(features)
-        self._check_length(len(curves), features)
-        return curves
+        return self._predicted(X, self._predict_incidence)
 
     def predict_time(self, X: Any) -> Floats:
         """Predicted times, (n,): by default the medians of the curves.
 
         A time is infinite where a curve never falls, and never NaN.
         """
-        features = self._new_rows(X)
-        with self._naming(PredictionError):
-            time = np.asarray(self._predict_time(features), dtype=np.float64)
-        self._check_length(time.size, features)
+        time = self._predicted(X, lambda rows: flat(self._predict_time(rows)))
         if np.isnan(time).any():
             bad = numbered(np.flatnonzero(np.isnan(time)))
             raise PredictionError(self.label, f"NaN for {bad}")
@@ -259,9 +249,14 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
             raise NotFittedError(f"{self.label} is not fitted; call fit(X, y) first")
 
-    def _check_length(self, found: int, features: Floats) -> None:
-        if found != features.shape[0]:
-            raise PredictionError(self.label, f"{found} predictions for {features.shape[0]} rows")
+    def _predicted(self, X: Any, predict: Callable[[Floats], _Found]) -> _Found:
+        """Predict for rows like those of `fit`; errors name the model, and no row is left out."""
+        features = self._new_rows(X)
+        with self._naming(PredictionError):
+            found = predict(features)
+        if len(found) != len(features):
+            raise PredictionError(self.label, f"{len(found)} predictions for {len(features)} rows")
+        return found
 
     def _counted(self, X: Floats, y: Outcomes) -> tuple[Floats, Outcomes]:
         """Leave out subjects of weight zero; repeat rows where `_fit` knows no weights."""
@@ -297,6 +292,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
                 f"column {where} was {known[where]!r} and is {names[where]!r}"
             )
         return features
+
+
+def flat(values: Any) -> Floats:
+    """Read one number per subject, whatever shape and type a library gives them."""
+    return np.asarray(values, dtype=np.float64).reshape(-1)
 
 
 def matrix(X: Any, gaps: bool = False) -> Floats:

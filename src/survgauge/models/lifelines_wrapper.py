@@ -90,16 +90,13 @@ class LifelinesModel(Wrapped):
         return hasattr(self.estimator, "survival_function_at_times")
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        self.fitted_ = self._clone()
-        options = dict(self.fit_options or {})
-        with self._noting_warnings():
-            if self.univariate:
-                self.fitted_.fit(y.time, y.event, **options)
-                return
-            frame = self._frame(X)
-            names = _free_names(frame.columns)
-            frame = frame.assign(**{names[0]: y.time, names[1]: y.event})
-            self.fitted_.fit(frame, names[0], names[1], **options)
+        options = self.fit_options or {}
+        if self.univariate:
+            self._fit_clone(y.time, y.event, **options)
+            return
+        frame = self._frame(X)
+        time, event = _free_names(frame.columns)
+        self._fit_clone(frame.assign(**{time: y.time, event: y.event}), time, event, **options)
 
     def _frame(self, X: Floats) -> Any:
         import pandas as pd

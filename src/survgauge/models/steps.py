@@ -8,6 +8,9 @@ from .._tools.arrays import Floats, Ints
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 
+#: Curves of networks in continuous time go on to this many times the last observed time.
+REACH = 10.0
+
 
 def step_times(y: Outcomes) -> Floats:
     """Distinct event times and the last observed time, where every step curve ends.
@@ -66,6 +69,23 @@ def smooth_grid(time: Floats, end: float, size: int) -> Floats:
     last = float(time.max())
     beyond = np.geomspace(last, max(end, 2 * last), size // 4 + 2)[1:]
     return np.unique(np.concatenate(([0.0], inside, beyond)))
+
+
+def far_grid(y: Outcomes) -> Floats:
+    """Zero, quantiles of the observed times, equal steps, and growing steps up to `REACH`.
+
+    Quantiles resolve the times where many subjects are, equal steps the sparse end.
+
+    >>> grid = far_grid(Outcomes([1, 2, 4], [1, 1, 0]))
+    >>> float(grid[0]), float(grid[-1]), bool((np.diff(grid) > 0).all())
+    (0.0, 40.0, True)
+    """
+    last = float(y.time.max()) or 1.0
+    quantiles = np.quantile(y.time, np.linspace(0.0, 1.0, 100))
+    beyond = np.geomspace(last, REACH * last, 31)
+    grid = np.unique(np.concatenate([quantiles, np.linspace(0.0, last, 100), beyond]))
+    # Times that differ by rounding only would make needles of steps.
+    return grid[np.diff(grid, prepend=-np.inf) > 1e-9 * last]
 
 
 def above_zero(time: Floats) -> tuple[Floats, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from .._tools.arrays import Floats
@@ -21,8 +22,8 @@ from ..data.estimators import (
 )
 from ..data.outcomes import Outcomes
 from ..errors import InputError
-from .base import SurvivalModel
-from .errors import FitError, PredictionError
+from .base import SurvivalModel, flat
+from .errors import FitError
 from .facts import ModelFacts
 from .steps import BaselineHazard, above_zero, hazard_curves, smooth_grid, step_times
 
@@ -109,10 +110,10 @@ class Wrapped(SurvivalModel):
         """Class of the estimator, and what it is wrapped as."""
         return f"{type(self.estimator).__name__} ({self.facts.name})"
 
-    def _clone(self) -> Any:
-        from sklearn.base import clone
-
-        return clone(self.estimator, safe=False)
+    def _fit_clone(self, *given: Any, **options: Any) -> None:
+        self.fitted_ = clone(self.estimator, safe=False)
+        with self._noting_warnings():
+            self.fitted_.fit(*given, **options)
 
     def _gives_risk(self) -> bool:
         return meaning_of_predict(_final(self.estimator)) == "risk"
@@ -120,9 +121,7 @@ class Wrapped(SurvivalModel):
     @available_if(_gives_risk)  # type: ignore[untyped-decorator]
     def predict_risk(self, X: Any) -> Floats:
         """Risks as the estimator's own ``predict`` gives them, higher meaning sooner."""
-        features = self._new_rows(X)
-        with self._naming(PredictionError):
-            return np.asarray(self.fitted_.predict(features), dtype=np.float64).reshape(-1)
+        return self._predicted(X, lambda rows: flat(self.fitted_.predict(rows)))
 
 
 @dataclass(eq=False, repr=False)
@@ -136,9 +135,7 @@ class CurveEstimator(Wrapped):
     repair: str | None = None
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        self.fitted_ = self._clone()
-        with self._noting_warnings():
-            self.fitted_.fit(X, y.to_structured())
+        self._fit_clone(X, y.to_structured())
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         return as_curves(self.fitted_.predict_survival_function(X), repair=self.repair)
@@ -159,15 +156,13 @@ class TimeEstimator(Wrapped):
     estimator: Any
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        self.fitted_ = self._clone()
-        with self._noting_warnings():
-            if is_sksurv(_final(self.estimator)):
-                self.fitted_.fit(X, y.to_structured())
-            else:
-                self.fitted_.fit(X[y.event], y.time[y.event])
+        if is_sksurv(_final(self.estimator)):
+            self._fit_clone(X, y.to_structured())
+        else:
+            self._fit_clone(X[y.event], y.time[y.event])
 
     def _predict_time(self, X: Floats) -> Floats:
-        return np.asarray(self.fitted_.predict(X), dtype=np.float64).reshape(-1)
+        return flat(self.fitted_.predict(X))
 
 
 @dataclass(eq=False, repr=False)
@@ -180,17 +175,15 @@ class HazardEstimator(Wrapped):
     estimator: Any
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        self.fitted_ = self._clone()
         # The partial likelihood knows nothing but the order of times. Ranks from 1 on carry the
         # sign that a time of 0 cannot, and keep apart what single precision would merge.
         rank = np.unique(y.time, return_inverse=True)[1].reshape(-1) + 1
-        with self._noting_warnings():
-            self.fitted_.fit(X, np.where(y.event, rank, -rank))
+        self._fit_clone(X, np.where(y.event, rank, -rank))
         self.times_ = step_times(y)
         self.log_hazard_ = BaselineHazard(y).stepped(self._score(X), self.times_)
 
     def _score(self, X: Floats) -> Floats:
-        return np.asarray(self.fitted_.predict(X, output_margin=True), dtype=np.float64)
+        return flat(self.fitted_.predict(X, output_margin=True))
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         return hazard_curves(self._score(X), self.times_, self.log_hazard_)
@@ -215,7 +208,7 @@ class AFTEstimator(Wrapped):
         lower, note = above_zero(y.time)
         if note:
             self._note(note, warn=True)
-        own = self._clone()
+        own = clone(self.estimator, safe=False)
         given = own.get_params()  # without a law of its own, what XGBoost takes by default
         scale = given.get("aft_loss_distribution_scale")
         self.scale_ = 1.0 if scale is None else float(scale)
@@ -241,7 +234,7 @@ class AFTEstimator(Wrapped):
         return xgboost.DMatrix(X, missing=self.estimator.missing, nthread=self.estimator.n_jobs)
 
     def _times(self, X: Floats) -> Floats:
-        return np.asarray(self.fitted_.predict(self._matrix(X)), dtype=np.float64)
+        return flat(self.fitted_.predict(self._matrix(X)))
 
     def _predict_curves(self, X: Floats) -> SurvivalCurves:
         times = self._times(X)

@@ -13,15 +13,8 @@ from ..evaluation.when import rounded
 from ..metrics.registry import REGISTRY, Metric
 from .prose import Prose
 from .references import keys_of
-from .table_two import parts_of
+from .table_two import PARTS, parts_of
 
-#: How the parts of Table 2 are called in a sentence.
-_MEASURED = {
-    "Discrimination": "Discrimination was measured by",
-    "Calibration": "Calibration was measured by",
-    "Overall performance": "Overall performance was measured by",
-    "Clinical utility": "Clinical utility was measured by",
-}
 #: Scales of intervals, as the column `interval` names them.
 _SCALES = {
     "normal": "on the scale of the metric itself",
@@ -141,9 +134,8 @@ def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     given = ev.support.get("times_given", False)
     if at:
         told = f"Performance at a time was assessed at {_clocks(at, ev.unit)}"
-        which = (
-            "event time" if ev.problem.cause is None else f"time of {ev.problem.words.the_event}"
-        )
+        words = ev.problem.words
+        which = "event time" if words.cause is None else f"time of {words.the_event}"
         yield f"{told}." if given else f"{told}, the median {which} of the reference set."
     late = sorted(time for time in ev.problem.times if time > ev.problem.horizon)
     if at and late:
@@ -154,11 +146,8 @@ def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     if until:
         end = f"Metrics over a period cover the time up to {_clocks(until, ev.unit)}"
         own = ev.problem.tau is not None and until == [ev.problem.tau]
-        yield (
-            f"{end}, the horizon that was chosen."
-            if own
-            else (f"{end}, the last time that the follow-up of the test subjects supports.")
-        )
+        supported = "the last time that the follow-up of the test subjects supports"
+        yield f"{end}, {'the horizon that was chosen' if own else supported}."
 
 
 def _clocks(times: Iterable[float], unit: str) -> str:
@@ -177,7 +166,7 @@ def _measures(ev: Evaluation, parts: dict[str, Any]) -> Iterator[str]:
                 source = f" ({metric.reference})"
             about = metric.about.rstrip(".").replace(" tau ", " the chosen horizon ")
             told.append(f"{_the(metric.title)}{source}" + (f", {_the(about)}" if about else ""))
-        start = _MEASURED.get(part, "Further metrics were")
+        start = f"{part} was measured by" if part in PARTS else "Further metrics were"
         yield f"{start} {_series(told)}."
     threshold = ev.problem.threshold
     if threshold is not None:
@@ -196,25 +185,20 @@ def _series(items: list[str]) -> str:
     return f"{'; '.join(items[:-1])}; and {items[-1]}"
 
 
-def _inside(text: str) -> str:
-    """Write a clause inside a sentence: its first word in lower case, unless it is a name.
-
-    >>> _inside("Share of pairs"), _inside("Brier score over time"), _inside("Uno's C")
-    ('share of pairs', 'Brier score over time', "Uno's C")
-    """
-    first = text.partition(" ")[0]
-    common = first[1:].islower() and first != "Brier" and "'" not in first
-    return f"{text[:1].lower()}{text[1:]}" if common else text
-
-
 def _the(text: str) -> str:
-    """Write a name or a clause inside a sentence, with its article.
+    """Write a name or a clause inside a sentence, with its article and in lower case.
 
     >>> _the("Harrell's C"), _the("Calibration slope"), _the("What is added")
     ("Harrell's C", 'the calibration slope', 'what is added')
+    >>> _the("Brier score over time")
+    'the Brier score over time'
     """
     first = text.partition(" ")[0]
-    return _inside(text) if "'" in first or first == "What" else f"the {_inside(text)}"
+    if "'" in first:
+        return text
+    common = first[1:].islower() and first != "Brier"
+    inside = f"{text[:1].lower()}{text[1:]}" if common else text
+    return inside if first == "What" else f"the {inside}"
 
 
 def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
@@ -222,14 +206,9 @@ def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
     weighted = [_the(metric.title) for metric in metrics if metric.weights_by_g]
     problem = ev.problem
     if problem.dependence is not None:
-        told = f"Event and censoring times were assumed to be dependent ({problem.dependence})"
-        yield f"{told}."
+        yield f"Event and censoring times were assumed to be dependent ({problem.dependence})."
     else:
-        given = (
-            ", in doubly robust metrics given the features"
-            if problem.conditional is not None
-            else ""
-        )
+        given = ", in doubly robust metrics given the features" * (problem.conditional is not None)
         yield f"Censoring was assumed to be independent of the event times{given}."
     if not weighted:
         return
@@ -270,10 +249,9 @@ def _errors(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
             continue
         seen.add(metric.name)
         rules = row["convention"]
-        point = "predicted times" if rules.get("point") == "given times" else "predicted median"
-        point = (
-            "predicted mean" if metric.loss == "squared" and point != "predicted times" else point
-        )
+        point = "predicted mean" if metric.loss == "squared" else "predicted median"
+        if rules.get("point") == "given times":
+            point = "predicted times"
         yield (
             f"In {_the(metric.title)} the {point} is compared with the {_time_of(ev)}; each "
             f"censored subject {metric.method.counts_as}."
@@ -320,12 +298,8 @@ def _intervals(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
         title = _the(REGISTRY[row["metric"]].title)
         if row["interval"] in _SCALES and title not in scales.setdefault(row["interval"], []):
             scales[row["interval"]].append(title)
-    yield (
-        f"We report {100 * ev.confidence:g} % confidence intervals, which take the training set "
-        "as given."
-        if "training_subjects" in ev.support
-        else f"We report {100 * ev.confidence:g} % confidence intervals."
-    )
+    given = ", which take the training set as given" * ("training_subjects" in ev.support)
+    yield f"We report {100 * ev.confidence:g} % confidence intervals{given}."
     told = [f"{_SCALES[scale]} for {listed(titles)}" for scale, titles in scales.items()]
     if told:
         yield (

@@ -176,10 +176,10 @@ class Study:
 
     def _fill(self, folder: Path, title: str) -> dict[str, str]:
         """Write all files into an empty folder; return what is missing and why."""
-        ev = self.evaluation
+        ev, tables = self.evaluation, {"table1": self.table_one, "table2": self.table_two}
         drawn, missing = figures.draw(ev, folder, list(figures.planned(ev, self.reference)))
         checklist = self.tripod([figure.name for figure in drawn])
-        for name, table in (("table1", self.table_one), ("table2", self.table_two)):
+        for name, table in tables.items():
             for suffix in ("md", "tex", "html"):
                 table.write(folder / f"{name}.{suffix}")
         texts = {
@@ -195,7 +195,7 @@ class Study:
             (folder / name).write_text(text, encoding="utf-8")
         try:
             (folder / "methods.docx").write_bytes(self.methods.word())
-            for name, table in (("table1", self.table_one), ("table2", self.table_two)):
+            for name, table in tables.items():
                 table.write(folder / f"{name}.docx")
         except MissingExtraError as error:
             missing["Word documents"] = str(error)

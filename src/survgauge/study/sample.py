@@ -15,7 +15,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..inference import log_log_band
 from ..reference.aalen_johansen import AalenJohansen
-from ..reference.kaplan_meier import RiskTable
+from ..reference.kaplan_meier import KaplanMeier, RiskTable
 from ..reference.survival_at import survival_at
 
 #: Numbers with at most this many different values are counted like categories.
@@ -115,20 +115,17 @@ def follow_up(y: Outcomes, confidence: float) -> PotentialFollowUp:
     (3.0, 4.0, 6.0)
     """
     table = RiskTable.of(y)
-    left = table.at_risk - table.events  # events leave the risk set first
-    gone = table.censored
-    falls = gone > 0
-    times, gone, left = table.times[falls], gone[falls], left[falls]
-    g: Floats = np.cumprod(1.0 - gone / left, dtype=np.float64)
-    with np.errstate(divide="ignore"):
+    km = KaplanMeier.from_table(table, censoring=True)
+    gone, left = table.censored, table.at_risk - table.events  # events leave the risk set first
+    with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(np.cumsum(np.where(left > gone, gone / (left * (left - gone)), 0.0)))
-    low, high = log_log_band(g, spread, confidence)
-    quartiles = [_first(times, g <= 1 - q + 1e-12) for q in QUARTERS]
+    low, high = log_log_band(km.survival, spread, confidence)
+    first, median, last = (km.quantile(q, "nan") for q in QUARTERS)
     return PotentialFollowUp(
-        (quartiles[0], quartiles[1], quartiles[2]),
-        _first(times, (low <= 0.5) | (g == 0)),
-        _first(times, high <= 0.5),
-        float(y.time.max()),
+        (first, median, last),
+        _first(km.times, (low <= 0.5) | (km.survival == 0)),
+        _first(km.times, high <= 0.5),
+        km.last_time,
     )
 
 

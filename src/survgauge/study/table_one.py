@@ -127,11 +127,10 @@ def _time_rows(
 
 
 def _percent(value: float, low: float, high: float) -> str:
-    return "not observed" if math.isnan(value) else f"{100 * value:.1f}{_percent_limits(low, high)}"
-
-
-def _percent_limits(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f" ({100 * low:.1f} to {100 * high:.1f})"
+    if math.isnan(value):
+        return "not observed"
+    limits = "" if math.isnan(low) else f" ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * value:.1f}{limits}"
 
 
 def _feature_rows(samples: list[Sample], name: str) -> Iterator[tuple[str, ...]]:
@@ -228,9 +227,9 @@ def _notes(samples: list[Sample], features: bool, confidence: float) -> tuple[st
         f"{100 * confidence:g} % intervals by log(-log) of Kaplan-Meier"
         f"{', and of 1 - Aalen-Johansen' * bool(samples[0].events_by_cause)}."
     )
-    late = any(math.isnan(found.survival) for sample in samples for found in sample.at_times)
     notes = [told]
-    notes += ["Not observed: the follow-up ends before this time."] if late else []
+    if any(math.isnan(found.survival) for sample in samples for found in sample.at_times):
+        notes.append("Not observed: the follow-up ends before this time.")
     if any("not reached" in _time(q) for s in samples for q in s.follow_up.quartiles):
         notes.append("Not reached: too few subjects were censored to tell.")
     if features:

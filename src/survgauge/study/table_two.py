@@ -12,11 +12,11 @@ from ..data.event_words import EventWords, counted_events
 from ..errors import one_of
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of, rounded, title_of
-from ..metrics.registry import REGISTRY, Metric
+from ..metrics.registry import REGISTRY
 from .printed import PrintedTable
 
 #: Parts of the table, and the families of metrics in them; others come last.
-_PARTS = {
+PARTS = {
     "Discrimination": ("ranking",),
     "Calibration": ("calibration",),
     "Overall performance": ("probability", "time"),
@@ -48,12 +48,12 @@ def narrowed(ev: Evaluation, metrics: Sequence[str] | str = "study") -> Evaluati
 
 def parts_of(ev: Evaluation) -> dict[str, dict[Column, dict[str, Row]]]:
     """Rows of all subjects by part of the table, metric with its time, and model."""
-    parts: dict[str, dict[Column, dict[str, Row]]] = {part: {} for part in (*_PARTS, _OTHERS)}
+    parts: dict[str, dict[Column, dict[str, Row]]] = {part: {} for part in (*PARTS, _OTHERS)}
     order = list(REGISTRY)
     rows = [row for row in ev.rows() if row.get("group") is None]
     for row in sorted(rows, key=lambda row: (order.index(row["metric"]), row["time"] or 0.0)):
         family = REGISTRY[row["metric"]].family
-        part = next((part for part, some in _PARTS.items() if family in some), _OTHERS)
+        part = next((part for part, some in PARTS.items() if family in some), _OTHERS)
         parts[part].setdefault(column_of(row), {})[row["model"]] = row
     return {part: cells for part, cells in parts.items() if cells}
 
@@ -150,10 +150,6 @@ def metric_name(row: Row, unit: str) -> str:
     return told
 
 
-def _title(metric: Metric) -> str:
-    return metric.title.removesuffix(" at the time")  # rows name it
-
-
 def _differences(ev: Evaluation, reference: str) -> dict[tuple[Column, str], Row]:
     return {
         (column_of(row), row["model_a"]): row
@@ -204,11 +200,7 @@ def _value(row: Row | None, digits: int | None) -> str:
     return _shown(row["value"], digits)
 
 
-def _notes(
-    ev: Evaluation,
-    reference: str | None,
-    rows: list[tuple[str, ...]],
-) -> Iterator[str]:
+def _notes(ev: Evaluation, reference: str | None, rows: list[tuple[str, ...]]) -> Iterator[str]:
     support = ev.support
     words = EventWords.of(support)
     yield f"{support['subjects']:,} test subjects with {counted_events(support, ',')}."
@@ -216,7 +208,7 @@ def _notes(
         yield words.remark
     shown = {score.metric.name for score in ev.scores}
     targets = [
-        f"{_title(metric)}: {metric.target:g} is best"
+        f"{metric.title.removesuffix(' at the time')}: {metric.target:g} is best"  # rows name it
         for metric in REGISTRY.values()
         if metric.name in shown and metric.target is not None
     ]

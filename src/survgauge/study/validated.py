@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -150,11 +150,9 @@ class Validation:
         n = len(self.failures) + len(self.fits)
         level = "CI" if self.confidence is None else f"{self.confidence * 100:g} % CI"
         times = f"{self.subjects:,} subjects, {self.events:,} events"
-        repeats = len(self._numbers)
-        how = {
-            "bootstrap": f"{n} bootstrap samples",
-            "cv": f"{repeats} repeats of a cross-validation, {n} fits",
-        }[self.method]
+        how = f"{n} bootstrap samples"
+        if self.method == "cv":
+            how = f"{len(self._numbers)} repeats of a cross-validation, {n} fits"
         rows = []
         for row in self.rows():
             limits = f"{number(row['low'])} to {number(row['high'])}"
@@ -169,11 +167,8 @@ class Validation:
         found = [f"{name} has no value: {reason}." for name, reason in self.undefined.items()]
         if self.failures:
             first = self.failures[0].message
-            many = (
-                "; the others may be an easier selection"
-                if len(self.failures) > _MANY * fits
-                else ""
-            )
+            easier = "; the others may be an easier selection"
+            many = easier if len(self.failures) > _MANY * fits else ""
             found.append(f"{len(self.failures)} of {fits} fits failed (first: {first}){many}.")
         return ["", *found] if found else []
 
@@ -186,9 +181,7 @@ class Validation:
             "events": self.events,
             "random_state": self.seed,
             "metrics": [plain(row) for row in self.rows()],
-            "failures": [
-                {"number": failure.number, "message": failure.message} for failure in self.failures
-            ],
+            "failures": [asdict(failure) for failure in self.failures],
             "undefined": dict(self.undefined),
         }
 

@@ -147,14 +147,14 @@ def validate(
         one_of("predicts", predicts, KINDS)
     if confidence is not None:
         probability(confidence, "confidence")
-    data = _Data.of(X, y, model)
+    features, given, outcomes = _read(X, y, model)
     seed = check_seed(random_state)
-    splits = all_splits(method, resamples, folds, data.y, seed, confidence is not None)
+    splits = all_splits(method, resamples, folds, outcomes, seed, confidence is not None)
     jobs = whole_number(n_jobs, "n_jobs", -1)
     if jobs == 0:
         raise InputError("n_jobs must be the number of processes, or -1 for one per core; got 0")
-    fitting = _Fitting(model, data, predicts)
-    rows = np.arange(len(data.y))
+    fitting = _Fitting(model, features, given, predicts)
+    rows = np.arange(len(outcomes))
     try:
         prediction = fitting(rows)(rows)
     except SurvgaugeError:
@@ -164,9 +164,9 @@ def validate(
             f"model could not be fitted to all subjects: {type(error).__name__}: {error}"
         ) from error
     time = None if time is None else positive(time, "time")
-    whole = Problem.of(data.y, data.y, time=time, tau=tau, threshold=threshold)
+    whole = Problem.of(outcomes, outcomes, time=time, tau=tau, threshold=threshold)
     chosen = _chosen(metrics, prediction, whole)
-    asked = _Question(tuple(chosen), data.y, whole)
+    asked = _Question(tuple(chosen), whole)
     apparent, reasons = asked.scores(rows, rows, prediction)
     if metrics is None:
         kept = np.flatnonzero(np.isfinite(apparent))
@@ -183,38 +183,30 @@ def validate(
         reasons,
         {metric.name: metric.time_of(whole) for metric in asked.metrics},
         confidence,
-        len(data.y),
-        int(data.y.event.sum()),
+        len(outcomes),
+        int(outcomes.event.sum()),
         seed,
     )
 
 
-@dataclass(frozen=True)
-class _Data:
-    """Features and outcomes: as they were given, and read."""
-
-    X: Any
-    given: Any
-    y: Outcomes
-
-    @classmethod
-    def of(cls, X: Any, y: Any, model: Any) -> _Data:
-        outcomes = outcomes_for(model, y)
-        if outcomes.weighted:
-            raise InputError(
-                "y must have no weights in validate, which draws subjects; repeat the rows instead"
-            )
-        if not isinstance(y, Outcomes) and not hasattr(y, "shape"):
-            y = outcomes  # a pair of columns or a dictionary: one row of it is no subject
-        if not hasattr(X, "shape"):
-            X = numbers(X, "X", ndim=2)
-        shape = tuple(X.shape)
-        if len(shape) < 2 or shape[0] != len(outcomes):
-            raise InputError(
-                f"X must have one row per subject and one column per feature: y has "
-                f"{len(outcomes)} subjects, X has shape {shape}"
-            )
-        return cls(X, y, outcomes)
+def _read(X: Any, y: Any, model: Any) -> tuple[Any, Any, Outcomes]:
+    """Features and outcomes of which rows can be taken, and the outcomes as they were read."""
+    outcomes = outcomes_for(model, y)
+    if outcomes.weighted:
+        raise InputError(
+            "y must have no weights in validate, which draws subjects; repeat the rows instead"
+        )
+    if not isinstance(y, Outcomes) and not hasattr(y, "shape"):
+        y = outcomes  # a pair of columns or a dictionary: one row of it is no subject
+    if not hasattr(X, "shape"):
+        X = numbers(X, "X", ndim=2)
+    shape = tuple(X.shape)
+    if len(shape) < 2 or shape[0] != len(outcomes):
+        raise InputError(
+            f"X must have one row per subject and one column per feature: y has "
+            f"{len(outcomes)} subjects, X has shape {shape}"
+        )
+    return X, y, outcomes
 
 
 def _taken(table: Any, rows: Ints) -> Any:
@@ -227,11 +219,12 @@ class _Fitting:
     """A way of fitting: rows to fit to in, a function of rows that predicts out."""
 
     model: Any
-    data: _Data
+    X: Any
+    y: Any
     predicts: str | None
 
     def __call__(self, rows: Ints) -> Callable[[Ints], Prediction]:
-        X, y = _taken(self.data.X, rows), _taken(self.data.given, rows)
+        X, y = _taken(self.X, rows), _taken(self.y, rows)
         if not hasattr(self.model, "fit"):
             said = self.model(X, y)
             if not callable(said):
@@ -239,10 +232,10 @@ class _Fitting:
                     "model(X, y) must return a function of features that predicts; got "
                     f"{type(said).__name__}"
                 )
-            return lambda rows: Prediction.of(said(_taken(self.data.X, rows)), len(rows), "model")
+            return lambda rows: Prediction.of(said(_taken(self.X, rows)), len(rows), "model")
         fitted = _unfitted(self.model)
         fitted = fitted.fit(X, y) or fitted
-        return lambda rows: predict(fitted, _taken(self.data.X, rows), self.predicts)
+        return lambda rows: predict(fitted, _taken(self.X, rows), self.predicts)
 
 
 def _unfitted(estimator: Any) -> Any:
@@ -259,7 +252,6 @@ class _Question:
     """Metrics at the time of interest and up to the horizon of all subjects."""
 
     metrics: tuple[Metric, ...]
-    y: Outcomes
     whole: Problem
 
     def scores(
@@ -269,7 +261,7 @@ class _Question:
         whole = self.whole
         time = whole.time if np.isfinite(whole.time) else None  # unknown where nobody has an event
         problem = Problem.of(
-            self.y[test], self.y[fitted], time=time, tau=whole.tau, threshold=whole.threshold,
+            whole.y[test], whole.y[fitted], time=time, tau=whole.tau, threshold=whole.threshold,
             min_at_risk=1,
         )  # fmt: skip
         horizon = min(problem.horizon, whole.horizon)

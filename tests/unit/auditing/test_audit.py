@@ -7,11 +7,10 @@ import pytest
 
 import survgauge as sg
 from survgauge._tools.random import stream
-from survgauge.auditing.laws import CurveLaw, MixtureLaw, NeverLaw, StepLaw
 from survgauge.auditing.recommendation import WorldResults, recommend
 from survgauge.auditing.scoring import AuditQuestion
 from survgauge.auditing.tally import WorldTally
-from survgauge.auditing.worlds import World
+from survgauge.auditing.worlds import CurveLaw, MixtureLaw, NeverLaw, StepLaw, World
 from survgauge.metrics.registry import REGISTRY
 
 GRID = np.linspace(0.5, 40, 80)

@@ -7,10 +7,9 @@ import pytest
 
 import survgauge as sg
 from survgauge.blending.beyond import POINTS, REACH, continued, late_shape
-from survgauge.blending.blend import Blend
+from survgauge.blending.blend import Blend, likelihoods, mixture_weights
 from survgauge.blending.grid import Grid
 from survgauge.blending.members import MEMBERS
-from survgauge.blending.mixture import likelihoods, mixture_weights
 from survgauge.data.outcomes import Outcomes
 
 BASE = ["km", "cox"]

@@ -17,7 +17,7 @@ from survgauge.errors import InputError
 from survgauge.experiment import Results, side_by_side
 from survgauge.experiment.advice import verdict
 from survgauge.experiment.evidence import t_interval
-from survgauge.experiment.overall import interval_over_bases
+from survgauge.experiment.panels import interval_over_bases
 from survgauge.experiment.progress import ProgressLines, RunProgress, TimeLeft
 from survgauge.experiment.sections import sections
 from survgauge.experiment.writing import markdown, text, write_all
@@ -458,10 +458,10 @@ def test_latex_takes_every_table_whatever_the_names(results, tmp_path):
 
 class FakeCell:
     def __init__(self, dataset, model):
-        self.dataset, self.fitted = (type("Spec", (), {"label": x})() for x in (dataset, model))
+        self.dataset, self.model = (type("Spec", (), {"label": x})() for x in (dataset, model))
 
     def __str__(self):
-        return f"{self.dataset.label}/{self.fitted.label}"
+        return f"{self.dataset.label}/{self.model.label}"
 
 
 def test_time_left_knows_models_and_data_sets():

@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from survgauge import InputError, KaplanMeier, Outcomes, models
 from survgauge.models import FitError, FitWarning
 from survgauge.models import _training as training
+from survgauge.models.steps import far_grid
 from survgauge.models.torch_models import MTLR, SCA, DeepHit, SurvivalMDN, deephit, mtlr, sca
 from survgauge.models.torch_models import _bins as binned
-from survgauge.models.torch_models._grid import time_grid
 
 NAMES = ("mtlr", "deephit", "smdn", "sca")
 BINNED = ("mtlr", "deephit")
@@ -570,7 +570,7 @@ def test_sca_agrees_with_kaplan_meier_where_features_say_nothing():
 
 def test_the_grid_is_dense_then_far():
     _, y = example(200)
-    grid = time_grid(y)
+    grid = far_grid(y)
     assert grid[0] == 0
     assert grid[-1] == pytest.approx(10 * y.time.max())
     assert (np.diff(grid[grid <= y.time.max()]) <= y.time.max() / 99 + 1e-9).all()

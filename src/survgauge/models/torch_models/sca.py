@@ -15,17 +15,10 @@ from ..._tools.arrays import Floats, positive, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...reference.kaplan_meier import KaplanMeier
-from .._training import (
-    Batch,
-    add_noise,
-    drop,
-    generator,
-    linear,
-    tensor,
-)
+from .._training import Batch, add_noise, drop, generator, linear, tensor
 from ..facts import FACTS
+from ..steps import REACH, far_grid
 from ._base import TorchModel, chain, share, sizes, through
-from ._grid import REACH, time_grid
 
 # Levels of the Kaplan-Meier curve at which predicted survival is compared with it.
 _LEVELS = 50
@@ -131,7 +124,7 @@ class SCA(TorchModel):
         self._unit = float(y.time.mean()) or 1.0
         self._reach = REACH * (float(y.time.max()) or 1.0) / self._unit
         self._rows = len(y)
-        self.grid_ = time_grid(y)
+        self.grid_ = far_grid(y)
         km = KaplanMeier.fit(y)
         inside = (km.times > 0) & (km.times <= y.time.max())
         times = km.times[inside] if inside.any() else np.array([self._unit])

@@ -16,8 +16,8 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from .._training import Batch, linear
 from ..facts import FACTS
+from ..steps import far_grid
 from ._base import TorchModel
-from ._grid import time_grid
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _BISECTIONS = 60
@@ -93,7 +93,7 @@ class SurvivalMDN(TorchModel):
         self._unit = float(y.time.mean()) if above.size else 1.0
         # Time zero has no inverse softplus; it counts as half of the first time after it.
         self._least = 0.5 * float(above.min()) if above.size else 0.5
-        self.grid_ = time_grid(y)
+        self.grid_ = far_grid(y)
         self._most = float(self._real(self.grid_[-1]))
         scaled = np.maximum(y.time, self._least) / self._unit
         # The slope dy/dt belongs to the density, though no weight depends on it.
