@@ -29,18 +29,13 @@ from .question import Request, check_anybody
 
 
 def finish(
-    request: Request,
-    total: Accumulator | None,
-    rows: int | None,
-    first: Outline | None = None,
+    request: Request, total: Accumulator, rows: int | None, first: Outline | None = None
 ) -> Evaluation:
     """Return the evaluation of all subjects.
 
     `total` has all parts together, of `rows` rows where that is known, and `first` is what a first
     pass over the outcomes found.
     """
-    if total is None:
-        raise InputError("the stream has no rows; at least one subject is needed")
     total.settle()
     _check_rows(total, rows)
     scoring, outline = total.scoring, total.outline
