@@ -12,7 +12,7 @@ from ..evaluation.entry_remarks import denied_entries
 from ..evaluation.fold import Fold
 from ..metrics.problem import Problem
 from .batches import Batch
-from .labels import Labels, SeveralLabels, check_groups_of
+from .labels import GroupKey, Groups, check_groups_of
 from .layout import located
 from .outline import FEW_TIMES, MOST_TIMES, Outline
 from .question import Scoring
@@ -40,12 +40,12 @@ class Accumulator:
         #: Subjects and events past the threshold.
         self.past = (0, 0)
         #: The fold of everybody (None), and one per group.
-        self.folds: dict[Any, Fold] = {}
+        self.folds: dict[GroupKey | None, Fold] = {}
         #: How many late entries each model denies, see `check_entry`.
         self.denied: dict[str, int] = {}
         #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
         #: some thousand.
-        self._waiting: dict[Any, list[Chunk]] = {}
+        self._waiting: dict[GroupKey, list[Chunk]] = {}
         self._waiting_rows = 0
 
     @property
@@ -90,11 +90,11 @@ class Accumulator:
             if problem.cause is not None:
                 predictions = {m: p.ranked_by(problem.until) for m, p in predictions.items()}
             try:
-                self._add(Chunk(problem, predictions, part.label), layout.labels(part, at))
+                self._add(Chunk(problem, predictions, part.label), layout.groups(part, at))
             except InputError as error:
                 raise located(error, part.label) from error
 
-    def _add(self, chunk: Chunk, labels: Labels | SeveralLabels | None) -> None:
+    def _add(self, chunk: Chunk, groups: Groups) -> None:
         y, start = chunk.y, chunk.problem.start
         self._mark([(start, start + len(y))])
         self.rows += len(y)
@@ -103,18 +103,18 @@ class Accumulator:
             self._deny({name: denied_entries(y, p) for name, p in chunk.predictions.items()})
         late = (y.time > self.scoring.threshold) & (y.weight > 0)
         self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
-        if labels is None:
+        if not groups:
             self._score(None, chunk)
             return
         plan = self.scoring.plan
         chunk = chunk.drawn(plan.n_boot, plan.seed)  # draws go by the numbers of all rows
         self._score(None, chunk)
-        for label, rows in labels.rows():
+        for label, rows in groups:
             part = chunk.subset(rows)
             problem, own = self.scoring.of_group(label)[0], part.problem
             part = replace(part, problem=_about(problem, own))
             self._waiting.setdefault(label, []).append(part)
-        check_groups_of({**self.folds, **self._waiting}, self.scoring.layout.by)
+        check_groups_of(dict.fromkeys([*self.folds, *self._waiting]))
         self._waiting_rows += len(chunk)
         if self._waiting_rows >= self._most_waiting(chunk):
             self.settle()
@@ -141,7 +141,7 @@ class Accumulator:
             except InputError as error:
                 raise located(error, chunk.label) from error
 
-    def _score(self, label: Any, chunk: Chunk) -> None:
+    def _score(self, label: GroupKey | None, chunk: Chunk) -> None:
         if label not in self.folds:
             self.folds[label] = Fold(self.scoring.of_group(label)[1])
         self.folds[label].add(chunk)
@@ -177,9 +177,7 @@ class Accumulator:
                 self.folds[label].merge(fold)
             else:
                 self.folds[label] = deepcopy(fold)
-        by = None if self._scoring is None else self._scoring.layout.by
-        if by is not None:
-            check_groups_of(self.folds, by)
+        check_groups_of(self.folds)
 
 
 def _about(question: Problem, subjects: Problem) -> Problem:

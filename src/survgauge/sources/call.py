@@ -305,10 +305,10 @@ def _read_once(request: Request) -> InputError:
 def outline_item(item: Item, layout: Layout, request: Request) -> Outline:
     """Look at the outcomes of a piece of the stream."""
     start = item.start
-    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted, by=layout.by)
+    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted)
     for batch in item.batches(layout.outcome_columns):
         if len(batch):
-            found.update(layout.outcomes(batch), start, layout.labels(batch, start))
+            found.update(layout.outcomes(batch), start, layout.groups(batch, start))
             start += len(batch)
     return found
 

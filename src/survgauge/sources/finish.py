@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -22,7 +21,7 @@ from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem
 from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
 from .accumulator import Accumulator
-from .labels import LabelColumns, check_number_of, name_of
+from .labels import GroupKey, check_number_of
 from .layout import CURVES
 from .outline import Outline
 from .question import Request, check_anybody
@@ -57,7 +56,7 @@ def finish(
         warnings += check_follow_up(problem.first, problem, request.metrics)
     folds = _groups(total)
     sizes = {
-        str(name_of(key)): _size(fold, problem.cause_name) for key, fold in folds if key is not None
+        str(key.name): _size(fold, problem.cause_name) for key, fold in folds if key is not None
     }
     warnings += check_groups(sizes)
     scores, remarks = [], []
@@ -77,7 +76,7 @@ def finish(
         support["events_by_cause"] = dict(total.folds[None].by_cause)
     if sizes:
         by = scoring.layout.by
-        support |= {"groups": sizes, "by": [] if by is None else by.columns}
+        support |= {"groups": sizes, "by": [] if by is None else list(by.columns)}
     models = tuple(scoring.layout.predictions)
     confidence, seed = request.asked.confidence, request.asked.seed
     return Evaluation(
@@ -182,20 +181,22 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
     return found
 
 
-def _groups(total: Accumulator) -> list[tuple[Any, Fold]]:
+def _groups(total: Accumulator) -> list[tuple[GroupKey | None, Fold]]:
     """Return the folds by key, everybody first; each has somebody in it."""
-    everybody = [(None, total.folds[None])]
-    groups = [(key, fold) for key, fold in total.folds.items() if key is not None]
-    for key, fold in groups:
-        check_anybody(key, fold.subjects)
+    folds = total.folds
+    groups = [key for key in folds if key is not None]
+    for key in groups:
+        check_anybody(key, folds[key].subjects)
+    check_number_of(groups, folds[None].subjects)
     by = total.scoring.layout.by
-    check_number_of([key for key, _ in groups], by, everybody[0][1].subjects)
-    if isinstance(by, LabelColumns):  # in the order in which the columns were named, as `evaluate`
-        return everybody + sorted(groups, key=lambda g: (by.columns.index(g[0][0]), g[0][1]))
-    return everybody + sorted(groups, key=lambda group: group[0])
+    if by is not None:  # in the order in which the columns were named, as `evaluate`
+        groups.sort(key=lambda key: (by.columns.index(key.column), key.label))
+    return [(key, folds[key]) for key in (None, *groups)]
 
 
-def _group(request: Request, total: Accumulator, problem: Problem, key: Any, fold: Fold) -> Group:
+def _group(
+    request: Request, total: Accumulator, problem: Problem, key: GroupKey | None, fold: Fold
+) -> Group:
     """Return a group with the columns that were kept of its subjects."""
     question, plan = total.scoring.of_group(key)
     fold.attach(plan)
@@ -204,4 +205,5 @@ def _group(request: Request, total: Accumulator, problem: Problem, key: Any, fol
         predictions = fold.columns.predictions()
         problem = _of_all(problem, fold.columns.outcomes())
     problem = replace(problem, tested=question.tested)
-    return Group(fold, problem, predictions, request.asked, name_of(key))
+    name = None if key is None else key.name
+    return Group(fold, problem, predictions, request.asked, name)

@@ -21,7 +21,7 @@ from ..reference.reference import Reference
 from .batches import Batch
 from .curve_columns import CurveColumns
 from .incidence_columns import IncidenceColumns
-from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels
+from .labels import Groups, LabelColumns
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Layout:
     time: str = "time"
     event: str = "event"
     weight: str | None = None
-    by: LabelColumn | LabelColumns | None = None
+    by: LabelColumns | None = None
     #: Columns of the laws per subject, by `law` and `censoring`.
     laws: dict[str, Any] = field(default_factory=dict)
     #: Names of the causes and code of the one that is asked about; None: one kind of event.
@@ -129,7 +129,7 @@ class Layout:
             raise InputError(f"predictions must have distinct names; got {list(predictions)}")
         if outcomes is not None:
             one_of("outcomes", outcomes, ("right", "interval"))
-        given = specs, time, event, weight, LabelColumn.of(by), _laws(conditional)
+        given = specs, time, event, weight, LabelColumns.of(by), _laws(conditional)
         return cls(*given, entry=entry, outcomes_are=outcomes)
 
     def about(self, cause: int | str | None, reference: Reference) -> Layout:
@@ -266,9 +266,9 @@ class Layout:
             refuse_entry(some_entry(entry), "the stream", intervals=True)
         return found
 
-    def labels(self, batch: Batch, start: int) -> Labels | SeveralLabels | None:
-        """Read the groups of a batch whose rows begin at `start`; None where there are none."""
-        return None if self.by is None else self.by.read(batch, start)
+    def groups(self, batch: Batch, start: int) -> Groups:
+        """Read the groups of a batch whose rows begin at `start`, where there are any."""
+        return [] if self.by is None else self.by.read(batch, start)
 
     def read(self, batch: Batch) -> tuple[Any, dict[str, Prediction]]:
         """Read outcomes and predictions of a batch."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError, SurvgaugeError
 from ..evaluation.chunk import joined
 from ..reference.counts import OutcomeCounts
-from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels, check_groups_of
+from .labels import GroupKey, Groups, check_groups_of
 
 #: Distinct times of a stream that are told apart by G of its subjects.
 MOST_TIMES = 1 << 21
@@ -34,8 +33,6 @@ class Outline:
         Whether to count the outcomes at each distinct time, for G of the test subjects.
     most : int
         Distinct times that are told apart then.
-    by : LabelColumn, optional
-        Groups, each of which has an outline of its own, with all outcomes if they are kept.
     """
 
     def __init__(
@@ -44,11 +41,10 @@ class Outline:
         keep: bool = False,
         follow: bool = False,
         most: int = MOST_TIMES,
-        by: LabelColumn | LabelColumns | None = None,
     ) -> None:
-        self.at_risk, self.follow, self._by = at_risk, follow, by
-        self.keep = keep
-        self.groups: dict[Any, Outline] | None = None if by is None else {}
+        self.at_risk, self.keep, self.follow = at_risk, keep, follow
+        #: Groups, each of which has an outline of its own, with all outcomes if they are kept.
+        self.groups: dict[GroupKey, Outline] = {}
         self._counts = OutcomeCounts(most)
         #: Rows instead of frequencies, where these differ.
         self._row_counts = OutcomeCounts(most)
@@ -68,14 +64,13 @@ class Outline:
         self.digest = 0
         self._kept: list[tuple[int, Outcomes]] = []
 
-    def update(self, y: Outcomes, start: int, labels: Labels | SeveralLabels | None = None) -> None:
+    def update(self, y: Outcomes, start: int, groups: Groups | None = None) -> None:
         """Add the outcomes from row `start` on, with their groups if there are any."""
-        if labels is not None and self.groups is not None:
-            for label, rows in labels.rows():
-                if label not in self.groups:
-                    self.groups[label] = Outline(self.at_risk, self.keep, self.follow)
-                self.groups[label].update(y[rows], start)
-            check_groups_of(self.groups, self._by)
+        for key, rows in groups or ():
+            if key not in self.groups:
+                self.groups[key] = Outline(self.at_risk, self.keep, self.follow)
+            self.groups[key].update(y[rows], start)
+        check_groups_of(self.groups)
         self.rows += len(y)
         self.subjects += y.count
         self.weighted |= y.weighted
@@ -107,13 +102,12 @@ class Outline:
         self._kept += other._kept
         self._counts.merge(other._counts)
         self._row_counts.merge(other._row_counts)
-        if self.groups is not None and other.groups is not None:
-            for label, own in other.groups.items():
-                if label in self.groups:
-                    self.groups[label].merge(own)
-                else:
-                    self.groups[label] = deepcopy(own)
-            check_groups_of(self.groups, self._by)
+        for key, own in other.groups.items():
+            if key in self.groups:
+                self.groups[key].merge(own)
+            else:
+                self.groups[key] = deepcopy(own)
+        check_groups_of(self.groups)
 
     def counts(self) -> OutcomeCounts:
         """Events and subjects at each distinct time."""

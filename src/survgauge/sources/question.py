@@ -28,7 +28,7 @@ from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference
-from .labels import name_of
+from .labels import GroupKey
 from .layout import CURVES, Layout
 from .outline import Outline
 
@@ -235,14 +235,13 @@ class Scoring:
     #: What the support says of entries or intervals, where a first pass kept the outcomes.
     support: dict[str, Any] = field(default_factory=dict)
 
-    def of_group(self, label: Any) -> tuple[Problem, FoldPlan]:
+    def of_group(self, label: GroupKey | None) -> tuple[Problem, FoldPlan]:
         """Return the question and the plan of a group; without a first pass those of all."""
         if self.groups is None or label is None:
             return self.problem, self.plan
         if label not in self.groups:
             raise InputError(
-                f"by: label {name_of(label)!r} was not there in the first pass; did the data "
-                "change?"
+                f"by: label {label.name!r} was not there in the first pass; did the data change?"
             )
         return self.groups[label]
 
@@ -324,10 +323,8 @@ def _after_keeping(request: Request, scoring: Scoring, outline: Outline) -> Scor
 
 def _by_group(
     outline: Outline, settled: Callable[[Outline], tuple[Problem, FoldPlan]]
-) -> dict[Any, tuple[Problem, FoldPlan]] | None:
+) -> dict[GroupKey, tuple[Problem, FoldPlan]]:
     """Return question and plan of each group, where there are any."""
-    if outline.groups is None:
-        return None
     found = {}
     for label, own in outline.groups.items():
         check_anybody(label, own.subjects)
@@ -387,9 +384,7 @@ def _settled(
     return problem, plan
 
 
-def check_anybody(label: Any, subjects: int) -> None:
+def check_anybody(key: GroupKey, subjects: int) -> None:
     """Refuse a group without anybody in it."""
     if not subjects:
-        raise InputError(
-            f"by: group {name_of(label)!r} has only subjects of weight zero; leave them out"
-        )
+        raise InputError(f"by: group {key.name!r} has only subjects of weight zero; leave them out")
