@@ -84,15 +84,12 @@ class Accumulator:
             if len(data) > size:
                 part = data.rows(first, min(first + size, len(data)))
                 part.label = f"{data.label}, from row {at} on"
-            y, predictions = layout.read(part)
-            laws = layout.conditional(part)
+            y, predictions, laws = layout.read(part)
             problem = replace(self.scoring.problem, y=y, start=at, conditional=laws)
             if problem.cause is not None:
                 predictions = {m: p.ranked_by(problem.until) for m, p in predictions.items()}
-            try:
+            with located(part.label):
                 self._add(Chunk(problem, predictions, part.label), layout.groups(part, at))
-            except InputError as error:
-                raise located(error, part.label) from error
 
     def _add(self, chunk: Chunk, groups: Groups) -> None:
         y, start = chunk.y, chunk.problem.start
@@ -136,10 +133,8 @@ class Accumulator:
         waiting, self._waiting, self._waiting_rows = self._waiting, {}, 0
         for label, chunks in waiting.items():
             chunk = joined_chunks(chunks)
-            try:
+            with located(chunk.label):
                 self._score(label, chunk)
-            except InputError as error:
-                raise located(error, chunk.label) from error
 
     def _score(self, label: GroupKey | None, chunk: Chunk) -> None:
         if label not in self.folds:

@@ -112,19 +112,13 @@ def _check_rows(total: Accumulator, rows: int | None) -> None:
 
 def _problem(request: Request, total: Accumulator, outline: Outline) -> Problem:
     """Return the question about all subjects, whose horizon is known now."""
-    scoring = total.scoring
-    if scoring.digest is not None:  # a first pass settled it
-        problem = scoring.problem
-    else:
-        reference = scoring.problem.reference
-        if reference is None:
-            raise InputError("a stream needs a reference set")
-        problem = request.problem(outline.top(), reference, request.whole_g(outline))
+    problem = total.scoring.problem
+    if total.scoring.digest is None:  # no first pass has settled it
+        problem = request.problem(outline, problem.reference)
     if request.kept:
         return _of_all(problem, outline.outcomes())
     # All outcomes where they were counted, or the last of them, which tell the horizon.
-    y = outline.counts().outcomes() if outline.follow else outline.top()
-    return _of_all(problem, y)
+    return _of_all(problem, outline.counts().outcomes() if outline.follow else outline.top())
 
 
 def _of_all(problem: Problem, y: Outcomes) -> Problem:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
-from ..data.outcomes import Outcomes
-from ..errors import InputError, SurvgaugeError
+from ..errors import InputError
 from ..evaluation.arrays import g_bins
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..evaluation.chosen import chosen_metrics, under_entry
@@ -27,7 +26,6 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
-from ..reference.reference import Reference
 from .labels import GroupKey
 from .layout import CURVES, Layout
 from .outline import Outline
@@ -165,16 +163,25 @@ class Request:
         """Whether the first pass has to keep all outcomes."""
         return self.kept or any(metric.reads == "follow_up" for metric in self.metrics)
 
-    def problem(self, y: Outcomes, reference: Reference, g: WholeG | None = None) -> Problem:
-        """Return the question about some outcomes that have the horizon of all."""
-        settings = self.settings if g is None else {**self.settings, "censoring": g}
-        problem = Problem.of(y, reference, **settings)
+    def problem(self, outline: Outline, reference: Any) -> Problem:
+        """Return the question about all subjects, with the horizon that their outcomes tell.
+
+        The reference set of intervals is `IntervalOutcomes`, any other a `Reference`.
+        """
+        problem: Problem
+        if self.outcomes == "interval":
+            taken = {name: self.settings[name] for name in ("time", "tau", "tail", "min_at_risk")}
+            y: Any = outline.outcomes()
+            problem = interval_problem(y, reference, None, conditional=None, **taken)
+        elif self.kept:
+            problem = Problem.of(outline.outcomes(), reference, **self.settings)
+        else:
+            own = {"censoring": self.whole_g(outline)} if self.own_g else {}
+            problem = Problem.of(outline.top(), reference, **{**self.settings, **own})
         return replace(problem, asked=tuple(metric.name for metric in self.metrics))
 
-    def whole_g(self, outline: Outline) -> WholeG | None:
-        """Return G of all subjects that were counted; None where G is another's."""
-        if not self.own_g:
-            return None
+    def whole_g(self, outline: Outline) -> WholeG:
+        """Return G of all subjects that were counted."""
         counts = outline.counts()
         flipped = convention_of(self.settings.get("convention")).g_ties == "flipped"
         return WholeG(counts.censoring(), flipped_g(counts.outcomes()) if flipped else None)
@@ -249,25 +256,35 @@ class Scoring:
 def scoring_of(
     request: Request, layout: Layout, reference: Any, outline: Outline | None
 ) -> Scoring:
-    """Decide what every chunk is asked; `outline` is what a first pass found.
-
-    The reference set of intervals is `IntervalOutcomes`, any other a `Reference`.
-    """
-    if request.kept:
-        if outline is None:
-            raise SurvgaugeError("delayed entry and intervals need a first pass over the outcomes")
-        problem = kept_problem(request, outline, reference)
-        scoring = _after_keeping(request, _asked(request, layout, problem), outline)
-        known = entry_support(problem) | interval_support(problem, reference)
-        return replace(scoring, support=known)
-    settings = dict(request.settings)
-    min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
-    scoring = _asked(request, layout, Problem.open(reference.given, reference, **settings))
-    if outline is not None:
-        return _after_first_pass(request, scoring, reference, outline)
-    g = scoring.problem.weights
-    threshold = float("inf") if request.own_g else end_of_g(g, min_g)
-    return replace(scoring, threshold=threshold, counted=request.counted)
+    """Decide what every chunk is asked; `outline` is what a first pass found."""
+    if outline is None:
+        settings = dict(request.settings)
+        min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
+        problem = Problem.open(reference.given, reference, **settings)
+        threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
+        scoring = _asked(request, layout, problem)
+        return replace(scoring, threshold=threshold, counted=request.counted)
+    whole = request.problem(outline, reference)
+    scoring = _asked(request, layout, whole)
+    problem, plan = _settled(request, scoring.plan, outline, whole)
+    remarks: list[Any] = []
+    if request.counted:
+        known = outline.counts().outcomes().any_cause()
+        remarks = check_follow_up(known, problem, request.metrics)
+    groups = {}
+    for key, own in outline.groups.items():
+        check_anybody(key, own.subjects)
+        groups[key] = _settled(request, scoring.plan, own, whole)
+    return replace(
+        scoring,
+        plan=plan,
+        problem=problem,
+        threshold=problem.horizon,
+        digest=outline.digest,
+        groups=groups,
+        remarks=tuple(remarks),
+        support=entry_support(whole) | interval_support(whole, reference),
+    )
 
 
 def _asked(request: Request, layout: Layout, problem: Problem) -> Scoring:
@@ -292,95 +309,27 @@ def _asked(request: Request, layout: Layout, problem: Problem) -> Scoring:
     )
 
 
-def kept_problem(request: Request, outline: Outline, reference: Any) -> Problem:
-    """Return the question about all subjects, whose outcomes were kept."""
-    y: Any = outline.outcomes()
-    given = request.settings
-    if request.outcomes == "right":
-        return request.problem(y, reference)
-    taken = {name: given[name] for name in ("time", "tau", "tail", "min_at_risk")}
-    problem = interval_problem(y, reference, None, conditional=None, **taken)
-    return replace(problem, asked=tuple(metric.name for metric in request.metrics))
-
-
-def _after_keeping(request: Request, scoring: Scoring, outline: Outline) -> Scoring:
-    """Return the same as all outcomes, which were kept, tell."""
-    whole = scoring.problem
-    problem, plan = _kept(request, scoring.plan, whole)
-
-    def settled(own: Outline) -> tuple[Problem, FoldPlan]:
-        return _kept(request, scoring.plan, replace(whole, y=own.outcomes()))
-
-    return replace(
-        scoring,
-        plan=plan,
-        problem=problem,
-        threshold=problem.horizon,
-        digest=outline.digest,
-        groups=_by_group(outline, settled),
-    )
-
-
-def _by_group(
-    outline: Outline, settled: Callable[[Outline], tuple[Problem, FoldPlan]]
-) -> dict[GroupKey, tuple[Problem, FoldPlan]]:
-    """Return question and plan of each group, where there are any."""
-    found = {}
-    for label, own in outline.groups.items():
-        check_anybody(label, own.subjects)
-        found[label] = settled(own)
-    return found
-
-
-def _kept(request: Request, plan: FoldPlan, problem: Problem) -> tuple[Problem, FoldPlan]:
-    """Return question and plan with G of these subjects, who are left behind."""
-    y, tested = problem.y, None
-    if any(metric.reads == "follow_up" for metric in request.metrics):
-        tested = FollowUp.of(y, problem.errors_stop, problem.cause)
-    plan = replace(plan, by_entry=y.entry is not None)
-    if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
-        plan = replace(plan, bins=g_bins(problem))
-    last = float(y.present().time.max())
-    return replace(problem.with_g(), y=y[:1], follow_up=last, tested=tested), plan
-
-
-def _after_first_pass(
-    request: Request, scoring: Scoring, reference: Reference, outline: Outline
-) -> Scoring:
-    """Return the same with horizon, G and groups, which the outcomes tell."""
-    whole = request.problem(outline.top(), reference, request.whole_g(outline))
-    problem, plan = _settled(request, scoring.plan, outline, whole)
-    remarks: list[Any] = []
-    if request.counted:
-        known = outline.counts().outcomes().any_cause()
-        remarks = check_follow_up(known, problem, request.metrics)
-
-    def settled(own: Outline) -> tuple[Problem, FoldPlan]:
-        g = request.whole_g(own)
-        part = problem if g is None else replace(problem, censoring=g)
-        return _settled(request, scoring.plan, own, part)
-
-    return replace(
-        scoring,
-        plan=plan,
-        problem=problem,
-        threshold=problem.horizon,
-        digest=outline.digest,
-        groups=_by_group(outline, settled),
-        remarks=tuple(remarks),
-    )
-
-
 def _settled(
-    request: Request, plan: FoldPlan, outline: Outline, problem: Problem
+    request: Request, plan: FoldPlan, outline: Outline, whole: Problem
 ) -> tuple[Problem, FoldPlan]:
-    """Return question and plan with what a first pass found about their subjects."""
+    """Return question and plan with what a first pass found about their subjects.
+
+    These are all, or a group with a G of its own; their outcomes are left behind.
+    """
+    problem = whole
+    if request.kept:
+        problem = replace(whole, y=outline.outcomes())
+        plan = replace(plan, by_entry=problem.y.entry is not None)
+    elif request.own_g:
+        problem = replace(whole, censoring=request.whole_g(outline))
     tested = None
-    if outline.keep:
+    if any(metric.reads == "follow_up" for metric in request.metrics):
         tested = FollowUp.of(outline.outcomes(), problem.errors_stop, problem.cause)
-    problem = replace(problem, follow_up=outline.last_time, tested=tested).with_grid()
     if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
-        plan = replace(plan, bins=GBins(outline.counts().table(), problem.errors_stop))
+        stop = problem.errors_stop
+        bins = g_bins(problem) if request.kept else GBins(outline.counts().table(), stop)
+        plan = replace(plan, bins=bins)
+    problem = replace(problem.with_g(), y=problem.y[:1], follow_up=outline.last_time, tested=tested)
     return problem, plan
 
 
