@@ -73,7 +73,7 @@ def test_parts_merge_in_any_order(seed, places, random, bootstrap):
         other = parts.pop(random.randrange(len(parts)))
         one.merge(other)
         parts.append(one)
-    stream = finish(request, parts[0], 40)
+    stream = finish(parts[0], 40)
     expected = streamed([columns], y_train, n_boot=12, bootstrap=bootstrap)
     assert differences(expected.to_dict(), stream.to_dict()) == []
 
@@ -99,7 +99,7 @@ def test_groups_give_what_they_give_in_memory(n, seed, places, random, weighted,
         one = parts.pop(random.randrange(len(parts)))
         one.merge(parts.pop(random.randrange(len(parts))))
         parts.append(one)
-    found = finish(request, parts[0].attach(plan), n).to_dict()
+    found = finish(parts[0].attach(plan), n).to_dict()
     expected = whole.to_dict()
     values = [[row["value"] for row in result["metrics"]] for result in (expected, found)]
     assert differences(*values) == []

@@ -15,9 +15,8 @@ from ..data.tables import PARQUET, Table
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
-from ..sources.curve_columns import CurveColumns
+from ..sources.curve_columns import CurveColumns, IncidenceColumns
 from ..sources.dask import evaluate_dask
-from ..sources.incidence_columns import IncidenceColumns
 from ..sources.labels import LabelColumns
 from ..sources.layout import RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows

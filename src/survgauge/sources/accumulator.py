@@ -33,8 +33,8 @@ class Accumulator:
         #: Rows seen; rows of weight zero are absent, but seen.
         self.rows = 0
         ranked = any(metric.weights_by_g for metric in scoring.plan.kind("ranked"))
-        most = MOST_TIMES if scoring.own_g and ranked else FEW_TIMES
-        self.outline = Outline(scoring.min_at_risk, False, scoring.counted, most)
+        most = MOST_TIMES if scoring.request.own_g and ranked else FEW_TIMES
+        self.outline = Outline(scoring.request.min_at_risk, False, scoring.counted, most)
         #: Rows seen, as sorted intervals [start, stop).
         self.seen: list[tuple[int, int]] = []
         #: Subjects and events past the threshold.
@@ -78,7 +78,7 @@ class Accumulator:
         layout = self.scoring.layout
         specs = (*layout.predictions.values(), *layout.laws.values())
         widths = (len(getattr(s, "times", None) or ()) for s in specs)
-        size = chunk_rows(widths, self.scoring.batch_rows)
+        size = chunk_rows(widths, self.scoring.request.batch_rows)
         for first in range(0, len(data), size):
             part, at = data, begin + first
             if len(data) > size:

@@ -241,8 +241,7 @@ def evaluate_source(
         scoring, outline = scoring_of(request, layout, reference, found), found
         source.rows = found.rows
     total: Accumulator = run("scoring", layout.columns(), score_item, scoring)
-    ev = finish(request, total.attach(scoring), source.rows, outline)
-    return replace(ev, provenance=made)
+    return replace(finish(total.attach(scoring), source.rows, outline), provenance=made)
 
 
 def _opened(layout: Layout, y_train: Any, first: Batch, cause: int | str | None) -> Any:

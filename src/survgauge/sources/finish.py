@@ -24,12 +24,10 @@ from .accumulator import Accumulator
 from .labels import GroupKey, check_number_of
 from .layout import CURVES
 from .outline import Outline
-from .question import Request, check_anybody
+from .question import check_anybody
 
 
-def finish(
-    request: Request, total: Accumulator, rows: int | None, first: Outline | None = None
-) -> Evaluation:
+def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -> Evaluation:
     """Return the evaluation of all subjects.
 
     `total` has all parts together, of `rows` rows where that is known, and `first` is what a first
@@ -38,11 +36,11 @@ def finish(
     total.settle()
     _check_rows(total, rows)
     scoring, outline = total.scoring, total.outline
-    known = first or outline
-    problem = _problem(request, total, known)
+    request, known = scoring.request, first or outline
+    problem = _problem(total, known)
     census = Census.of(problem) if request.kept else _census(total, problem)
-    warnings = _skipped(request, census.subjects, total) if request.default else []
-    warnings += [*request.remarks, *_entries(request, total, problem)]
+    warnings = _skipped(total, census.subjects) if request.default else []
+    warnings += [*request.remarks, *_entries(total, problem)]
     check = check_intervals if request.outcomes == "interval" else check_problem
     warnings += check(problem, census) + check_sampling(outline.fractional)
     grids = {
@@ -51,8 +49,7 @@ def finish(
         if isinstance(spec, CURVES)
     }
     warnings += coarse_grids(problem, grids)
-    warnings += scoring.remarks
-    if scoring.counted:
+    if request.counted:
         warnings += check_follow_up(problem.first, problem, request.metrics)
     folds = _groups(total)
     sizes = {
@@ -61,7 +58,7 @@ def finish(
     warnings += check_groups(sizes)
     scores, remarks = [], []
     for key, fold in folds:
-        found, said = _group(request, total, problem, key, fold).scores()
+        found, said = _group(total, problem, key, fold).scores()
         scores += found
         remarks += said
     if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
@@ -110,9 +107,9 @@ def _check_rows(total: Accumulator, rows: int | None) -> None:
         raise InputError("the outcomes changed between the two passes over them; run it again")
 
 
-def _problem(request: Request, total: Accumulator, outline: Outline) -> Problem:
+def _problem(total: Accumulator, outline: Outline) -> Problem:
     """Return the question about all subjects, whose horizon is known now."""
-    problem = total.scoring.problem
+    request, problem = total.scoring.request, total.scoring.problem
     if total.scoring.digest is None:  # no first pass has settled it
         problem = request.problem(outline, problem.reference)
     if request.kept:
@@ -129,8 +126,9 @@ def _of_all(problem: Problem, y: Outcomes) -> Problem:
     return replace(problem, y=y, follow_up=None, censoring=censoring, rows=None, start=0)
 
 
-def _entries(request: Request, total: Accumulator, problem: Problem) -> list[EvaluationWarning]:
+def _entries(total: Accumulator, problem: Problem) -> list[EvaluationWarning]:
     """Remark on delayed entry, where there is any."""
+    request = total.scoring.request
     if not request.by_entry:
         return []
     kinds = total.folds[None].kinds
@@ -158,8 +156,9 @@ def _size(fold: Fold, cause: str | None) -> dict[str, int]:
     return found if cause is None else found | {"events_of_cause": fold.by_cause.get(cause, 0)}
 
 
-def _skipped(request: Request, subjects: int, total: Accumulator) -> list[EvaluationWarning]:
+def _skipped(total: Accumulator, subjects: int) -> list[EvaluationWarning]:
     """Say which default metrics a stream cannot have."""
+    request = total.scoring.request
     chosen = {metric.name for metric in request.metrics}
     curves = "curves" in total.folds[None].kinds.values()
     found = []
@@ -188,9 +187,7 @@ def _groups(total: Accumulator) -> list[tuple[GroupKey | None, Fold]]:
     return [(key, folds[key]) for key in (None, *groups)]
 
 
-def _group(
-    request: Request, total: Accumulator, problem: Problem, key: GroupKey | None, fold: Fold
-) -> Group:
+def _group(total: Accumulator, problem: Problem, key: GroupKey | None, fold: Fold) -> Group:
     """Return a group with the columns that were kept of its subjects."""
     question, plan = total.scoring.of_group(key)
     fold.attach(plan)
@@ -200,4 +197,4 @@ def _group(
         problem = _of_all(problem, fold.columns.outcomes())
     problem = replace(problem, tested=question.tested)
     name = None if key is None else key.name
-    return Group(fold, problem, predictions, request.asked, name)
+    return Group(fold, problem, predictions, total.scoring.request.asked, name)

@@ -21,8 +21,7 @@ from ..evaluation.reading import read_predictions
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
 from .batches import Batch
-from .curve_columns import CurveColumns
-from .incidence_columns import IncidenceColumns
+from .curve_columns import CurveColumns, IncidenceColumns
 from .labels import Groups, LabelColumns
 
 

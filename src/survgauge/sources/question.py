@@ -10,7 +10,7 @@ from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
 from ..errors import InputError
 from ..evaluation.arrays import g_bins
-from ..evaluation.censoring_remarks import check_follow_up, uses_reference
+from ..evaluation.censoring_remarks import uses_reference
 from ..evaluation.chosen import chosen_metrics, under_entry
 from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
@@ -220,27 +220,26 @@ def g_of(settings: dict[str, Any]) -> str:
 class Scoring:
     """What every chunk is asked; small enough to be sent to every worker."""
 
+    request: Request
     #: Which column is what.
     layout: Layout
     #: What is computed.
     plan: FoldPlan
     #: The question; each chunk puts its own outcomes in place of these.
     problem: Problem
-    min_at_risk: float
     #: Horizon as far as it is known before all outcomes were read.
     threshold: float = float("inf")
-    #: Whether outcomes are counted while they are scored.
-    counted: bool = False
     #: Of all outcomes, as a first pass read them.
     digest: int | None = None
     #: Question and plan of each group, as a first pass found them.
     groups: dict[Any, tuple[Problem, FoldPlan]] | None = None
-    #: What the first pass says about the outcomes.
-    remarks: tuple[Any, ...] = ()
-    batch_rows: int | None = None
-    own_g: bool = False
     #: What the support says of entries or intervals, where a first pass kept the outcomes.
     support: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> bool:
+        """Whether outcomes are counted while they are scored."""
+        return self.digest is None and self.request.counted
 
     def of_group(self, label: GroupKey | None) -> tuple[Problem, FoldPlan]:
         """Return the question and the plan of a group; without a first pass those of all."""
@@ -262,50 +261,37 @@ def scoring_of(
         min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
         problem = Problem.open(reference.given, reference, **settings)
         threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
-        scoring = _asked(request, layout, problem)
-        return replace(scoring, threshold=threshold, counted=request.counted)
+        return Scoring(request, layout, _plan(request, layout, problem), problem, threshold)
     whole = request.problem(outline, reference)
-    scoring = _asked(request, layout, whole)
-    problem, plan = _settled(request, scoring.plan, outline, whole)
-    remarks: list[Any] = []
-    if request.counted:
-        known = outline.counts().outcomes().any_cause()
-        remarks = check_follow_up(known, problem, request.metrics)
+    asked = _plan(request, layout, whole)
+    problem, plan = _settled(request, asked, outline, whole)
     groups = {}
     for key, own in outline.groups.items():
         check_anybody(key, own.subjects)
-        groups[key] = _settled(request, scoring.plan, own, whole)
-    return replace(
-        scoring,
-        plan=plan,
-        problem=problem,
+        groups[key] = _settled(request, asked, own, whole)
+    return Scoring(
+        request,
+        layout,
+        plan,
+        problem,
         threshold=problem.horizon,
         digest=outline.digest,
         groups=groups,
-        remarks=tuple(remarks),
         support=entry_support(whole) | interval_support(whole, reference),
     )
 
 
-def _asked(request: Request, layout: Layout, problem: Problem) -> Scoring:
-    """Return what is asked as far as the caller says it."""
+def _plan(request: Request, layout: Layout, problem: Problem) -> FoldPlan:
+    """Return what is computed, as far as the caller says it."""
     curves = any(isinstance(spec, CURVES) for spec in layout.predictions.values())
     usual = next((metric for metric in request.metrics if metric.usual_error), None)
-    plan = FoldPlan(
+    return FoldPlan(
         request.metrics,
         spread=request.asked.confidence is not None,
         baseline="beside" if request.baseline else "none",
         tails=usual if curves and not closed(problem) else None,
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
-    )
-    return Scoring(
-        layout,
-        plan,
-        problem,
-        request.min_at_risk,
-        batch_rows=request.batch_rows,
-        own_g=request.own_g,
     )
 
 
