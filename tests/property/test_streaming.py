@@ -172,5 +172,5 @@ def test_horizon_of_the_last_outcomes_is_that_of_all(rows, places, at_risk, weig
     for part in outlines[1:]:
         total.merge(part)
     request = question(["ibs"], y_train, min_at_risk=at_risk)
-    found = request.problem(total.top(), y_train, request.whole_g(total))
+    found = request.problem(total, y_train)
     assert (found.horizon, found.horizon_reason) == (expected.horizon, expected.horizon_reason)
