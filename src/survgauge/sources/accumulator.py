@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -42,7 +43,7 @@ class Accumulator:
         #: The fold of everybody (None), and one per group.
         self.folds: dict[GroupKey | None, Fold] = {}
         #: How many late entries each model denies, see `check_entry`.
-        self.denied: dict[str, int] = {}
+        self.denied: Counter[str] = Counter()
         #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
         #: some thousand.
         self._waiting: dict[GroupKey, list[Chunk]] = {}
@@ -97,7 +98,8 @@ class Accumulator:
         self.rows += len(y)
         self.outline.update(y, start)
         if y.entry is not None:
-            self._deny({name: denied_entries(y, p) for name, p in chunk.predictions.items()})
+            found = {name: denied_entries(y, p) for name, p in chunk.predictions.items()}
+            self.denied.update(found)
         late = (y.time > self.scoring.threshold) & (y.weight > 0)
         self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
         if not groups:
@@ -115,10 +117,6 @@ class Accumulator:
         self._waiting_rows += len(chunk)
         if self._waiting_rows >= self._most_waiting(chunk):
             self.settle()
-
-    def _deny(self, found: dict[str, int]) -> None:
-        for name, number in found.items():
-            self.denied[name] = self.denied.get(name, 0) + number
 
     def _most_waiting(self, chunk: Chunk) -> int:
         values = sum(
@@ -165,7 +163,7 @@ class Accumulator:
         self._mark(other.seen)
         self.rows += other.rows
         self.outline.merge(other.outline)
-        self._deny(other.denied)
+        self.denied.update(other.denied)
         self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]
         for label, fold in other.folds.items():
             if label in self.folds:

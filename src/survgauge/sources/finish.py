@@ -115,7 +115,7 @@ def _problem(total: Accumulator, outline: Outline) -> Problem:
     if request.kept:
         return _of_all(problem, outline.outcomes())
     # All outcomes where they were counted, or the last of them, which tell the horizon.
-    return _of_all(problem, outline.counts().outcomes() if outline.follow else outline.top())
+    return _of_all(problem, outline.counts.outcomes() if outline.follow else outline.top())
 
 
 def _of_all(problem: Problem, y: Outcomes) -> Problem:

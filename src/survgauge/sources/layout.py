@@ -133,10 +133,8 @@ class Layout:
         given = specs, time, event, weight, LabelColumns.of(by), _laws(conditional)
         return cls(*given, entry=entry, outcomes_are=outcomes)
 
-    def about(self, cause: int | str | None, reference: Reference) -> Layout:
+    def about(self, cause: int | str, reference: Reference) -> Layout:
         """Return the same for one of the causes that the reference set has."""
-        if cause is None:
-            return self
         causes = reference.given.causes
         if causes is None:
             raise InputError(
@@ -155,11 +153,6 @@ class Layout:
     def are_intervals(self) -> bool:
         """Whether the outcomes are interval-censored (after `resolved`)."""
         return self.outcomes_are == "interval"
-
-    @property
-    def keeps_outcomes(self) -> bool:
-        """Whether a first pass has to keep all outcomes: of intervals, or with entries."""
-        return self.are_intervals or self.entry is not None
 
     def _reads(self) -> list[str]:
         """Columns of predictions and laws."""

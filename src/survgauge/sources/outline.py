@@ -9,7 +9,7 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..data.causes import Codes
 from ..data.outcomes import Outcomes
-from ..errors import InputError, SurvgaugeError
+from ..errors import InputError
 from ..evaluation.chunk import joined
 from ..reference.counts import OutcomeCounts
 from .labels import GroupKey, Groups, check_groups_of
@@ -45,7 +45,8 @@ class Outline:
         self.at_risk, self.keep, self.follow = at_risk, keep, follow
         #: Groups, each of which has an outline of its own, with all outcomes if they are kept.
         self.groups: dict[GroupKey, Outline] = {}
-        self._counts = OutcomeCounts(most)
+        #: Events and subjects at each distinct time, where they are counted.
+        self.counts = OutcomeCounts(most)
         #: Rows instead of frequencies, where these differ.
         self._row_counts = OutcomeCounts(most)
         self.rows = self.subjects = 0
@@ -83,7 +84,7 @@ class Outline:
             self._kept.append((start, y))
         if self.follow:
             if not y.weighted or y.weight.any():
-                self._counts.update(y)
+                self.counts.update(y)
             if y.weighted:
                 present = y.weight > 0
                 if present.any():
@@ -100,7 +101,7 @@ class Outline:
         self._causes = self._causes or other._causes
         self._raise(other._top)
         self._kept += other._kept
-        self._counts.merge(other._counts)
+        self.counts.merge(other.counts)
         self._row_counts.merge(other._row_counts)
         for key, own in other.groups.items():
             if key in self.groups:
@@ -108,12 +109,6 @@ class Outline:
             else:
                 self.groups[key] = deepcopy(own)
         check_groups_of(self.groups)
-
-    def counts(self) -> OutcomeCounts:
-        """Events and subjects at each distinct time."""
-        if not self.follow:
-            raise SurvgaugeError("the outcomes of this stream were not counted")
-        return self._counts
 
     def _raise(self, found: tuple[Floats, Codes, Floats | None]) -> None:
         """Keep the last times, as many as there must be subjects at risk at the horizon."""
@@ -154,7 +149,7 @@ class Outline:
             return int(late.sum()), int((late & (code > 0)).sum())
         if not self.follow:
             return None
-        counts = self._row_counts if self.weighted else self._counts
+        counts = self._row_counts if self.weighted else self.counts
         late = np.arange(len(counts)) >= counts.times.searchsorted(time, "right")
         return int(counts.total[late].sum()), int(counts.events[late].sum())
 

@@ -94,7 +94,7 @@ class Request:
             default=metrics is None,
             batch_rows=batch_rows,
             outcomes=kind,
-            kept=layout is not None and layout.keeps_outcomes,
+            kept=layout is not None and (layout.are_intervals or layout.entry is not None),
         )
         request._check_convention()
         return request
@@ -182,7 +182,7 @@ class Request:
 
     def whole_g(self, outline: Outline) -> WholeG:
         """Return G of all subjects that were counted."""
-        counts = outline.counts()
+        counts = outline.counts
         flipped = convention_of(self.settings.get("convention")).g_ties == "flipped"
         return WholeG(counts.censoring(), flipped_g(counts.outcomes()) if flipped else None)
 
@@ -313,7 +313,7 @@ def _settled(
         tested = FollowUp.of(outline.outcomes(), problem.errors_stop, problem.cause)
     if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
         stop = problem.errors_stop
-        bins = g_bins(problem) if request.kept else GBins(outline.counts().table(), stop)
+        bins = g_bins(problem) if request.kept else GBins(outline.counts.table(), stop)
         plan = replace(plan, bins=bins)
     problem = replace(problem.with_g(), y=problem.y[:1], follow_up=outline.last_time, tested=tested)
     return problem, plan
