@@ -107,8 +107,6 @@ class LabelColumns:
         if dated is not None:
             return dated
         plain = value.item() if isinstance(value, np.generic) else value
-        if plain is None or (isinstance(plain, float) and plain != plain):
-            return None
         if type(plain) not in _KINDS:
             raise InputError(
                 f"{batch.label}: column {column!r} must hold labels of groups: text, whole "
