@@ -18,6 +18,7 @@ from .data.intervals import IntervalOutcomes
 from .data.outcomes import Outcomes
 from .data.predictions import Prediction
 from .errors import InputError, UndefinedMetricError, as_names, one_of
+from .evaluation.censoring_remarks import uses_reference
 from .evaluation.chosen import under_entry
 from .evaluation.interval_call import interval_problem, outcomes_of, refuse_settings
 from .evaluation.warnings import EvaluationWarning, undefined
@@ -108,7 +109,11 @@ class _Scoring:
                 raise InputError(
                     f"{metric.name} needs {metric.needs}, but {model} gives {prediction.kind} only"
                 )
-        looking = [metric.name for metric in self.metrics if _uses_reference(metric)]
+        looking = [
+            metric.name
+            for metric in self.metrics
+            if metric.weights_by_g or metric.reads_g or uses_reference([metric])
+        ]
         if reference is None and looking:
             message = (
                 f"{model} does not keep the outcomes it was trained on, so each test fold is its "
@@ -225,15 +230,6 @@ class MultiScorer(_Scoring):
     ) -> dict[str, float]:
         """Score a fitted estimator on a test fold by all metrics."""
         return self._scores(estimator, X, y, sample_weight)
-
-
-def _uses_reference(metric: Metric) -> bool:
-    """Whether a metric's value depends on a reference set."""
-    return (
-        metric.weights_by_g
-        or metric.reads_g
-        or (metric.method is not None and metric.method.looks_up)
-    )
 
 
 def scorer(

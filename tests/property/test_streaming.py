@@ -73,7 +73,7 @@ def test_parts_merge_in_any_order(seed, places, random, bootstrap):
         other = parts.pop(random.randrange(len(parts)))
         one.merge(other)
         parts.append(one)
-    stream = finish(request, parts[0], 40)
+    stream = finish(parts[0], 40)
     expected = streamed([columns], y_train, n_boot=12, bootstrap=bootstrap)
     assert differences(expected.to_dict(), stream.to_dict()) == []
 
@@ -99,7 +99,7 @@ def test_groups_give_what_they_give_in_memory(n, seed, places, random, weighted,
         one = parts.pop(random.randrange(len(parts)))
         one.merge(parts.pop(random.randrange(len(parts))))
         parts.append(one)
-    found = finish(request, parts[0].attach(plan), n).to_dict()
+    found = finish(parts[0].attach(plan), n).to_dict()
     expected = whole.to_dict()
     values = [[row["value"] for row in result["metrics"]] for result in (expected, found)]
     assert differences(*values) == []
@@ -172,5 +172,5 @@ def test_horizon_of_the_last_outcomes_is_that_of_all(rows, places, at_risk, weig
     for part in outlines[1:]:
         total.merge(part)
     request = question(["ibs"], y_train, min_at_risk=at_risk)
-    found = request.problem(total.top(), y_train, request.whole_g(total))
+    found = request.problem(total, y_train)
     assert (found.horizon, found.horizon_reason) == (expected.horizon, expected.horizon_reason)

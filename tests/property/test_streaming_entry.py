@@ -109,7 +109,7 @@ def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weight
         one = parts.pop(random.randrange(len(parts)))
         one.merge(parts.pop(random.randrange(len(parts))))
         parts.append(one)
-    found = finish(request, parts[0].attach(plan), n, outline)
+    found = finish(parts[0].attach(plan), n, outline)
     expected, found = plain(whole), plain(found)
     values = [[row["value"] for row in result["metrics"]] for result in (expected, found)]
     assert differences(*values) == []

@@ -14,9 +14,8 @@ from ..data.tables import Table
 from ..errors import InputError
 from .features import feature_files, features_of
 from .inputs import FILES, Inputs, add_files, each_file, files_of, read_inputs, target
-from .lines import Line
 from .named import times_of_interest
-from .presented import add_outputs, present
+from .output import Line, add_outputs, present
 
 _EXAMPLES = """
 examples:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..data.causes import cause_code, cause_names
-from ..data.files import read_outcomes
-from ..data.outcomes import Outcomes
 from ..errors import InputError
 
 Part = TypeVar("Part")
@@ -52,22 +49,6 @@ def cause_of(args: argparse.Namespace) -> int | str | None:
     (2, 'death')
     """
     return int(args.cause) if str(args.cause).isdigit() else args.cause
-
-
-def read_both(
-    args: argparse.Namespace, read: Callable[..., Outcomes] = read_outcomes
-) -> tuple[Outcomes, Outcomes | None]:
-    """Read the outcomes of --test and --train; a cause may be missing in one of them."""
-    given = named_causes(args)
-    columns = args.time_column, args.event_column, args.weight_column
-    options = {"event_value": args.event_value, "entry": args.entry}
-    if given is not None and args.event_value is not None:
-        raise InputError("--event-value is for one kind of event; with --cause leave it out")
-    train = None
-    if args.train is not None:
-        train = read(args.train, *columns, weight_required=False, causes=given, **options)
-    known = given if train is None or train.causes is None else train.causes
-    return read(args.test, *columns, causes=known, **options), train
 
 
 def by_model(parts: dict[str, Part], args: argparse.Namespace) -> dict[str, Part | dict[str, Part]]:

@@ -31,7 +31,7 @@ from .landmarks import (
     run_landmarks,
 )
 from .named import group_columns, is_column, times_of_interest
-from .presented import add_outputs, present
+from .output import add_outputs, present
 from .screen import everything, first_screen
 
 _EXAMPLES = """
@@ -191,8 +191,8 @@ def run(args: argparse.Namespace) -> int:
     check_outputs({"--html": args.html, "--json": args.json}, each_file(files))
     times = landmarks_of(args.landmark)
     args.pred = at_one(args.pred, times)
+    title = {} if args.title is None else {"title": args.title}
     if len(times) > 1:
-        title = {} if args.title is None else {"title": args.title}
         return present(run_landmarks(args), args, first_surface, all_surfaces, **title)
     if _wants_stream(args):
         from .stream import run_stream
@@ -201,8 +201,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         result = evaluate_files(args)
     result = traced(result, args, files)
-    options = {} if args.title is None else {"title": args.title}
-    return present(result, args, first_screen, everything, **options)
+    return present(result, args, first_screen, everything, **title)
 
 
 def traced(result: Evaluation, args: argparse.Namespace, files: Mapping[str, list[Path]]) -> Any:

@@ -23,7 +23,7 @@ from ..data.outcomes import Outcomes
 from ..data.pairing import Ids
 from ..data.tables import Table, parquet_files
 from ..errors import InputError
-from .causes import by_model, in_order, read_both
+from .causes import by_model, in_order, named_causes
 from .named import interpolations, named
 
 #: What the files look like, for the help of both commands.
@@ -121,20 +121,18 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
 
 
 def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
-    """Read the outcomes of --test and --train: right-censored ones, or intervals."""
+    """Read the outcomes of --test and --train: right-censored ones, or intervals.
 
-    def read(path: str, *columns: Any, weight_required: bool = True, **options: Any) -> Any:
-        if Path(path).is_file() and holds_intervals(path, args):
-            for flag, given in (("--entry", args.entry), ("--event-value", args.event_value)):
-                if given is not None:
-                    raise InputError(
-                        f"{path}: {flag} goes with columns of times and events; this file has "
-                        "lower and upper: leave it out"
-                    )
-            return read_intervals(path, args.weight_column, weight_required=weight_required)
-        return read_outcomes(path, *columns, weight_required=weight_required, **options)
-
-    test, train = read_both(args, read)
+    A cause may be missing in one of them.
+    """
+    causes = named_causes(args)
+    if causes is not None and args.event_value is not None:
+        raise InputError("--event-value is for one kind of event; with --cause leave it out")
+    train = None
+    if args.train is not None:
+        train = _read(args.train, args, causes, weight_required=False)
+        causes = causes if train.causes is None else train.causes
+    test = _read(args.test, args, causes)
     kind = "interval" if isinstance(test, IntervalOutcomes) else "right"
     if args.outcomes not in (None, kind):
         needed = BOUNDS if kind == "right" else (args.time_column, args.event_column)
@@ -150,6 +148,22 @@ def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
             "who is censored"
         )
     return test, train
+
+
+def _read(path: str, args: argparse.Namespace, causes: Any, weight_required: bool = True) -> Any:
+    """Read the outcomes of a file, as its columns tell."""
+    weights = {"weight": args.weight_column, "weight_required": weight_required}
+    if not (Path(path).is_file() and holds_intervals(path, args)):
+        columns = {"time": args.time_column, "event": args.event_column, "entry": args.entry}
+        coded = {"event_value": args.event_value, "causes": causes}
+        return read_outcomes(path, **columns, **weights, **coded)
+    for flag, given in (("--entry", args.entry), ("--event-value", args.event_value)):
+        if given is not None:
+            raise InputError(
+                f"{path}: {flag} goes with columns of times and events; this file has lower and "
+                "upper: leave it out"
+            )
+    return read_intervals(path, **weights)
 
 
 def holds_intervals(path: str, args: argparse.Namespace) -> bool:

@@ -15,8 +15,8 @@ from ..errors import InputError
 from ..evaluation.landmarks import Landmarks, landmarks
 from ..metrics.registry import REGISTRY
 from .inputs import Inputs, read_inputs
-from .lines import Line
 from .named import interpolations, times_of_interest
+from .output import Line
 
 #: What stands between the name of a model and the landmark of its updated predictions.
 BETWEEN = "@"

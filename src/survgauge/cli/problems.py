@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..evaluation.explanations import EXPLANATIONS, WEIGHTS, marked_advice, weight_of
-from .lines import Line
+from .output import Line
 
 _STYLES = {"problem": "bold red", "caution": "yellow", "note": "dim"}
 #: Lines of warnings on the first screen.

@@ -8,7 +8,7 @@ from .._tools.text_tables import number, p_text
 from ..evaluation.verdict import best_rows
 from ..evaluation.when import title_of, when
 from ..metrics.registry import REGISTRY
-from .lines import Line
+from .output import Line
 from .problems import shortened
 
 #: One row of plain data for each model that has the metric.

@@ -14,7 +14,7 @@ from ..evaluation.sentences import verdict_sentences
 from ..evaluation.text import evaluation_text, sample_text
 from ..evaluation.verdict import first_metrics, headline
 from ..evaluation.when import column_of, titled
-from .lines import Line
+from .output import Line
 from .problems import problems
 from .score_tables import Scores, best_models, interval, name_of, score_table, value
 
@@ -64,13 +64,12 @@ def everything(result: Evaluation, width: int) -> Iterator[Line]:
 def verdict_lines(data: dict[str, Any], width: int) -> Iterator[Line]:
     """Yield the verdict; the first sentence stands out."""
     for k, sentence in enumerate(verdict_sentences(data)):
-        for line in textwrap.wrap(_KEPT.sub("\xa0", sentence), width):
-            yield [(line.replace("\xa0", " "), "" if k else "bold")]
+        yield from _wrapped(sentence, width, "" if k else "bold")
 
 
-def _wrapped(text: str, width: int) -> Iterator[Line]:
+def _wrapped(text: str, width: int, style: str = "dim") -> Iterator[Line]:
     for line in textwrap.wrap(_KEPT.sub("\xa0", text), width):
-        yield [(line.replace("\xa0", " "), "dim")]
+        yield [(line.replace("\xa0", " "), style)]
 
 
 def _caption(data: dict[str, Any], intervals: bool) -> str:

@@ -15,10 +15,9 @@ from ..data.tables import PARQUET, Table
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
 from ..sources.call import Progress, evaluate_stream
-from ..sources.curve_columns import CurveColumns
+from ..sources.curve_columns import CurveColumns, IncidenceColumns
 from ..sources.dask import evaluate_dask
-from ..sources.incidence_columns import IncidenceColumns
-from ..sources.labels import LabelColumn, LabelColumns
+from ..sources.labels import LabelColumns
 from ..sources.layout import RiskColumn, TimeColumn
 from ..sources.parquet import SEPARATOR, ParquetRows
 from .causes import by_model, in_order, named_causes
@@ -89,13 +88,12 @@ def _reference(args: argparse.Namespace) -> Any:
     return read_outcomes(args.train, *columns, weight_required=False, **options)
 
 
-def _by(args: argparse.Namespace) -> LabelColumn | LabelColumns | None:
+def _by(args: argparse.Namespace) -> LabelColumns | None:
     """Return the columns of groups."""
     if args.by is None:
         return None
     names = group_columns(args.by, list(ParquetRows(args.test).schema()[1].names))
-    columns = tuple(LabelColumn(name, text=True) for name in names)
-    return LabelColumns(columns) if len(columns) > 1 else columns[0]
+    return LabelColumns(tuple(names), text=True)
 
 
 def _predictions(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:

@@ -18,8 +18,8 @@ from .causes import add_causes, by_model
 from .evaluate import add_conventions, add_questions, evaluate_files, metric_names, traced
 from .features import columns_named, feature_files
 from .inputs import FILES, add_files, files_of, target
-from .lines import Line, write_lines
 from .named import named
+from .output import Line, write_lines
 from .problems import problems
 from .screen import verdict_lines
 

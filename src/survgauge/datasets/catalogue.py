@@ -18,7 +18,6 @@ from .inventory import (
     SURVSET_CAUSES_COUNTS,
     SURVSET_COUNTS,
 )
-from .kinds_of_events import load_lifelines_causes, load_sksurv_causes, load_survset_causes
 from .mimic import LICENCE as MIMIC_LICENCE
 from .mimic import MIMIC_COUNTS, find_mimic, load_mimic
 from .packages import (
@@ -122,29 +121,29 @@ class _Bundle:
 
 
 _BUNDLES = (
-    _Bundle("SurvSet", "SurvSet", "survset", SURVSET_LICENCE, SURVSET_COUNTS, load_survset),
     _Bundle(
-        "lifelines", "lifelines", "lifelines", LIFELINES_LICENCE, LIFELINES_COUNTS, load_lifelines
-    ),
-    _Bundle("sksurv", "scikit-survival", "sksurv", SKSURV_LICENCE, SKSURV_COUNTS, load_sksurv),
-    _Bundle(
-        "SurvSet", "SurvSet", "survset", SURVSET_LICENCE, SURVSET_CAUSES_COUNTS, load_survset_causes
+        "SurvSet",
+        "SurvSet",
+        "survset",
+        SURVSET_LICENCE,
+        SURVSET_COUNTS | SURVSET_CAUSES_COUNTS,
+        load_survset,
     ),
     _Bundle(
         "lifelines",
         "lifelines",
         "lifelines",
         LIFELINES_LICENCE,
-        LIFELINES_CAUSES_COUNTS,
-        load_lifelines_causes,
+        LIFELINES_COUNTS | LIFELINES_CAUSES_COUNTS,
+        load_lifelines,
     ),
     _Bundle(
         "sksurv",
         "scikit-survival",
         "sksurv",
         SKSURV_LICENCE,
-        SKSURV_CAUSES_COUNTS,
-        load_sksurv_causes,
+        SKSURV_COUNTS | SKSURV_CAUSES_COUNTS,
+        load_sksurv,
     ),
 )
 _BUNDLE_OF = {name: bundle for bundle in _BUNDLES for name in bundle.counts}
@@ -166,7 +165,8 @@ def available() -> Listing:
     >>> [entry.name for entry in listing if entry.causes > 1][:2]
     ['follic_causes', 'mgus_causes']
     """
-    return Listing([*_paper_entries(), *_mimic_entries(), *_bundle_entries()])
+    bundled = sorted(_bundle_entries(), key=lambda entry: entry.causes > 1)
+    return Listing([*_paper_entries(), *_mimic_entries(), *bundled])
 
 
 def _entry(name: str, counts: Counts, source: str, licence: str, here: bool, where: str) -> Entry:

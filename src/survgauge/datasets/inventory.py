@@ -95,7 +95,7 @@ SKSURV_COUNTS = {
     "sksurv_veterans_lung_cancer": Counts(137, 128, 999, 6),
     "sksurv_whas500": Counts(500, 215, 2358, 13),
 }
-# Sets of several causes, see `kinds_of_events`.
+# Sets of several causes.
 SURVSET_CAUSES_COUNTS = {
     "follic_causes": Counts(541, 348, 29.667351129, 5, causes={"relapse": 272, "death": 76}),
     "mgus_causes": Counts(241, 227, 14111, 6, causes={"progression": 64, "death": 163}),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._tools.extras import need
 from ..data.outcomes import Outcomes
+from ..errors import MissingExtraError
 from .record import Dataset, Dropped
 from .tables import columns_needed, tidy, zero_times
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LATER = "known only after the follow-up has begun"
+_ENTRY = "a date of entry that decides how long the follow-up can be"
 SURVSET_DROPPED: dict[str, dict[str, str]] = {
     "rhc": {"surv2md1": "a model's prediction of survival"},
     "flchain": {"chapter": "cause of death: it gives the event away"},
@@ -66,6 +68,9 @@ class LoaderCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     drop: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
+    #: Causes of the events in the order of their codes; none where there is one kind of event.
+    causes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 _NAME = "an identifier or a name"
@@ -81,7 +86,7 @@ LIFELINES = {
             "censrec": f"recurrence, {_LATER}",
             "recdate": f"recurrence, {_LATER}",
             "deathdate": "the outcome as a date",
-            "diagdateb": "a date of entry that decides how long the follow-up can be",
+            "diagdateb": _ENTRY,
         },
         unit="days",
     ),
@@ -105,13 +110,29 @@ LIFELINES = {
         "time_between_diagnosis_and_last_observation_(years)",
         "dead",
         drop={
-            "year_month_of_diagnosis": "a date of entry that decides how long the follow-up can be",
+            "year_month_of_diagnosis": _ENTRY,
             "year_month_of_last_observation": "the outcome as a date",
         },
         unit="years",
     ),
     "lifelines_leukemia": LoaderCall("load_leukemia", "t", "status", unit="weeks"),
     "lifelines_regression": LoaderCall("load_regression_dataset", "T", "E"),
+    "lifelines_senators_causes": LoaderCall(
+        "load_canadian_senators",
+        "diff_days",
+        "reason",
+        drop={
+            "Name": "a name",
+            "Appointed on the advice of": "tells the date of entry",
+            "Term (yyyy.mm.dd)": "the outcome as dates",
+            "start_date": _ENTRY,
+            "end_date": "the outcome as a date",
+            "observed": "tells the outcome",
+        },
+        unit="days",
+        causes=("death", "resignation", "retirement"),
+        notes=("those who declined their appointment are left out",),
+    ),
 }
 SKSURV = {
     "sksurv_aids": LoaderCall("load_aids", arguments={"endpoint": "aids"}, unit="days"),
@@ -125,98 +146,137 @@ SKSURV = {
     "sksurv_whas500": LoaderCall(
         "load_whas500", drop={"los": f"length of stay, {_LATER}"}, unit="days"
     ),
+    "sksurv_bmt_causes": LoaderCall("load_bmt", unit="months", causes=("transplant", "relapse")),
+    "sksurv_cgvhd_causes": LoaderCall(
+        "load_cgvhd", unit="years", causes=("cgvhd", "relapse", "death")
+    ),
 }
 
 
 @dataclass(frozen=True)
-class SurvSetTable:
-    """A set of SurvSet as it comes, and its features under their own names, each once."""
+class SurvSetCauses:
+    """A set of SurvSet whose table tells the causes of events: how to read them."""
 
-    frame: pd.DataFrame
-    X: pd.DataFrame
-    source: str
-    twice: tuple[str, ...]
+    theirs: str
+    read: Callable[[pd.DataFrame], Outcomes]
+    drop: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
-def survset_table(name: str) -> SurvSetTable:
-    """Read a set of SurvSet; of a variable that is both a number and a factor, the number."""
-    module = need("SurvSet.data", f"the data set {name}", "survset")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the loader, about pandas internals
-        answer = module.SurvLoader().load_dataset(ds_name=name)
-    frame = answer["df"]
-    columns_needed(frame, ["event", "time"], f"SurvSet's {name}")
-    features = frame.drop(columns=["pid", "event", "time"], errors="ignore")
-    # SurvSet marks numbers with num_ and factors with fac_; some variables come as both.
-    numbers = {c[4:] for c in features.columns if c.startswith("num_")}
-    twice = [c[4:] for c in features.columns if c.startswith("fac_") and c[4:] in numbers]
-    X = features.drop(columns=[f"fac_{c}" for c in twice])
-    X.columns = [c[4:] if c[:4] in ("num_", "fac_") else c for c in X.columns]
-    source = f"SurvSet; {answer.get('ref', 'no reference given')}"
-    return SurvSetTable(frame, X, source, tuple(twice))
+def _one_kind(frame: pd.DataFrame) -> Outcomes:
+    return Outcomes(frame["time"], frame["event"])
+
+
+def _follic(frame: pd.DataFrame) -> Outcomes:
+    return Outcomes(frame["time"], frame["event"], causes=["relapse", "death"])
+
+
+def _mgus(frame: pd.DataFrame) -> Outcomes:
+    """Progression where its time is known, else death."""
+    columns_needed(frame, ["num_pctime"], "SurvSet's mgus")
+    progressed = frame["num_pctime"].notna()
+    time = frame["num_pctime"].fillna(frame["time"])
+    codes = (2 * frame["event"]).where(~progressed, 1)
+    return Outcomes(time, codes, causes=["progression", "death"])
+
+
+def _flchain(frame: pd.DataFrame) -> Outcomes:
+    """Chapter of the cause of death; it is empty for the living."""
+    columns_needed(frame, ["fac_chapter"], "SurvSet's flchain")
+    chapter = frame["fac_chapter"].astype(str)
+    codes = frame["event"] * chapter.map({"Circulatory": 1, "Neoplasms": 2}).fillna(3).astype(int)
+    return Outcomes(frame["time"], codes, causes=["circulatory", "neoplasm", "other"])
+
+
+SURVSET_CAUSES = {
+    "follic_causes": SurvSetCauses("follic", _follic, {}),
+    "mgus_causes": SurvSetCauses(
+        "mgus",
+        _mgus,
+        {"pctime": "the outcome", "pcdx": "the outcome", "dxyr": _ENTRY},
+        ("progression is to a plasma cell malignancy; the follow-up ends with it",),
+    ),
+    "flchain_causes": SurvSetCauses(
+        "flchain",
+        _flchain,
+        {"chapter": "the outcome"},
+        ("causes are chapters of the ICD; all but the two most frequent are 'other'",),
+    ),
+}
 
 
 def load_survset(name: str) -> Dataset:
     """Load a set of SurvSet without its leaking columns and its repeated ones."""
-    table = survset_table(name)
-    y = Outcomes(table.frame["time"], table.frame["event"])
     note = (SURVSET_NOTES[name],) if name in SURVSET_NOTES else ()
-    return survset_dataset(name, name, table, y, SURVSET_DROPPED.get(name, {}), note)
-
-
-def survset_dataset(
-    name: str,
-    theirs: str,
-    table: SurvSetTable,
-    y: Outcomes,
-    leaking: Mapping[str, str],
-    notes: tuple[str, ...],
-) -> Dataset:
-    """Make a data set of a table, which SurvSet calls `theirs`, without its leaking columns."""
-    columns_needed(table.X, leaking, f"SurvSet's {theirs}")
+    plain = SurvSetCauses(name, _one_kind, SURVSET_DROPPED.get(name, {}), note)
+    about = SURVSET_CAUSES.get(name, plain)
+    module = need("SurvSet.data", f"the data set {about.theirs}", "survset")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the loader, about pandas internals
+        answer = module.SurvLoader().load_dataset(ds_name=about.theirs)
+    frame = answer["df"]
+    columns_needed(frame, ["event", "time"], f"SurvSet's {about.theirs}")
+    y = about.read(frame)
+    features = frame.drop(columns=["pid", "event", "time"], errors="ignore")
+    # SurvSet marks numbers with num_ and factors with fac_; of variables that come as both, the
+    # number is taken.
+    numbers = {c[4:] for c in features.columns if c.startswith("num_")}
+    twice = [c[4:] for c in features.columns if c.startswith("fac_") and c[4:] in numbers]
+    X = features.drop(columns=[f"fac_{c}" for c in twice])
+    X.columns = [c[4:] if c[:4] in ("num_", "fac_") else c for c in X.columns]
+    columns_needed(X, about.drop, f"SurvSet's {about.theirs}")
     return Dataset(
-        X=tidy(table.X.drop(columns=list(leaking))),
+        X=tidy(X.drop(columns=list(about.drop))),
         y=y,
         name=name,
-        source=table.source,
+        source=f"SurvSet; {answer.get('ref', 'no reference given')}",
         licence=SURVSET_LICENCE,
         dropped=(
-            *(Dropped(column, why) for column, why in leaking.items()),
-            *(Dropped(f"fac_{column}", f"the same as num_{column}") for column in table.twice),
+            *(Dropped(column, why) for column, why in about.drop.items()),
+            *(Dropped(f"fac_{column}", f"the same as num_{column}") for column in twice),
         ),
-        notes=(*notes, *zero_times(y.time)),
+        notes=(*about.notes, *zero_times(y.time)),
     )
 
 
 def load_lifelines(name: str) -> Dataset:
     """Load a set that lifelines bundles."""
     call = LIFELINES[name]
-    module = need("lifelines.datasets", f"the data set {name}", "lifelines")
-    frame = getattr(module, call.function)(**call.arguments)
+    frame = _called("lifelines.datasets", name, "lifelines", call)
     columns_needed(frame, [call.time, call.event, *call.drop], f"lifelines' {call.function}")
     X = frame.drop(columns=[call.time, call.event, *call.drop])
-    y = Outcomes(frame[call.time], frame[call.event])
-    return packaged(name, "lifelines", call, X, y, LIFELINES_LICENCE)
+    if not call.causes:
+        y = Outcomes(frame[call.time], frame[call.event])
+    else:
+        words = frame[call.event].astype(object).where(frame["observed"], "censored").str.lower()
+        kept = words.isin([*call.causes, "censored"])
+        X = X[kept]
+        y = Outcomes(frame[call.time][kept], words[kept].tolist(), causes=call.causes)
+    return _packaged(name, "lifelines", call, X, y, LIFELINES_LICENCE)
 
 
 def load_sksurv(name: str) -> Dataset:
     """Load a set that scikit-survival bundles."""
     call = SKSURV[name]
-    module = need("sksurv.datasets", f"the data set {name}", "sksurv")
-    X, outcome = getattr(module, call.function)(**call.arguments)
+    X, outcome = _called("sksurv.datasets", name, "sksurv", call)
     columns_needed(X, call.drop, f"scikit-survival's {call.function}")
     X = X.drop(columns=list(call.drop))
-    return packaged(name, "scikit-survival", call, X, Outcomes.of(outcome), SKSURV_LICENCE)
+    if call.causes:
+        y = Outcomes(outcome["ftime"], outcome["status"], causes=call.causes)
+    else:
+        y = Outcomes.of(outcome)
+    return _packaged(name, "scikit-survival", call, X, y, SKSURV_LICENCE)
 
 
-def packaged(
-    name: str,
-    package: str,
-    call: LoaderCall,
-    X: pd.DataFrame,
-    y: Outcomes,
-    licence: str,
-    notes: tuple[str, ...] = (),
+def _called(module: str, name: str, extra: str, call: LoaderCall) -> Any:
+    found = getattr(need(module, f"the data set {name}", extra), call.function, None)
+    if found is None:
+        raise MissingExtraError(f"the data set {name} (a newer version of it)", extra)
+    return found(**call.arguments)
+
+
+def _packaged(
+    name: str, package: str, call: LoaderCall, X: pd.DataFrame, y: Outcomes, licence: str
 ) -> Dataset:
     """Make a data set of what a loader of another package gave."""
     return Dataset(
@@ -226,7 +286,7 @@ def packaged(
         source=f"{package}, datasets.{call.function}",
         licence=licence,
         dropped=tuple(Dropped(column, why) for column, why in call.drop.items()),
-        notes=(*notes, *zero_times(y.time)),
+        notes=(*call.notes, *zero_times(y.time)),
         time_unit=call.unit,
     )
 

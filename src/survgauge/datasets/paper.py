@@ -37,22 +37,13 @@ GBM_IDENTIFIERS = ("barcode", "Composite Element REF")
 _OUTCOME = "another outcome, known only after the follow-up has begun"
 _PREDICTION = "the prediction of another model or of a physician"
 SUPPORT_DROPPED = {
-    "hospdead": _OUTCOME,
-    "slos": _OUTCOME,
-    "charges": _OUTCOME,
-    "totcst": _OUTCOME,
-    "totmcst": _OUTCOME,
-    "avtisst": _OUTCOME,
-    "sfdm2": _OUTCOME,
+    **dict.fromkeys(
+        ("hospdead", "slos", "charges", "totcst", "totmcst", "avtisst", "sfdm2"), _OUTCOME
+    ),
     "adlp": "asked of survivors and the conscious only; adlsc is its filled version",
     "adls": "asked of survivors and the conscious only; adlsc is its filled version",
     "dzgroup": "a finer version of dzclass",
-    "sps": _PREDICTION,
-    "aps": _PREDICTION,
-    "surv2m": _PREDICTION,
-    "surv6m": _PREDICTION,
-    "prg2m": _PREDICTION,
-    "prg6m": _PREDICTION,
+    **dict.fromkeys(("sps", "aps", "surv2m", "surv6m", "prg2m", "prg6m"), _PREDICTION),
     "dnr": "an order given during the stay",
     "dnrday": "an order given during the stay",
     "hday": "the day of the stay on which the patient entered the study",

@@ -3,10 +3,9 @@
 from ..reference.counts import OutcomeCounts
 from .accumulator import Accumulator
 from .call import evaluate_stream
-from .curve_columns import CurveColumns
+from .curve_columns import CurveColumns, IncidenceColumns
 from .dask import evaluate_dask
 from .evaluator import Evaluator
-from .incidence_columns import IncidenceColumns
 from .layout import RiskColumn, TimeColumn
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from ..evaluation.entry_remarks import denied_entries
 from ..evaluation.fold import Fold
 from ..metrics.problem import Problem
 from .batches import Batch
-from .labels import Labels, SeveralLabels, check_groups_of
+from .labels import GroupKey, Groups, check_groups_of
 from .layout import located
 from .outline import FEW_TIMES, MOST_TIMES, Outline
 from .question import Scoring
@@ -33,19 +34,19 @@ class Accumulator:
         #: Rows seen; rows of weight zero are absent, but seen.
         self.rows = 0
         ranked = any(metric.weights_by_g for metric in scoring.plan.kind("ranked"))
-        most = MOST_TIMES if scoring.own_g and ranked else FEW_TIMES
-        self.outline = Outline(scoring.min_at_risk, False, scoring.counted, most)
+        most = MOST_TIMES if scoring.request.own_g and ranked else FEW_TIMES
+        self.outline = Outline(scoring.request.min_at_risk, False, scoring.counted, most)
         #: Rows seen, as sorted intervals [start, stop).
         self.seen: list[tuple[int, int]] = []
         #: Subjects and events past the threshold.
         self.past = (0, 0)
         #: The fold of everybody (None), and one per group.
-        self.folds: dict[Any, Fold] = {}
+        self.folds: dict[GroupKey | None, Fold] = {}
         #: How many late entries each model denies, see `check_entry`.
-        self.denied: dict[str, int] = {}
+        self.denied: Counter[str] = Counter()
         #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
         #: some thousand.
-        self._waiting: dict[Any, list[Chunk]] = {}
+        self._waiting: dict[GroupKey, list[Chunk]] = {}
         self._waiting_rows = 0
 
     @property
@@ -78,50 +79,44 @@ class Accumulator:
         layout = self.scoring.layout
         specs = (*layout.predictions.values(), *layout.laws.values())
         widths = (len(getattr(s, "times", None) or ()) for s in specs)
-        size = chunk_rows(widths, self.scoring.batch_rows)
+        size = chunk_rows(widths, self.scoring.request.batch_rows)
         for first in range(0, len(data), size):
             part, at = data, begin + first
             if len(data) > size:
                 part = data.rows(first, min(first + size, len(data)))
                 part.label = f"{data.label}, from row {at} on"
-            y, predictions = layout.read(part)
-            laws = layout.conditional(part)
+            y, predictions, laws = layout.read(part)
             problem = replace(self.scoring.problem, y=y, start=at, conditional=laws)
             if problem.cause is not None:
                 predictions = {m: p.ranked_by(problem.until) for m, p in predictions.items()}
-            try:
-                self._add(Chunk(problem, predictions, part.label), layout.labels(part, at))
-            except InputError as error:
-                raise located(error, part.label) from error
+            with located(part.label):
+                self._add(Chunk(problem, predictions, part.label), layout.groups(part, at))
 
-    def _add(self, chunk: Chunk, labels: Labels | SeveralLabels | None) -> None:
+    def _add(self, chunk: Chunk, groups: Groups) -> None:
         y, start = chunk.y, chunk.problem.start
         self._mark([(start, start + len(y))])
         self.rows += len(y)
         self.outline.update(y, start)
         if y.entry is not None:
-            self._deny({name: denied_entries(y, p) for name, p in chunk.predictions.items()})
+            found = {name: denied_entries(y, p) for name, p in chunk.predictions.items()}
+            self.denied.update(found)
         late = (y.time > self.scoring.threshold) & (y.weight > 0)
         self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
-        if labels is None:
+        if not groups:
             self._score(None, chunk)
             return
         plan = self.scoring.plan
         chunk = chunk.drawn(plan.n_boot, plan.seed)  # draws go by the numbers of all rows
         self._score(None, chunk)
-        for label, rows in labels.rows():
+        for label, rows in groups:
             part = chunk.subset(rows)
             problem, own = self.scoring.of_group(label)[0], part.problem
             part = replace(part, problem=_about(problem, own))
             self._waiting.setdefault(label, []).append(part)
-        check_groups_of({**self.folds, **self._waiting}, self.scoring.layout.by)
+        check_groups_of(dict.fromkeys([*self.folds, *self._waiting]))
         self._waiting_rows += len(chunk)
         if self._waiting_rows >= self._most_waiting(chunk):
             self.settle()
-
-    def _deny(self, found: dict[str, int]) -> None:
-        for name, number in found.items():
-            self.denied[name] = self.denied.get(name, 0) + number
 
     def _most_waiting(self, chunk: Chunk) -> int:
         values = sum(
@@ -136,12 +131,10 @@ class Accumulator:
         waiting, self._waiting, self._waiting_rows = self._waiting, {}, 0
         for label, chunks in waiting.items():
             chunk = joined_chunks(chunks)
-            try:
+            with located(chunk.label):
                 self._score(label, chunk)
-            except InputError as error:
-                raise located(error, chunk.label) from error
 
-    def _score(self, label: Any, chunk: Chunk) -> None:
+    def _score(self, label: GroupKey | None, chunk: Chunk) -> None:
         if label not in self.folds:
             self.folds[label] = Fold(self.scoring.of_group(label)[1])
         self.folds[label].add(chunk)
@@ -170,16 +163,14 @@ class Accumulator:
         self._mark(other.seen)
         self.rows += other.rows
         self.outline.merge(other.outline)
-        self._deny(other.denied)
+        self.denied.update(other.denied)
         self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]
         for label, fold in other.folds.items():
             if label in self.folds:
                 self.folds[label].merge(fold)
             else:
                 self.folds[label] = deepcopy(fold)
-        by = None if self._scoring is None else self._scoring.layout.by
-        if by is not None:
-            check_groups_of(self.folds, by)
+        check_groups_of(self.folds)
 
 
 def _about(question: Problem, subjects: Problem) -> Problem:

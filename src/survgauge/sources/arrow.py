@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import InputError
 from .batches import Batch
 from .layout import Layout
-from .parquet import ParquetSource
+from .parquet import ParquetItem, ParquetSource
 
 #: Rows of a frame or a query that make one piece of work.
 ITEM_ROWS = 262_144
@@ -21,44 +21,9 @@ _HEAD_ROWS = 64
 Open = Callable[[list[str] | None], Iterable[Any]]
 
 
-class Item(Protocol):
-    """Some rows of a source, which can be read by themselves (in another thread or process)."""
-
-    @property
-    def start(self) -> int:
-        """Number of the first row in the whole source."""
-
-    def batches(self, columns: list[str] | None) -> Iterator[Batch]:
-        """Read the rows in order; only some columns, or all."""
-
-
-class RowSource(Protocol):
-    """Rows in order."""
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows, where it is known without reading them."""
-
-    @property
-    def again(self) -> bool:
-        """Whether it can be read more than once."""
-
-    def first(self) -> Batch:
-        """Return some first rows (or none), to see which columns there are."""
-
-    def items(self, columns: list[str] | None) -> Iterator[Item]:
-        """Return pieces of work, in order."""
-
-    def check(self, layout: Layout) -> None:
-        """Refuse what can be seen to be wrong before the rows are read."""
-
-    def check_alike(self, column: str) -> None:
-        """Refuse a column that only some of the rows have."""
-
-
 @dataclass(frozen=True)
 class Held:
-    """A batch that is in memory already."""
+    """A batch that is in memory already, and the number of its first row in the whole source."""
 
     batch: Batch
     start: int
@@ -84,6 +49,7 @@ class BatchSource:
         Whether `open_` can be called more than once.
     """
 
+    #: Number of rows, where it is known without reading them.
     rows: int | None = None
 
     def __init__(
@@ -140,6 +106,12 @@ class BatchSource:
 
     def check_alike(self, column: str) -> None:
         """Every batch is checked where it is read."""
+
+
+#: Some rows of a source, which can be read by themselves (in another thread or process).
+Item = Held | ParquetItem
+#: Rows in order.
+RowSource = BatchSource | ParquetSource
 
 
 def _mark_of(batch: Batch) -> tuple[int, str]:

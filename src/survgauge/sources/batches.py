@@ -35,6 +35,18 @@ def _array(column: Any) -> NDArray[Any]:
     return found
 
 
+def require(wanted: Iterable[str], names: list[str], label: Any) -> None:
+    """Refuse columns that are not among the names, or twice."""
+    for name in wanted:
+        count = names.count(name)
+        if count > 1:
+            raise InputError(f"{label}: column {name!r} appears {count} times")
+        if not count:
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            hint = did_you_mean(name, names)
+            raise InputError(f"{label}: no column {name!r}{hint}; columns are {shown}")
+
+
 class Batch:
     """Named columns of some rows; `label` says where they come from, for messages."""
 
@@ -101,11 +113,7 @@ class Batch:
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse columns that are not there."""
-        for name in names:
-            if name not in self.names:
-                shown = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-                hint = did_you_mean(name, self.names)
-                raise InputError(f"{self.label}: no column {name!r}{hint}; columns are {shown}")
+        require(names, self.names, self.label)
 
     def _found(self, name: str) -> Any:
         self.require([name])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from .._tools.arrays import whole_number
 from .._tools.provenance import call_text, provenance
@@ -175,44 +174,60 @@ def evaluate_stream(
     {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
     """
     given = dict(locals())
-    made = provenance(call_text(evaluate_stream, given))
-    settings = {
-        "time": time, "tau": tau, "threshold": threshold, "convention": convention,
-        "censoring": censoring,
-        "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
-        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
-        "cause": cause,
-    }  # fmt: skip
     batch_rows = None if batch_rows is None else whole_number(batch_rows, "batch_rows", 1)
     threads = thread_count() if workers is None else whole_number(workers, "workers", 1)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function; got {type(progress).__name__}")
-    asked = partial(
-        Request.of,
-        metrics,
-        confidence=confidence,
-        random_state=random_state,
-        n_boot=n_boot,
-        bootstrap=bootstrap,
-        baseline=baseline,
-        unit=unit,
-        settings=settings,
-        batch_rows=batch_rows,
-    )
     columns = time_column, event_column, weight_column
     layout = Layout.of(predictions, *columns, by, conditional, entry_column, outcomes)
     source = as_source(batches, apart=apart, batch_rows=batch_rows)
-    layout, reference = opened(layout, y_train, source.first(), cause)
-    request = asked(layout=layout)
+
+    def run(name: str, columns: list[str], work: Callable[..., Any], *about: Any) -> Any:
+        items = source.items(columns)
+        parts = drawn_in_order(lambda item: work(item, *about), items, threads, ahead=threads)
+        return merged(_told(parts, progress, source.rows, name))
+
+    return evaluate_source(evaluate_stream, given, layout, source, run, batch_rows)
+
+
+#: What the caller asks of a stream, besides the settings of the question.
+_ASKED = ("metrics", "confidence", "random_state", "n_boot", "bootstrap", "baseline", "unit")
+#: Settings of the question, as for `evaluate`.
+_SETTINGS = (
+    "time", "tau", "threshold", "convention", "censoring", "on_unsupported", "min_g", "min_at_risk",
+    "weighted", "area", "tail", "normalize", "floor", "cause",
+)  # fmt: skip
+#: Arguments of streams that say where data are and who computes, whatever the outcomes are.
+_OF_STREAMS = (
+    "batches", "frame", "weight_column", "entry_column", "outcomes", "apart", "workers",
+    "batch_rows", "progress", "client", "n_boot", "bootstrap", "baseline",
+)  # fmt: skip
+
+
+def evaluate_source(
+    function: Callable[..., Evaluation],
+    given: Mapping[str, Any],
+    layout: Layout,
+    source: Any,
+    run: Callable[..., Any],
+    batch_rows: int | None = None,
+) -> Evaluation:
+    """Evaluate the rows of a source, as a public function was asked to by its arguments `given`.
+
+    `run(name, columns, work, *about)` is one pass: it applies `work(item, *about)` to all items of
+    the source and merges what comes out.
+    """
+    made = provenance(call_text(function, given))
+    layout, reference = _opened(layout, given["y_train"], source.first(), given["cause"])
+    request = Request.of(
+        **{name: given[name] for name in _ASKED},
+        settings={name: given[name] for name in _SETTINGS},
+        batch_rows=batch_rows,
+        layout=layout,
+    )
     if layout.are_intervals:
-        refuse_settings(evaluate_stream, given, OF_STREAMS)
+        refuse_settings(function, given, _OF_STREAMS)
     source.check(layout)
-    rows = source.rows
-
-    def run(work: Callable[[Item], Part], columns: list[str], name: str) -> Any:
-        parts = drawn_in_order(work, source.items(columns), threads, ahead=threads)
-        return merged(_told(parts, progress, rows, name))
-
     outline: Outline | None = None
     scoring: Any = None
     if not request.kept:  # what is wrong with the question is said before the rows are read
@@ -220,25 +235,16 @@ def evaluate_stream(
     if request.kept or request.foresight():
         if not source.again:
             raise _read_once(request)
-        look = partial(outline_item, layout=layout, request=request)
-        outline = run(look, layout.outcome_columns, "outcomes")
-        if outline is None:
-            raise InputError("the stream has no rows; at least one subject is needed")
+        found: Outline = run("outcomes", layout.outcome_columns, outline_item, layout, request)
         if request.kept:
-            request = request.under_entry(outline, reference)
-        scoring, rows = scoring_of(request, layout, reference, outline), outline.rows
-    total = run(partial(score_item, scoring=scoring), layout.columns(), "scoring")
-    return replace(finish(request, total, rows, outline), provenance=made)
+            request = request.under_entry(found, reference)
+        scoring, outline = scoring_of(request, layout, reference, found), found
+        source.rows = found.rows
+    total: Accumulator = run("scoring", layout.columns(), score_item, scoring)
+    return replace(finish(total.attach(scoring), source.rows, outline), provenance=made)
 
 
-#: Arguments of streams that say where data are and who computes, whatever the outcomes are.
-OF_STREAMS = (
-    "batches", "frame", "weight_column", "entry_column", "outcomes", "apart", "workers",
-    "batch_rows", "progress", "client", "n_boot", "bootstrap", "baseline",
-)  # fmt: skip
-
-
-def opened(layout: Layout, y_train: Any, first: Batch, cause: int | str | None) -> Any:
+def _opened(layout: Layout, y_train: Any, first: Batch, cause: int | str | None) -> Any:
     """Return which column is what, as the first batch tells, and the reference set."""
     found = layout if cause is not None else layout.resolved(first)
     columns = layout.time, layout.event, layout.weight
@@ -254,29 +260,20 @@ def opened(layout: Layout, y_train: Any, first: Batch, cause: int | str | None) 
     return found, reference
 
 
-class Part(Protocol):
-    """What a piece of a stream becomes."""
-
-    rows: int
-
-    def merge(self, other: Any) -> None:
-        """Add another piece."""
-
-
 def merged(parts: Iterable[Any]) -> Any:
-    """Merge parts one after the other, in their order; None where there is none."""
-    total = None
-    for part in parts:
-        if total is None:
-            total = part
-        else:
-            total.merge(part)
+    """Merge parts one after the other, in their order."""
+    rest = iter(parts)
+    total = next(rest, None)
+    if total is None:
+        raise InputError("the stream has no rows; at least one subject is needed")
+    for part in rest:
+        total.merge(part)
     return total
 
 
 def _told(
-    parts: Iterable[Part], progress: Progress | None, rows: int | None, name: str
-) -> Iterator[Part]:
+    parts: Iterable[Any], progress: Progress | None, rows: int | None, name: str
+) -> Iterator[Any]:
     """Yield the parts of a pass, and say how far it has come."""
     done = 0
     for part in parts:
@@ -307,10 +304,10 @@ def _read_once(request: Request) -> InputError:
 def outline_item(item: Item, layout: Layout, request: Request) -> Outline:
     """Look at the outcomes of a piece of the stream."""
     start = item.start
-    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted, by=layout.by)
+    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted)
     for batch in item.batches(layout.outcome_columns):
         if len(batch):
-            found.update(layout.outcomes(batch), start, layout.labels(batch, start))
+            found.update(layout.outcomes(batch), start, layout.groups(batch, start))
             start += len(batch)
     return found
 

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
 from .._tools.extras import need
-from .._tools.provenance import call_text, provenance
 from ..errors import InputError
 from ..evaluation import Evaluation
-from ..evaluation.interval_call import refuse_settings
 from ..metrics.conventions import Convention
 from ..reference.kaplan_meier import KaplanMeier
 from .accumulator import Accumulator
 from .arrow import Held, Item, are_paths
 from .batches import Batch
-from .call import OF_STREAMS, opened, outline_item, score_item
-from .finish import finish
+from .call import evaluate_source
 from .layout import Layout
-from .outline import Outline
 from .parquet import ParquetItem, ParquetSource
-from .question import Request, Scoring, scoring_of
 
 
 def evaluate_dask(
@@ -93,49 +86,26 @@ def evaluate_dask(
     Evaluation
     """
     given = dict(locals())
-    made = provenance(call_text(evaluate_dask, given))
-    settings = {
-        "time": time, "tau": tau, "threshold": threshold, "convention": convention,
-        "censoring": censoring,
-        "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
-        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
-        "cause": cause,
-    }  # fmt: skip
-    asked = partial(
-        Request.of,
-        metrics,
-        confidence=confidence,
-        random_state=random_state,
-        n_boot=n_boot,
-        bootstrap=bootstrap,
-        baseline=baseline,
-        unit=unit,
-        settings=settings,
-    )
     columns = time_column, event_column, weight_column
     layout = Layout.of(predictions, *columns, by, conditional, entry_column, outcomes)
     cluster = Cluster(client)
-    pieces: FramePieces | FilePieces
+    source: Partitions | ParquetSource
+    make: Callable[..., Item]
     if are_paths(frame):
-        pieces = FilePieces(cluster, ParquetSource(frame, apart))
+        source, make = ParquetSource(frame, apart), ParquetItem
+        sent = cluster.delayed(source)
+        pieces = [(sent, item.start, item.stop) for item in source.items(None)]
     else:
-        pieces = FramePieces(cluster, cluster.partitions(frame))
-    layout, reference = opened(layout, y_train, pieces.first(), cause)
-    request = asked(layout=layout)
-    if layout.are_intervals:
-        refuse_settings(evaluate_dask, given, OF_STREAMS)
-    pieces.check(layout)
-    outline: Outline | None = None
-    scoring: Any = None
-    if not request.kept:
-        scoring = scoring_of(request, layout, reference, None)
-    if request.kept or request.foresight():
-        found = pieces.merged(outline_item, layout, request)
-        request = request.under_entry(found, reference) if request.kept else request
-        scoring, outline = scoring_of(request, layout, reference, found), found
-    total: Accumulator = pieces.merged(score_detached, cluster.delayed(scoring))
-    ev = finish(request, total.attach(scoring), pieces.rows, outline)
-    return replace(ev, provenance=made)
+        source, make = Partitions(cluster, frame), held
+        pieces = source.pieces
+
+    def run(_name: str, _columns: list[str], work: Callable[..., Any], *about: Any) -> Any:
+        sent = [cluster.delayed(argument) for argument in about]
+        scored = cluster.delayed(on_worker)
+        jobs = [scored(make, piece, work, *sent) for piece in pieces]
+        return cluster.run(tree(jobs, cluster.delayed(merge_two)))
+
+    return evaluate_source(evaluate_dask, given, layout, source, run)
 
 
 class Cluster:
@@ -148,87 +118,53 @@ class Cluster:
         """Return a function or a value that workers see."""
         return self._dask.delayed(what, pure=False)
 
-    def partitions(self, frame: Any) -> list[Any]:
-        """Return the delayed partitions of a frame."""
-        if hasattr(frame, "to_delayed"):
-            return list(frame.to_delayed())
-        if isinstance(frame, list) and frame and all(hasattr(p, "compute") for p in frame):
-            return list(frame)
-        raise InputError(
-            "frame must be a Dask frame, a list of delayed frames or a path to Parquet; got "
-            f"{type(frame).__name__}; for other data use evaluate_stream"
-        )
-
     def run(self, job: Any) -> Any:
         """Compute a delayed value; errors of ours come back as they were raised."""
         if self._client is None:
             return self._dask.compute(job)[0]
         return self._client.compute(job).result()
 
-    def merged(self, jobs: list[Any]) -> Any:
-        """Merge the results of all jobs in a tree."""
-        if not jobs:
-            raise InputError("there are no rows; at least one subject is needed")
-        return self.run(tree(jobs, self.delayed(merge_two)))
 
+class Partitions:
+    """Partitions of a Dask frame, as a source."""
 
-class FramePieces:
-    """Partitions of a Dask frame."""
+    again = True
 
-    def __init__(self, cluster: Cluster, parts: list[Any]) -> None:
+    def __init__(self, cluster: Cluster, frame: Any) -> None:
         self._cluster = cluster
+        parts = _partitions(frame)
         sizes = cluster.delayed(list)([cluster.delayed(size_of)(part) for part in parts])
         bounds = list(accumulate(cluster.run(sizes), initial=0))
         self.rows = bounds[-1]
-        #: Partitions that have rows: number, first row, data.
-        self._parts = [
-            (k, start, part)
+        #: Partitions that have rows: data, first row, number.
+        self.pieces = [
+            (part, start, k)
             for k, (part, (start, stop)) in enumerate(zip(parts, pairwise(bounds), strict=True))
             if start < stop
         ]
 
     def first(self) -> Batch:
         """Return some first rows."""
-        if not self._parts:
+        if not self.pieces:
             raise InputError("the frame has no rows; at least one subject is needed")
-        number, _, part = self._parts[0]
+        part, _, number = self.pieces[0]
         head = self._cluster.run(self._cluster.delayed(head_of)(part))
         return Batch(head, f"partition {number}")
 
     def check(self, layout: Layout) -> None:
         """Every partition is checked where it is scored."""
 
-    def merged(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Apply a function to every partition and merge the results."""
-        work = self._cluster.delayed(on_frame)
-        jobs = [work(part, start, k, function, *arguments) for k, start, part in self._parts]
-        return self._cluster.merged(jobs)
 
-
-class FilePieces:
-    """Row groups of Parquet files that every worker can open."""
-
-    def __init__(self, cluster: Cluster, source: ParquetSource) -> None:
-        self._cluster, self._source = cluster, source
-        self.rows = source.main.rows
-        self._sent = cluster.delayed(source)
-
-    def first(self) -> Batch:
-        """Return some first rows."""
-        return self._source.first()
-
-    def check(self, layout: Layout) -> None:
-        """Refuse files whose columns are not those of the first."""
-        self._source.check(layout)
-
-    def merged(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Apply a function to every row group and merge the results."""
-        work = self._cluster.delayed(on_rows)
-        jobs = [
-            work(self._sent, group.start, group.start + group.rows, function, *arguments)
-            for group in self._source.main.groups
-        ]
-        return self._cluster.merged(jobs)
+def _partitions(frame: Any) -> list[Any]:
+    """Return the delayed partitions of a frame."""
+    if hasattr(frame, "to_delayed"):
+        return list(frame.to_delayed())
+    if isinstance(frame, list) and frame and all(hasattr(p, "compute") for p in frame):
+        return list(frame)
+    raise InputError(
+        "frame must be a Dask frame, a list of delayed frames or a path to Parquet; got "
+        f"{type(frame).__name__}; for other data use evaluate_stream"
+    )
 
 
 def tree(jobs: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
@@ -250,11 +186,6 @@ def merge_two(one: Any, other: Any) -> Any:
     return total
 
 
-def score_detached(item: Item, scoring: Scoring) -> Accumulator:
-    """Score a piece; the result leaves the reference set, which is large, on the worker."""
-    return score_item(item, scoring).detach()
-
-
 def size_of(part: Any) -> int:
     """Rows of a partition."""
     return len(Batch(part))
@@ -266,15 +197,14 @@ def head_of(part: Any) -> Any:
     return batch.rows(0, min(8, len(batch)))._data
 
 
-def on_frame(
-    part: Any, start: int, number: int, function: Callable[..., Any], *arguments: Any
-) -> Any:
-    """Apply a function to a partition, on a worker."""
-    return function(Held(Batch(part, f"partition {number}"), start), *arguments)
+def held(part: Any, start: int, number: int) -> Held:
+    """Return a partition as an item."""
+    return Held(Batch(part, f"partition {number}"), start)
 
 
-def on_rows(
-    source: ParquetSource, start: int, stop: int, function: Callable[..., Any], *arguments: Any
+def on_worker(
+    make: Callable[..., Item], piece: tuple[Any, ...], work: Callable[..., Any], *about: Any
 ) -> Any:
-    """Apply a function to rows of files, on a worker."""
-    return function(ParquetItem(source, start, stop), *arguments)
+    """Work on a piece; the reference set, which is large, stays on the worker."""
+    found = work(make(*piece), *about)
+    return found.detach() if isinstance(found, Accumulator) else found

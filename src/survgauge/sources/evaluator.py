@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..data.causes import cause_code
 from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
@@ -16,6 +15,7 @@ from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.chosen import chosen_metrics
 from ..evaluation.chunk import joined, joined_predictions
+from ..evaluation.reading import read_predictions
 from ..metrics.one_cause import with_causes
 from ..metrics.registry import REGISTRY
 from ..reference.reference import Reference
@@ -98,11 +98,9 @@ class Evaluator:
         label = f"batch {len(self._outcomes) + 1}"
         outcomes = self._read(y)
         named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-        batch = {}
-        for name, given in named.items():
-            prediction = self._prediction(given, outcomes, str(name))
-            # A copy: loops write the next batch where this one is.
-            batch[str(name)] = prediction[np.arange(len(outcomes))]
+        read = read_predictions(named, outcomes, self.settings.get("cause"))
+        # A copy: loops write the next batch where this one is.
+        batch = {name: prediction[np.arange(len(outcomes))] for name, prediction in read.items()}
         if self._outcomes:
             self._check_alike(batch, label)
         self._outcomes.append(outcomes)
@@ -125,12 +123,6 @@ class Evaluator:
         train = self.y_train.given if isinstance(self.y_train, Reference) else self.y_train
         known = None if train is None else train.causes
         return with_causes(y, "y", known) if known else Outcomes.of(y, causes=True)
-
-    def _prediction(self, given: Any, y: Any, name: str) -> Prediction:
-        cause = self.settings.get("cause")
-        if cause is None or y.causes is None:
-            return Prediction.of(given, len(y), name)
-        return Prediction.of_cause(given, len(y), name, y.causes, cause_code(cause, y.causes))
 
     def _check_alike(self, batch: dict[str, Prediction], label: str) -> None:
         """Refuse a batch of other models, or with predictions of another kind."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -22,33 +21,26 @@ from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem
 from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
 from .accumulator import Accumulator
-from .labels import LabelColumns, check_number_of, name_of
+from .labels import GroupKey, check_number_of
 from .layout import CURVES
 from .outline import Outline
-from .question import Request, check_anybody
+from .question import check_anybody
 
 
-def finish(
-    request: Request,
-    total: Accumulator | None,
-    rows: int | None,
-    first: Outline | None = None,
-) -> Evaluation:
+def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -> Evaluation:
     """Return the evaluation of all subjects.
 
     `total` has all parts together, of `rows` rows where that is known, and `first` is what a first
     pass over the outcomes found.
     """
-    if total is None:
-        raise InputError("the stream has no rows; at least one subject is needed")
     total.settle()
     _check_rows(total, rows)
     scoring, outline = total.scoring, total.outline
-    known = first or outline
-    problem = _problem(request, total, known)
+    request, known = scoring.request, first or outline
+    problem = _problem(total, known)
     census = Census.of(problem) if request.kept else _census(total, problem)
-    warnings = _skipped(request, census.subjects, total) if request.default else []
-    warnings += [*request.remarks, *_entries(request, total, problem)]
+    warnings = _skipped(total, census.subjects) if request.default else []
+    warnings += [*request.remarks, *_entries(total, problem)]
     check = check_intervals if request.outcomes == "interval" else check_problem
     warnings += check(problem, census) + check_sampling(outline.fractional)
     grids = {
@@ -57,17 +49,16 @@ def finish(
         if isinstance(spec, CURVES)
     }
     warnings += coarse_grids(problem, grids)
-    warnings += scoring.remarks
-    if scoring.counted:
+    if request.counted:
         warnings += check_follow_up(problem.first, problem, request.metrics)
     folds = _groups(total)
     sizes = {
-        str(name_of(key)): _size(fold, problem.cause_name) for key, fold in folds if key is not None
+        str(key.name): _size(fold, problem.cause_name) for key, fold in folds if key is not None
     }
     warnings += check_groups(sizes)
     scores, remarks = [], []
     for key, fold in folds:
-        found, said = _group(request, total, problem, key, fold).scores()
+        found, said = _group(total, problem, key, fold).scores()
         scores += found
         remarks += said
     if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
@@ -82,7 +73,7 @@ def finish(
         support["events_by_cause"] = dict(total.folds[None].by_cause)
     if sizes:
         by = scoring.layout.by
-        support |= {"groups": sizes, "by": [] if by is None else by.columns}
+        support |= {"groups": sizes, "by": [] if by is None else list(by.columns)}
     models = tuple(scoring.layout.predictions)
     confidence, seed = request.asked.confidence, request.asked.seed
     return Evaluation(
@@ -116,21 +107,15 @@ def _check_rows(total: Accumulator, rows: int | None) -> None:
         raise InputError("the outcomes changed between the two passes over them; run it again")
 
 
-def _problem(request: Request, total: Accumulator, outline: Outline) -> Problem:
+def _problem(total: Accumulator, outline: Outline) -> Problem:
     """Return the question about all subjects, whose horizon is known now."""
-    scoring = total.scoring
-    if scoring.digest is not None:  # a first pass settled it
-        problem = scoring.problem
-    else:
-        reference = scoring.problem.reference
-        if reference is None:
-            raise InputError("a stream needs a reference set")
-        problem = request.problem(outline.top(), reference, request.whole_g(outline))
+    request, problem = total.scoring.request, total.scoring.problem
+    if total.scoring.digest is None:  # no first pass has settled it
+        problem = request.problem(outline, problem.reference)
     if request.kept:
         return _of_all(problem, outline.outcomes())
     # All outcomes where they were counted, or the last of them, which tell the horizon.
-    y = outline.counts().outcomes() if outline.follow else outline.top()
-    return _of_all(problem, y)
+    return _of_all(problem, outline.counts.outcomes() if outline.follow else outline.top())
 
 
 def _of_all(problem: Problem, y: Outcomes) -> Problem:
@@ -141,8 +126,9 @@ def _of_all(problem: Problem, y: Outcomes) -> Problem:
     return replace(problem, y=y, follow_up=None, censoring=censoring, rows=None, start=0)
 
 
-def _entries(request: Request, total: Accumulator, problem: Problem) -> list[EvaluationWarning]:
+def _entries(total: Accumulator, problem: Problem) -> list[EvaluationWarning]:
     """Remark on delayed entry, where there is any."""
+    request = total.scoring.request
     if not request.by_entry:
         return []
     kinds = total.folds[None].kinds
@@ -170,8 +156,9 @@ def _size(fold: Fold, cause: str | None) -> dict[str, int]:
     return found if cause is None else found | {"events_of_cause": fold.by_cause.get(cause, 0)}
 
 
-def _skipped(request: Request, subjects: int, total: Accumulator) -> list[EvaluationWarning]:
+def _skipped(total: Accumulator, subjects: int) -> list[EvaluationWarning]:
     """Say which default metrics a stream cannot have."""
+    request = total.scoring.request
     chosen = {metric.name for metric in request.metrics}
     curves = "curves" in total.folds[None].kinds.values()
     found = []
@@ -187,20 +174,20 @@ def _skipped(request: Request, subjects: int, total: Accumulator) -> list[Evalua
     return found
 
 
-def _groups(total: Accumulator) -> list[tuple[Any, Fold]]:
+def _groups(total: Accumulator) -> list[tuple[GroupKey | None, Fold]]:
     """Return the folds by key, everybody first; each has somebody in it."""
-    everybody = [(None, total.folds[None])]
-    groups = [(key, fold) for key, fold in total.folds.items() if key is not None]
-    for key, fold in groups:
-        check_anybody(key, fold.subjects)
+    folds = total.folds
+    groups = [key for key in folds if key is not None]
+    for key in groups:
+        check_anybody(key, folds[key].subjects)
+    check_number_of(groups, folds[None].subjects)
     by = total.scoring.layout.by
-    check_number_of([key for key, _ in groups], by, everybody[0][1].subjects)
-    if isinstance(by, LabelColumns):  # in the order in which the columns were named, as `evaluate`
-        return everybody + sorted(groups, key=lambda g: (by.columns.index(g[0][0]), g[0][1]))
-    return everybody + sorted(groups, key=lambda group: group[0])
+    if by is not None:  # in the order in which the columns were named, as `evaluate`
+        groups.sort(key=lambda key: (by.columns.index(key.column), key.label))
+    return [(key, folds[key]) for key in (None, *groups)]
 
 
-def _group(request: Request, total: Accumulator, problem: Problem, key: Any, fold: Fold) -> Group:
+def _group(total: Accumulator, problem: Problem, key: GroupKey | None, fold: Fold) -> Group:
     """Return a group with the columns that were kept of its subjects."""
     question, plan = total.scoring.of_group(key)
     fold.attach(plan)
@@ -209,4 +196,5 @@ def _group(request: Request, total: Accumulator, problem: Problem, key: Any, fol
         predictions = fold.columns.predictions()
         problem = _of_all(problem, fold.columns.outcomes())
     problem = replace(problem, tested=question.tested)
-    return Group(fold, problem, predictions, request.asked, name_of(key))
+    name = None if key is None else key.name
+    return Group(fold, problem, predictions, total.scoring.request.asked, name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,13 +16,13 @@ from ..data.files import both_kinds
 from ..data.intervals import BOUNDS, IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
-from ..errors import InputError, SurvgaugeError, UndefinedMetricError, one_of
+from ..errors import InputError, one_of
+from ..evaluation.reading import read_predictions
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
 from .batches import Batch
-from .curve_columns import CurveColumns
-from .incidence_columns import IncidenceColumns
-from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels
+from .curve_columns import CurveColumns, IncidenceColumns
+from .labels import Groups, LabelColumns
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Layout:
     time: str = "time"
     event: str = "event"
     weight: str | None = None
-    by: LabelColumn | LabelColumns | None = None
+    by: LabelColumns | None = None
     #: Columns of the laws per subject, by `law` and `censoring`.
     laws: dict[str, Any] = field(default_factory=dict)
     #: Names of the causes and code of the one that is asked about; None: one kind of event.
@@ -129,13 +130,11 @@ class Layout:
             raise InputError(f"predictions must have distinct names; got {list(predictions)}")
         if outcomes is not None:
             one_of("outcomes", outcomes, ("right", "interval"))
-        given = specs, time, event, weight, LabelColumn.of(by), _laws(conditional)
+        given = specs, time, event, weight, LabelColumns.of(by), _laws(conditional)
         return cls(*given, entry=entry, outcomes_are=outcomes)
 
-    def about(self, cause: int | str | None, reference: Reference) -> Layout:
+    def about(self, cause: int | str, reference: Reference) -> Layout:
         """Return the same for one of the causes that the reference set has."""
-        if cause is None:
-            return self
         causes = reference.given.causes
         if causes is None:
             raise InputError(
@@ -154,11 +153,6 @@ class Layout:
     def are_intervals(self) -> bool:
         """Whether the outcomes are interval-censored (after `resolved`)."""
         return self.outcomes_are == "interval"
-
-    @property
-    def keeps_outcomes(self) -> bool:
-        """Whether a first pass has to keep all outcomes: of intervals, or with entries."""
-        return self.are_intervals or self.entry is not None
 
     def _reads(self) -> list[str]:
         """Columns of predictions and laws."""
@@ -237,7 +231,7 @@ class Layout:
     def outcomes(self, batch: Batch) -> Any:
         """Read the outcomes of a batch: `Outcomes`, or `IntervalOutcomes`."""
         self.refuse_entry(batch.names, batch.label)
-        try:
+        with located(batch.label):
             y = self._intervals(batch) if self.are_intervals else self._flags(batch)
             if self.weight is None:
                 return y
@@ -245,8 +239,6 @@ class Layout:
             given = batch.vector(self.weight)
             weight = vector(given, "weight", length=len(y), minimum=0.0, largest=LARGEST)
             return y.reweighted(weight)
-        except InputError as error:
-            raise located(error, batch.label) from error
 
     def _flags(self, batch: Batch) -> Outcomes:
         time = batch.vector(self.time)
@@ -266,36 +258,21 @@ class Layout:
             refuse_entry(some_entry(entry), "the stream", intervals=True)
         return found
 
-    def labels(self, batch: Batch, start: int) -> Labels | SeveralLabels | None:
-        """Read the groups of a batch whose rows begin at `start`; None where there are none."""
-        return None if self.by is None else self.by.read(batch, start)
+    def groups(self, batch: Batch, start: int) -> Groups:
+        """Read the groups of a batch whose rows begin at `start`, where there are any."""
+        return [] if self.by is None else self.by.read(batch, start)
 
-    def read(self, batch: Batch) -> tuple[Any, dict[str, Prediction]]:
-        """Read outcomes and predictions of a batch."""
+    def read(self, batch: Batch) -> tuple[Any, dict[str, Prediction], Conditional | None]:
+        """Read outcomes, predictions and, where there are any, laws of the subjects of a batch."""
         y = self.outcomes(batch)
-        found = {}
-        for name, spec in self.predictions.items():
-            try:
-                given = spec.of(batch)
-                if self.causes is None or self.cause is None:
-                    found[name] = Prediction.of(given, len(y), name)
-                else:
-                    about = self.causes, self.cause
-                    found[name] = Prediction.of_cause(given, len(y), name, *about)
-            except InputError as error:
-                raise located(error, batch.label) from error
-        return y, found
-
-    def conditional(self, batch: Batch) -> Conditional | None:
-        """Read the laws of the subjects of a batch; None where there are none."""
-        if not self.laws:
-            return None
-        try:
+        with located(batch.label):
+            given = {name: spec.of(batch) for name, spec in self.predictions.items()}
+            predictions = read_predictions(given, y, self.cause)
+            if not self.laws:
+                return y, predictions, None
             curves = {name: spec.of(batch) for name, spec in self.laws.items()}
             columns = {name: f"given in {spec.columns!r}" for name, spec in self.laws.items()}
-            return Conditional(**curves, how=columns)
-        except InputError as error:
-            raise located(error, batch.label) from error
+            return y, predictions, Conditional(**curves, how=columns)
 
 
 def _laws(given: Any) -> dict[str, CurveColumns]:
@@ -320,10 +297,12 @@ def _laws(given: Any) -> dict[str, CurveColumns]:
     return found
 
 
-def located(error: SurvgaugeError, label: str) -> SurvgaugeError:
-    """Return the error with the place that it happened at, once."""
-    text = str(error)
-    if text.startswith(label):
-        return error
-    kind = UndefinedMetricError if isinstance(error, UndefinedMetricError) else InputError
-    return kind(f"{label}: {text}")
+@contextmanager
+def located(label: str) -> Iterator[None]:
+    """Let errors begin with the place that they happened at, once."""
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith(label):
+            raise
+        raise InputError(f"{label}: {error}") from error

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import Floats
 from ..data.causes import Codes
 from ..data.outcomes import Outcomes
-from ..errors import InputError, SurvgaugeError
+from ..errors import InputError
 from ..evaluation.chunk import joined
 from ..reference.counts import OutcomeCounts
-from .labels import LabelColumn, LabelColumns, Labels, SeveralLabels, check_groups_of
+from .labels import GroupKey, Groups, check_groups_of
 
 #: Distinct times of a stream that are told apart by G of its subjects.
 MOST_TIMES = 1 << 21
@@ -34,8 +33,6 @@ class Outline:
         Whether to count the outcomes at each distinct time, for G of the test subjects.
     most : int
         Distinct times that are told apart then.
-    by : LabelColumn, optional
-        Groups, each of which has an outline of its own, with all outcomes if they are kept.
     """
 
     def __init__(
@@ -44,12 +41,12 @@ class Outline:
         keep: bool = False,
         follow: bool = False,
         most: int = MOST_TIMES,
-        by: LabelColumn | LabelColumns | None = None,
     ) -> None:
-        self.at_risk, self.follow, self._by = at_risk, follow, by
-        self.keep = keep
-        self.groups: dict[Any, Outline] | None = None if by is None else {}
-        self._counts = OutcomeCounts(most)
+        self.at_risk, self.keep, self.follow = at_risk, keep, follow
+        #: Groups, each of which has an outline of its own, with all outcomes if they are kept.
+        self.groups: dict[GroupKey, Outline] = {}
+        #: Events and subjects at each distinct time, where they are counted.
+        self.counts = OutcomeCounts(most)
         #: Rows instead of frequencies, where these differ.
         self._row_counts = OutcomeCounts(most)
         self.rows = self.subjects = 0
@@ -68,14 +65,13 @@ class Outline:
         self.digest = 0
         self._kept: list[tuple[int, Outcomes]] = []
 
-    def update(self, y: Outcomes, start: int, labels: Labels | SeveralLabels | None = None) -> None:
+    def update(self, y: Outcomes, start: int, groups: Groups | None = None) -> None:
         """Add the outcomes from row `start` on, with their groups if there are any."""
-        if labels is not None and self.groups is not None:
-            for label, rows in labels.rows():
-                if label not in self.groups:
-                    self.groups[label] = Outline(self.at_risk, self.keep, self.follow)
-                self.groups[label].update(y[rows], start)
-            check_groups_of(self.groups, self._by)
+        for key, rows in groups or ():
+            if key not in self.groups:
+                self.groups[key] = Outline(self.at_risk, self.keep, self.follow)
+            self.groups[key].update(y[rows], start)
+        check_groups_of(self.groups)
         self.rows += len(y)
         self.subjects += y.count
         self.weighted |= y.weighted
@@ -88,7 +84,7 @@ class Outline:
             self._kept.append((start, y))
         if self.follow:
             if not y.weighted or y.weight.any():
-                self._counts.update(y)
+                self.counts.update(y)
             if y.weighted:
                 present = y.weight > 0
                 if present.any():
@@ -105,21 +101,14 @@ class Outline:
         self._causes = self._causes or other._causes
         self._raise(other._top)
         self._kept += other._kept
-        self._counts.merge(other._counts)
+        self.counts.merge(other.counts)
         self._row_counts.merge(other._row_counts)
-        if self.groups is not None and other.groups is not None:
-            for label, own in other.groups.items():
-                if label in self.groups:
-                    self.groups[label].merge(own)
-                else:
-                    self.groups[label] = deepcopy(own)
-            check_groups_of(self.groups, self._by)
-
-    def counts(self) -> OutcomeCounts:
-        """Events and subjects at each distinct time."""
-        if not self.follow:
-            raise SurvgaugeError("the outcomes of this stream were not counted")
-        return self._counts
+        for key, own in other.groups.items():
+            if key in self.groups:
+                self.groups[key].merge(own)
+            else:
+                self.groups[key] = deepcopy(own)
+        check_groups_of(self.groups)
 
     def _raise(self, found: tuple[Floats, Codes, Floats | None]) -> None:
         """Keep the last times, as many as there must be subjects at risk at the horizon."""
@@ -160,7 +149,7 @@ class Outline:
             return int(late.sum()), int((late & (code > 0)).sum())
         if not self.follow:
             return None
-        counts = self._row_counts if self.weighted else self._counts
+        counts = self._row_counts if self.weighted else self.counts
         late = np.arange(len(counts)) >= counts.times.searchsorted(time, "right")
         return int(counts.total[late].sum()), int(counts.events[late].sum())
 

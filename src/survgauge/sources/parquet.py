@@ -8,7 +8,6 @@ group whole: of one with a million curves of 100 values it took 1.3 GB and twice
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,8 +16,8 @@ from typing import Any
 
 from .._tools.extras import need
 from ..data.tables import naming, open_parquet, parquet_files
-from ..errors import InputError, did_you_mean
-from .batches import Batch
+from ..errors import InputError
+from .batches import Batch, require
 from .layout import Layout
 
 #: Rows decoded at once.
@@ -62,7 +61,7 @@ class RowGroup:
         options: dict[str, Any] = {"buffer_size": _BUFFER, "pre_buffer": False}
         metadata = _metadata(self.path)
         with naming(self.path), open_parquet(self.path, metadata=metadata, **options) as file:
-            _check_columns(self.path, file.schema_arrow.names, columns)
+            require(columns or (), file.schema_arrow.names, self.path)
             for batch in file.iter_batches(
                 size, row_groups=[self.number], columns=columns, use_threads=False
             ):
@@ -70,18 +69,6 @@ class RowGroup:
                 yield batch
         if done != self.rows:
             raise InputError(f"{self.path}: row group {self.number} has {done} of {self.rows} rows")
-
-
-def _check_columns(path: Path, names: list[str], columns: list[str] | None) -> None:
-    """Refuse columns that a file has not, or has twice."""
-    known = Counter(names)
-    for name in columns or ():
-        if known[name] > 1:
-            raise InputError(f"{path}: column {name!r} appears {known[name]} times")
-        if not known[name]:
-            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            hint = did_you_mean(name, names)
-            raise InputError(f"{path}: no column {name!r}{hint}; columns are {shown}")
 
 
 class ParquetRows:
@@ -185,7 +172,7 @@ class ParquetSource:
         for name, rows in {"": self.main, **self.apart}.items():
             prefix = f"{name}{SEPARATOR}" if name else ""
             for path, names in rows.names():
-                _check_columns(path, names, wanted[name])
+                require(wanted[name] or (), names, path)
                 layout.refuse_more([prefix + column for column in names], str(path))
 
     def check_alike(self, column: str) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
-from ..data.outcomes import Outcomes
-from ..errors import InputError, SurvgaugeError
+from ..errors import InputError
 from ..evaluation.arrays import g_bins
-from ..evaluation.censoring_remarks import check_follow_up, uses_reference
+from ..evaluation.censoring_remarks import uses_reference
 from ..evaluation.chosen import chosen_metrics, under_entry
 from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
@@ -27,8 +26,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
-from ..reference.reference import Reference
-from .labels import name_of
+from .labels import GroupKey
 from .layout import CURVES, Layout
 from .outline import Outline
 
@@ -96,7 +94,7 @@ class Request:
             default=metrics is None,
             batch_rows=batch_rows,
             outcomes=kind,
-            kept=layout is not None and layout.keeps_outcomes,
+            kept=layout is not None and (layout.are_intervals or layout.entry is not None),
         )
         request._check_convention()
         return request
@@ -165,17 +163,26 @@ class Request:
         """Whether the first pass has to keep all outcomes."""
         return self.kept or any(metric.reads == "follow_up" for metric in self.metrics)
 
-    def problem(self, y: Outcomes, reference: Reference, g: WholeG | None = None) -> Problem:
-        """Return the question about some outcomes that have the horizon of all."""
-        settings = self.settings if g is None else {**self.settings, "censoring": g}
-        problem = Problem.of(y, reference, **settings)
+    def problem(self, outline: Outline, reference: Any) -> Problem:
+        """Return the question about all subjects, with the horizon that their outcomes tell.
+
+        The reference set of intervals is `IntervalOutcomes`, any other a `Reference`.
+        """
+        problem: Problem
+        if self.outcomes == "interval":
+            taken = {name: self.settings[name] for name in ("time", "tau", "tail", "min_at_risk")}
+            y: Any = outline.outcomes()
+            problem = interval_problem(y, reference, None, conditional=None, **taken)
+        elif self.kept:
+            problem = Problem.of(outline.outcomes(), reference, **self.settings)
+        else:
+            own = {"censoring": self.whole_g(outline)} if self.own_g else {}
+            problem = Problem.of(outline.top(), reference, **{**self.settings, **own})
         return replace(problem, asked=tuple(metric.name for metric in self.metrics))
 
-    def whole_g(self, outline: Outline) -> WholeG | None:
-        """Return G of all subjects that were counted; None where G is another's."""
-        if not self.own_g:
-            return None
-        counts = outline.counts()
+    def whole_g(self, outline: Outline) -> WholeG:
+        """Return G of all subjects that were counted."""
+        counts = outline.counts
         flipped = convention_of(self.settings.get("convention")).g_ties == "flipped"
         return WholeG(counts.censoring(), flipped_g(counts.outcomes()) if flipped else None)
 
@@ -213,36 +220,34 @@ def g_of(settings: dict[str, Any]) -> str:
 class Scoring:
     """What every chunk is asked; small enough to be sent to every worker."""
 
+    request: Request
     #: Which column is what.
     layout: Layout
     #: What is computed.
     plan: FoldPlan
     #: The question; each chunk puts its own outcomes in place of these.
     problem: Problem
-    min_at_risk: float
     #: Horizon as far as it is known before all outcomes were read.
     threshold: float = float("inf")
-    #: Whether outcomes are counted while they are scored.
-    counted: bool = False
     #: Of all outcomes, as a first pass read them.
     digest: int | None = None
     #: Question and plan of each group, as a first pass found them.
     groups: dict[Any, tuple[Problem, FoldPlan]] | None = None
-    #: What the first pass says about the outcomes.
-    remarks: tuple[Any, ...] = ()
-    batch_rows: int | None = None
-    own_g: bool = False
     #: What the support says of entries or intervals, where a first pass kept the outcomes.
     support: dict[str, Any] = field(default_factory=dict)
 
-    def of_group(self, label: Any) -> tuple[Problem, FoldPlan]:
+    @property
+    def counted(self) -> bool:
+        """Whether outcomes are counted while they are scored."""
+        return self.digest is None and self.request.counted
+
+    def of_group(self, label: GroupKey | None) -> tuple[Problem, FoldPlan]:
         """Return the question and the plan of a group; without a first pass those of all."""
         if self.groups is None or label is None:
             return self.problem, self.plan
         if label not in self.groups:
             raise InputError(
-                f"by: label {name_of(label)!r} was not there in the first pass; did the data "
-                "change?"
+                f"by: label {label.name!r} was not there in the first pass; did the data change?"
             )
         return self.groups[label]
 
@@ -250,32 +255,37 @@ class Scoring:
 def scoring_of(
     request: Request, layout: Layout, reference: Any, outline: Outline | None
 ) -> Scoring:
-    """Decide what every chunk is asked; `outline` is what a first pass found.
+    """Decide what every chunk is asked; `outline` is what a first pass found."""
+    if outline is None:
+        settings = dict(request.settings)
+        min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
+        problem = Problem.open(reference.given, reference, **settings)
+        threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
+        return Scoring(request, layout, _plan(request, layout, problem), problem, threshold)
+    whole = request.problem(outline, reference)
+    asked = _plan(request, layout, whole)
+    problem, plan = _settled(request, asked, outline, whole)
+    groups = {}
+    for key, own in outline.groups.items():
+        check_anybody(key, own.subjects)
+        groups[key] = _settled(request, asked, own, whole)
+    return Scoring(
+        request,
+        layout,
+        plan,
+        problem,
+        threshold=problem.horizon,
+        digest=outline.digest,
+        groups=groups,
+        support=entry_support(whole) | interval_support(whole, reference),
+    )
 
-    The reference set of intervals is `IntervalOutcomes`, any other a `Reference`.
-    """
-    if request.kept:
-        if outline is None:
-            raise SurvgaugeError("delayed entry and intervals need a first pass over the outcomes")
-        problem = kept_problem(request, outline, reference)
-        scoring = _after_keeping(request, _asked(request, layout, problem), outline)
-        known = entry_support(problem) | interval_support(problem, reference)
-        return replace(scoring, support=known)
-    settings = dict(request.settings)
-    min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
-    scoring = _asked(request, layout, Problem.open(reference.given, reference, **settings))
-    if outline is not None:
-        return _after_first_pass(request, scoring, reference, outline)
-    g = scoring.problem.weights
-    threshold = float("inf") if request.own_g else end_of_g(g, min_g)
-    return replace(scoring, threshold=threshold, counted=request.counted)
 
-
-def _asked(request: Request, layout: Layout, problem: Problem) -> Scoring:
-    """Return what is asked as far as the caller says it."""
+def _plan(request: Request, layout: Layout, problem: Problem) -> FoldPlan:
+    """Return what is computed, as far as the caller says it."""
     curves = any(isinstance(spec, CURVES) for spec in layout.predictions.values())
     usual = next((metric for metric in request.metrics if metric.usual_error), None)
-    plan = FoldPlan(
+    return FoldPlan(
         request.metrics,
         spread=request.asked.confidence is not None,
         baseline="beside" if request.baseline else "none",
@@ -283,113 +293,33 @@ def _asked(request: Request, layout: Layout, problem: Problem) -> Scoring:
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
     )
-    return Scoring(
-        layout,
-        plan,
-        problem,
-        request.min_at_risk,
-        batch_rows=request.batch_rows,
-        own_g=request.own_g,
-    )
-
-
-def kept_problem(request: Request, outline: Outline, reference: Any) -> Problem:
-    """Return the question about all subjects, whose outcomes were kept."""
-    y: Any = outline.outcomes()
-    given = request.settings
-    if request.outcomes == "right":
-        return request.problem(y, reference)
-    taken = {name: given[name] for name in ("time", "tau", "tail", "min_at_risk")}
-    problem = interval_problem(y, reference, None, conditional=None, **taken)
-    return replace(problem, asked=tuple(metric.name for metric in request.metrics))
-
-
-def _after_keeping(request: Request, scoring: Scoring, outline: Outline) -> Scoring:
-    """Return the same as all outcomes, which were kept, tell."""
-    whole = scoring.problem
-    problem, plan = _kept(request, scoring.plan, whole)
-
-    def settled(own: Outline) -> tuple[Problem, FoldPlan]:
-        return _kept(request, scoring.plan, replace(whole, y=own.outcomes()))
-
-    return replace(
-        scoring,
-        plan=plan,
-        problem=problem,
-        threshold=problem.horizon,
-        digest=outline.digest,
-        groups=_by_group(outline, settled),
-    )
-
-
-def _by_group(
-    outline: Outline, settled: Callable[[Outline], tuple[Problem, FoldPlan]]
-) -> dict[Any, tuple[Problem, FoldPlan]] | None:
-    """Return question and plan of each group, where there are any."""
-    if outline.groups is None:
-        return None
-    found = {}
-    for label, own in outline.groups.items():
-        check_anybody(label, own.subjects)
-        found[label] = settled(own)
-    return found
-
-
-def _kept(request: Request, plan: FoldPlan, problem: Problem) -> tuple[Problem, FoldPlan]:
-    """Return question and plan with G of these subjects, who are left behind."""
-    y, tested = problem.y, None
-    if any(metric.reads == "follow_up" for metric in request.metrics):
-        tested = FollowUp.of(y, problem.errors_stop, problem.cause)
-    plan = replace(plan, by_entry=y.entry is not None)
-    if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
-        plan = replace(plan, bins=g_bins(problem))
-    last = float(y.present().time.max())
-    return replace(problem.with_g(), y=y[:1], follow_up=last, tested=tested), plan
-
-
-def _after_first_pass(
-    request: Request, scoring: Scoring, reference: Reference, outline: Outline
-) -> Scoring:
-    """Return the same with horizon, G and groups, which the outcomes tell."""
-    whole = request.problem(outline.top(), reference, request.whole_g(outline))
-    problem, plan = _settled(request, scoring.plan, outline, whole)
-    remarks: list[Any] = []
-    if request.counted:
-        known = outline.counts().outcomes().any_cause()
-        remarks = check_follow_up(known, problem, request.metrics)
-
-    def settled(own: Outline) -> tuple[Problem, FoldPlan]:
-        g = request.whole_g(own)
-        part = problem if g is None else replace(problem, censoring=g)
-        return _settled(request, scoring.plan, own, part)
-
-    return replace(
-        scoring,
-        plan=plan,
-        problem=problem,
-        threshold=problem.horizon,
-        digest=outline.digest,
-        groups=_by_group(outline, settled),
-        remarks=tuple(remarks),
-    )
 
 
 def _settled(
-    request: Request, plan: FoldPlan, outline: Outline, problem: Problem
+    request: Request, plan: FoldPlan, outline: Outline, whole: Problem
 ) -> tuple[Problem, FoldPlan]:
-    """Return question and plan with what a first pass found about their subjects."""
+    """Return question and plan with what a first pass found about their subjects.
+
+    These are all, or a group with a G of its own; their outcomes are left behind.
+    """
+    problem = whole
+    if request.kept:
+        problem = replace(whole, y=outline.outcomes())
+        plan = replace(plan, by_entry=problem.y.entry is not None)
+    elif request.own_g:
+        problem = replace(whole, censoring=request.whole_g(outline))
     tested = None
-    if outline.keep:
+    if any(metric.reads == "follow_up" for metric in request.metrics):
         tested = FollowUp.of(outline.outcomes(), problem.errors_stop, problem.cause)
-    problem = replace(problem, follow_up=outline.last_time, tested=tested).with_grid()
     if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
-        plan = replace(plan, bins=GBins(outline.counts().table(), problem.errors_stop))
+        stop = problem.errors_stop
+        bins = g_bins(problem) if request.kept else GBins(outline.counts.table(), stop)
+        plan = replace(plan, bins=bins)
+    problem = replace(problem.with_g(), y=problem.y[:1], follow_up=outline.last_time, tested=tested)
     return problem, plan
 
 
-def check_anybody(label: Any, subjects: int) -> None:
+def check_anybody(key: GroupKey, subjects: int) -> None:
     """Refuse a group without anybody in it."""
     if not subjects:
-        raise InputError(
-            f"by: group {name_of(label)!r} has only subjects of weight zero; leave them out"
-        )
+        raise InputError(f"by: group {key.name!r} has only subjects of weight zero; leave them out")

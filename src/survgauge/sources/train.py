@@ -37,10 +37,9 @@ def reference_of(
             "y_train must be given: a stream is evaluated against a fixed reference set, as "
             "its own outcomes are not known before the end"
         )
-    if isinstance(y_train, Reference):
-        return IntervalOutcomes.of(y_train.given, "y_train") if intervals else y_train
     if isinstance(y_train, OutcomeCounts):
         y_train = y_train.reference()
+    if isinstance(y_train, Reference):
         return IntervalOutcomes.of(y_train.given, "y_train") if intervals else y_train
     if not _is_stream(y_train):
         if intervals:

@@ -122,8 +122,11 @@ def test_no_unsuitable_set_is_offered():
     assert not names & set(packages.SURVSET_UNSUITABLE)
     assert set(packages.SURVSET_DROPPED) <= set(inventory.SURVSET_COUNTS)
     assert set(packages.SURVSET_NOTES) <= set(inventory.SURVSET_COUNTS)
-    assert list(packages.LIFELINES) == list(inventory.LIFELINES_COUNTS)
-    assert list(packages.SKSURV) == list(inventory.SKSURV_COUNTS)
+    lifelines = [*inventory.LIFELINES_COUNTS, *inventory.LIFELINES_CAUSES_COUNTS]
+    assert list(packages.LIFELINES) == lifelines
+    sksurv = [*inventory.SKSURV_COUNTS, *inventory.SKSURV_CAUSES_COUNTS]
+    assert list(packages.SKSURV) == sksurv
+    assert list(packages.SURVSET_CAUSES) == list(inventory.SURVSET_CAUSES_COUNTS)
 
 
 # --- the packages themselves ----------------------------------------------------------------------

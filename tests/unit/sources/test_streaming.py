@@ -499,17 +499,15 @@ def test_rows_must_not_come_twice_nor_be_missing(data):
     late.update(cut(columns, [100])[1], start=100)
     assert late.outline.rows == 200
     with pytest.raises(sg.InputError, match="rows are missing"):
-        finish(request, late, None)
+        finish(late, None)
     one = Accumulator(plan)
     one.update(cut(columns, [100])[0])
     one.merge(late)
     with pytest.raises(sg.InputError, match="rows are missing: 300 of 301"):
-        finish(request, one, 301)
+        finish(one, 301)
     assert len(pickle.dumps(one)) < 60_000  # plan and reference included
     expected = in_memory(columns, y_train, metrics=["mae_po"]).rows()[2]
-    assert finish(request, one, None).rows()[0]["stderr"] == pytest.approx(
-        expected["stderr"], rel=1e-12
-    )
+    assert finish(one, None).rows()[0]["stderr"] == pytest.approx(expected["stderr"], rel=1e-12)
 
 
 def test_a_small_spread_around_a_large_mean_keeps_its_digits():

@@ -192,7 +192,7 @@ def test_merging_leaves_the_other_part_alone():
         total = Accumulator(shared)
         for piece in parts:
             total.merge(piece)
-        results.append([r["stderr"] for r in finish(request, total, None).rows()])
+        results.append([r["stderr"] for r in finish(total, None).rows()])
     assert results[0] == results[1]
 
 
