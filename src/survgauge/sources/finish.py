@@ -49,7 +49,8 @@ def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -
         if isinstance(spec, CURVES)
     }
     warnings += coarse_grids(problem, grids)
-    if request.counted:
+    warnings += scoring.remarks
+    if scoring.counted:
         warnings += check_follow_up(problem.first, problem, request.metrics)
     folds = _groups(total)
     sizes = {

@@ -10,7 +10,7 @@ from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
 from ..errors import InputError
 from ..evaluation.arrays import g_bins
-from ..evaluation.censoring_remarks import uses_reference
+from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..evaluation.chosen import chosen_metrics, under_entry
 from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
@@ -233,6 +233,8 @@ class Scoring:
     digest: int | None = None
     #: Question and plan of each group, as a first pass found them.
     groups: dict[Any, tuple[Problem, FoldPlan]] | None = None
+    #: What the first pass says about the outcomes.
+    remarks: tuple[Any, ...] = ()
     #: What the support says of entries or intervals, where a first pass kept the outcomes.
     support: dict[str, Any] = field(default_factory=dict)
 
@@ -265,6 +267,10 @@ def scoring_of(
     whole = request.problem(outline, reference)
     asked = _plan(request, layout, whole)
     problem, plan = _settled(request, asked, outline, whole)
+    remarks: list[Any] = []
+    if request.counted:
+        known = outline.counts.outcomes().any_cause()
+        remarks = check_follow_up(known, problem, request.metrics)
     groups = {}
     for key, own in outline.groups.items():
         check_anybody(key, own.subjects)
@@ -277,6 +283,7 @@ def scoring_of(
         threshold=problem.horizon,
         digest=outline.digest,
         groups=groups,
+        remarks=tuple(remarks),
         support=entry_support(whole) | interval_support(whole, reference),
     )
 
