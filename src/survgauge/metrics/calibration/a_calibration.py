@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Floats, whole_number
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
 from .calibration import own_times_of
-from .inputs import checked_count
 from .own_times import OwnTimes, OwnTimesByModel
 from .result import CalibrationResult
 
@@ -78,16 +77,9 @@ def a_calibration(
     >>> found.observed, found.expected.round(1), round(found.p_value, 3)
     (array([10., 16.]), array([12.9, 15.1]), 0.698)
     """
-    number = checked_count(bins, "bins", 1)
+    number = whole_number(bins, "bins", 1)
     _, (rows, s, convention, support) = own_times_of(y_true, curves, cause)
-    return expected_events_test(rows, s, number, convention, support)
-
-
-def expected_events_test(
-    y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
-) -> CalibrationResult:
-    """Compare observed and expected events of present subjects, given S at their own times."""
-    return _tested(*_counted(y, s, bins), convention, support)
+    return _tested(*_counted(rows, s, number), convention, support)
 
 
 def _counted(y: Outcomes, s: Floats, bins: int) -> tuple[Floats, Floats]:

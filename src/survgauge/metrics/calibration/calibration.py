@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Floats, whole_number
 from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
@@ -17,7 +17,7 @@ from ..one_cause import one_cause
 from ..support import Support
 from . import kernels as kernel
 from .cause_survival import cause_survival, given_survived
-from .inputs import checked_count, description, own_survival, present_rows, read_past
+from .inputs import description, own_survival, present_rows, read_past
 from .one_calibration import one_calibration
 from .result import CalibrationResult
 
@@ -111,7 +111,7 @@ def d_calibration(
     (array([2.83333333, 1.16666667]), 0.405)
     """
     one_of("method", method, ("chi2", "ks"))
-    bins = checked_count(bins, "bins", 2)
+    bins = whole_number(bins, "bins", 2)
     y, read = own_times_of(y_true, curves, cause)
     rows, s, convention, support = read
     test = uniform_test if method == "ks" else _pearson

@@ -18,10 +18,9 @@ from ..cox import TIES, CoxRegression
 from ..details import Clusters, Details
 from ..one_cause import OneCause, coded, one_cause
 from ..past_curve import share_of_length
-from ._clustered_gap import clustered_covariance
 from .cause_hazard_gap import CauseHazardGap
 from .distance_intervals import SquaredGap
-from .gap_influence import gap_influence, gap_stderr, observed_curve
+from .gap_influence import clustered_covariance, gap_influence, gap_stderr, observed_curve
 from .hazard_gap import HazardGap
 from .inputs import (
     CONVENTIONS,

@@ -24,7 +24,6 @@ from ...reference.kaplan_meier import RiskTable
 from .cause_survival import cause_hazards_at, cause_survival
 from .gap_influence import IncidenceInfluence, observed_curve
 from .hazard_gap import LEAST_RATIO, ROWS, HazardGap, nodes_of
-from .mean_curve import Lines
 
 #: No hazard is told where less than this is left event-free.
 _LEAST = 1e-12
@@ -67,12 +66,9 @@ class CauseHazardGap(HazardGap):
         return free, np.concatenate(([0.0], np.cumsum(gone * share)))
 
     @property
-    def lines(self) -> Lines:
-        """1 - incidence of the cause, from 1 at time zero on."""
-        nodes, without = self.nodes, 1.0 - self._states[1]
-        if nodes[0] > 0:
-            nodes, without = np.append(0.0, nodes), np.append(1.0, without)
-        return Lines(nodes, without, without)
+    def predicted(self) -> Floats:
+        """What 1 - Aalen-Johansen estimates if the hazards are right, at the nodes."""
+        return 1.0 - self._states[1]
 
     def _units(self, rows: slice, predicted: Floats, observed: Floats) -> Floats:
         """What one copy of each subject adds to predicted - observed at the points."""

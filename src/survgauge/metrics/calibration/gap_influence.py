@@ -17,6 +17,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...reference.aalen_johansen import AalenJohansen
 from ...reference.kaplan_meier import KaplanMeier, RiskTable
+from ..details import Clusters
 from .mean_curve import Lines, block_width
 
 _INFLUENCE_POINTS = 64
@@ -231,3 +232,25 @@ def gap_influence(
     psi -= y.weight * (average @ gap) if y.weighted else average @ gap
     psi *= 2.0 / points.size
     return psi, gap, square - total * np.outer(average, average)
+
+
+def clustered_covariance(
+    y: Outcomes, curves: SurvivalCurves, table: Influence, clusters: Clusters
+) -> Floats:
+    """Covariance of mean curve - Kaplan-Meier at the points, from the sums of each cluster.
+
+    With the sums u_g of the contributions of the G clusters it is G / (G - 1) sum u_g u_g'.
+    """
+    points, codes = table.points, clusters.codes
+    read, scratch, status = curves.reader(points), Scratch(), table.status(y)
+    own = table.own(y.time, status)
+    sums = np.zeros((int(codes.max()) + 1, points.size))
+    for rows in curves.blocks(points.size + curves.survival.shape[1]):
+        unit = table.units(y.time[rows], status[rows], read(rows, scratch), own[rows])
+        unit *= y.weight[rows, None]
+        order = np.argsort(codes[rows], kind="stable")
+        numbers, first = np.unique(codes[rows][order], return_index=True)
+        sums[numbers] += np.add.reduceat(unit[order], first, axis=0)
+    size = np.bincount(codes, weights=y.weight)
+    sums -= size[:, None] * (sums.sum(axis=0) / size.sum())
+    return cross_products(sums, sums) * (clusters.number / (clusters.number - 1))

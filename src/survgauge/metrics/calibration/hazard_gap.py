@@ -69,10 +69,14 @@ class HazardGap:
         return cls(y, curves, table, km, nodes, exact, at_risk, hazard, own)
 
     @property
+    def predicted(self) -> Floats:
+        """What Kaplan-Meier estimates if the hazards are right, exp(-A), at the nodes."""
+        return np.exp(-np.concatenate(([0.0], np.cumsum(self.hazard))))
+
+    @property
     def lines(self) -> Lines:
-        """exp(-A), from 1 at time zero on."""
-        free = np.exp(-np.concatenate(([0.0], np.cumsum(self.hazard))))
-        nodes = self.nodes
+        """The predicted curve, from 1 at time zero on."""
+        nodes, free = self.nodes, self.predicted
         if nodes[0] > 0:
             nodes, free = np.append(0.0, nodes), np.append(1.0, free)
         return Lines(nodes, free, free)
@@ -93,7 +97,8 @@ class HazardGap:
     def influence(self, clusters: Clusters | None = None) -> tuple[Floats, Floats, Floats]:
         """First-order contributions to the mean squared gap; gap at the points, and covariance."""
         y, points = self.y, self.points
-        predicted, observed = np.interp(points, *self._curve), self.km.at(points)
+        predicted = np.interp(points, self.nodes, self.predicted)
+        observed = self.km.at(points)
         gap = predicted - observed
         psi, square = np.empty(len(y)), np.zeros((_POINTS, _POINTS))
         sums = np.zeros((0 if clusters is None else int(clusters.codes.max()) + 1, _POINTS))
@@ -111,16 +116,9 @@ class HazardGap:
 
     def _units(self, rows: slice, predicted: Floats, observed: Floats) -> Floats:
         """What one copy of each subject adds to predicted - observed at the points."""
-        return -predicted * self._risen(rows) - observed * self._pulled(rows)
-
-    @property
-    def _curve(self) -> tuple[Floats, Floats]:
-        return self.lines.nodes, self.lines.right
-
-    def _risen(self, rows: slice) -> Floats:
-        """What one copy of each subject adds to A at the points."""
         rises, shares = _rises(self.y, self.curves, self.own, self.nodes, rows)
-        return self._at_points(self._pulls_of(rises, shares, self.hazard))
+        risen = self._at_points(self._pulls_of(rises, shares, self.hazard))
+        return -predicted * risen - observed * self._pulled(rows)
 
     def _pulls_of(self, rises: Floats, shares: Floats, hazard: Floats) -> Floats:
         """What each subject adds to a mean hazard of those at risk between the nodes."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, one_number, shown, vector, whole_number
+from ..._tools.arrays import Bools, Floats, one_number, shown, vector
 from ...data.adapters import is_flat
 from ...data.curve_checks import ROUNDING
 from ...data.curves import SurvivalCurves
@@ -70,11 +70,6 @@ def checked_time(time: Any) -> float:
     if not (np.isfinite(value) and value >= 0):
         raise InputError(f"time must be one finite number, not negative; got {shown(time)}")
     return value
-
-
-def checked_count(value: Any, argument: str, minimum: int) -> int:
-    """Return a whole number of bins, groups or knots."""
-    return whole_number(value, argument, minimum)
 
 
 def refuse_unknown(s: Floats, where: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..._tools.arrays import Floats, Ints, positive
+from ..._tools.arrays import Floats, Ints, positive, whole_number
 from ..._tools.arrays import probability as checked_probability
 from ...data.curves import SurvivalCurves
 from ...data.intervals import IntervalOutcomes
@@ -17,8 +17,8 @@ from ...reference.turnbull import Turnbull
 from ..checks import check_curves
 from ..details import Clusters, Details, standard_error
 from .distance_intervals import SquaredGap
-from .inputs import checked_count, checked_time, refuse_past_follow_up, refuse_unknown
-from .observed_expected import ObservedExpected, ratio_limits
+from .inputs import checked_time, refuse_past_follow_up, refuse_unknown
+from .observed_expected import ObservedExpected, with_interval
 
 #: Equal steps in whose middles the mean predicted curve is compared with Turnbull's estimate.
 _STEPS = 100
@@ -110,11 +110,7 @@ def interval_observed_expected(
     support |= {"observed_risk": happened, "expected_risk": expected, "observed_range": limits}
     support["widened"] = float(law.widening(time)[0])
     plain = Details(ratio, described, support, psi, weight if y.weighted else None)
-    low, high = ratio_limits(plain, level, time)
-    return ObservedExpected(
-        ratio, described, support, psi, plain.frequency, low=low, high=high, observed=happened,
-        expected=expected, time=time,
-    )  # fmt: skip
+    return with_interval(plain, happened, expected, time, level)
 
 
 def _estimate(y: IntervalOutcomes, known: Turnbull | None) -> Turnbull:
@@ -181,7 +177,7 @@ def interval_calibration(
     (array([0.3, 0.9]), array([0.333, 1.   ]))
     """
     level = checked_probability(confidence, "confidence")
-    number = checked_count(groups, "groups", 1)
+    number = whole_number(groups, "groups", 1)
     given, time = IntervalOutcomes.of(y_true, "y_true"), checked_time(time)
     _, s = _survival(given, curves, time)
     y, risk = given.present(), 1.0 - s[given.weight > 0]

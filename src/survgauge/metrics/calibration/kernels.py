@@ -159,7 +159,7 @@ def _shifted(values: Floats, first: float) -> Floats:
 
 def jump_masses(km: KaplanMeier, bins: int) -> Floats:
     """Mass that Kaplan-Meier of u puts into each bin of S = 1 - u."""
-    mass = np.concatenate(([1.0], km.survival[:-1])) - km.survival
+    mass = _shifted(km.survival, 1.0) - km.survival
     found = bin_of(1.0 - km.times, bins)
     return np.bincount(found, mass, bins).astype(np.float64, copy=False)
 

@@ -125,17 +125,26 @@ def observed_expected(
     support["open_ended"] = found.open_ended
     frequency = y.weight if y.weighted else None
     plain = Details(ratio, described, support, psi, frequency)
-    return _with_interval(plain, observed, expected, time, level)
+    return with_interval(plain, observed, expected, time, level)
 
 
-def _with_interval(
+def with_interval(
     plain: Details, observed: float, expected: float, time: float, level: float
 ) -> ObservedExpected:
-    """Return the ratio with its interval, symmetric in the logarithm."""
-    ratio, support = plain.value, plain.support
-    low, high = ratio_limits(plain, level, time)
+    """Return the ratio with its interval, symmetric in the logarithm.
+
+    The support says why there is none.
+    """
+    ratio, stderr = plain.value, plain.stderr
+    low = high = float("nan")
+    if ratio > 0 and stderr > 0:
+        factor = float(np.exp(ndtri(0.5 + level / 2) * stderr / ratio))
+        low, high = ratio / factor, ratio * factor
+    else:
+        why = "no event was observed" if ratio == 0 else "too few subjects were observed"
+        plain.support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
     return ObservedExpected(
-        ratio, plain.convention, support, plain.psi, plain.frequency, low=low, high=high,
+        ratio, plain.convention, plain.support, plain.psi, plain.frequency, low=low, high=high,
         observed=observed, expected=expected, time=time,
     )  # fmt: skip
 
@@ -176,15 +185,4 @@ def _entered(asked: OneCause, predicted: Any, time: float, level: float) -> Obse
     support |= read_past(y, predicted, time) | {"open_ended": False}
     psi = (seen - ratio * mass * hazard) / expected
     plain = Details(ratio, described, support, psi, y.weight if y.weighted else None)
-    return _with_interval(plain, float(seen.sum()) / total, expected / total, time, level)
-
-
-def ratio_limits(found: Details, level: float, time: float) -> tuple[float, float]:
-    """Interval of a ratio, symmetric in its logarithm; the support says why there is none."""
-    ratio, stderr = found.value, found.stderr
-    if ratio > 0 and stderr > 0:
-        factor = float(np.exp(ndtri(0.5 + level / 2) * stderr / ratio))
-        return ratio / factor, ratio * factor
-    why = "no event was observed" if ratio == 0 else "too few subjects were observed"
-    found.support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
-    return float("nan"), float("nan")
+    return with_interval(plain, float(seen.sum()) / total, expected / total, time, level)

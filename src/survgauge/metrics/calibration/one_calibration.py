@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from ..._tools.arrays import Bools, Floats, Ints
+from ..._tools.arrays import Bools, Floats, Ints, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
@@ -18,7 +18,6 @@ from .entered_groups import entered_groups
 from .groups import USUAL_GROUPS, StoppedRates, curve_hazards, shared_shape, stopped_rates
 from .inputs import (
     CONVENTIONS,
-    checked_count,
     checked_time,
     description,
     present_rows,
@@ -141,7 +140,7 @@ def one_calibration(
     lost = _LOST[method]
     choices: tuple[int, ...] = USUAL_GROUPS if method == "predicted" else USUAL_GROUPS[:1]
     if groups is not None:
-        choices = (checked_count(groups, "groups", lost + 1),)
+        choices = (whole_number(groups, "groups", lost + 1),)
     asked_for = one_cause(y_true, curves, None, cause, entry=True)
     y = asked_for.y
     time, curves = checked_time(time), read_curves(asked_for.curves)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, probability
+from ..._tools.arrays import Bools, Floats, Ints, probability, whole_number
 from ..._tools.short_repr import ShortRepr
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
@@ -18,7 +18,6 @@ from ..details import Clusters, freedom
 from ..one_cause import one_cause
 from .distance_intervals import SmoothGap
 from .inputs import (
-    checked_count,
     checked_time,
     description,
     read_past,
@@ -193,7 +192,7 @@ def integrated_calibration_index(
     (0.2278, 0.1507, 0.429)
     """
     one_of("ties", ties, TIES)
-    knots = checked_count(knots, "knots", 3)
+    knots = whole_number(knots, "knots", 3)
     if knots not in KNOTS:
         raise InputError(f"knots must be 3, 4 or 5; got {knots}")
     asked = one_cause(y_true, curves, None, cause, entry=True)

@@ -168,17 +168,16 @@ class DecisionQuestion:
 
     def at(self, threshold: float) -> Details:
         """Net benefit of treating subjects from a threshold on."""
-        treated = self.treated(threshold)
-        value, psi, open_ended = self.rule(treated, threshold / (1 - threshold))
-        frequency = self.y.weight if self.y.weighted else None
-        return Details(value, {}, {"open_ended": open_ended}, psi, frequency)
+        return self._of(self.treated(threshold), threshold)
 
     def treat_all(self, threshold: float) -> Details:
         """Net benefit of treating everybody."""
-        everybody = np.ones(len(self.y), dtype=bool)
-        value, psi, _ = self.rule(everybody, threshold / (1 - threshold))
+        return self._of(np.ones(len(self.y), dtype=bool), threshold)
+
+    def _of(self, treated: Bools, threshold: float) -> Details:
+        value, psi, open_ended = self.rule(treated, threshold / (1 - threshold))
         frequency = self.y.weight if self.y.weighted else None
-        return Details(value, {}, {}, psi, frequency)
+        return Details(value, {}, {"open_ended": open_ended}, psi, frequency)
 
 
 def question(

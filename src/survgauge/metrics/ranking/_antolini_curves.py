@@ -32,13 +32,8 @@ class Anchors(NamedTuple):
 
     def take(self, index: Ints | slice) -> Anchors:
         """Return some of the anchors, or all in another order."""
-        return Anchors(
-            self.position[index],
-            self.x[index],
-            self.value[index],
-            self.left[index],
-            self.first[index],
-        )
+        parts: Any = (part[index] for part in self)
+        return Anchors(*parts)
 
 
 class Values(Protocol):

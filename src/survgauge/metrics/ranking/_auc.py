@@ -1,4 +1,4 @@
-"""Kernels for the cumulative/dynamic AUC and its standard error: clean arrays in, no checks.
+"""Kernel of the cumulative/dynamic AUC with the subjects' contributions: clean arrays, no checks.
 
 At a time t a *case* is a subject whose event was seen at or before t, a *control* one still
 event-free after t, and somebody censored before t is neither. With frequencies ``w``, case weights
@@ -8,16 +8,16 @@ event-free after t, and somebody censored before t is neither. With frequencies 
     A = sum_{i case} w_i a_i,    B = sum_{j control} w_j b_j.
 
 The control weights ``b_j = 1/G(t)`` are equal and cancel, unless the censoring depends on the
-subject. The influence of a subject on AUC(t), with n the sum of w, has a part as a case, one as a
-control and, where G was estimated from the same subjects, one through G:
+subject. A subject contributes to AUC(t) as a case, as a control and, where G was estimated from the
+same subjects, through G:
 
-    psi_i = n a_i (H_i - AUC)/A  [case]  +  n b_i (L_i - AUC)/B  [control]  +  g_i,
+    psi_i = w_i a_i (H_i - AUC)/A  [case]  +  w_i b_i (L_i - AUC)/B  [control]  +  w_i g_i,
     H_i = sum_{j control} w_j b_j K(i, j) / B,    L_j = sum_{i case} w_i a_i K(i, j) / A,
-    g_k = integral of R(u) n/(Y(u) - c(u)) dM_k(u),
+    g_k = integral of R(u)/(Y(u) - c(u)) dM_k(u),
     R(u) = sum_{i case, t_i > u} w_i a_i (H_i - AUC)/A,
 
 M_k being the censoring martingale of subject k, Y(u) the number at risk of censoring and c(u) the
-number censored at u [1]_. The variance of AUC(t) is sum w psi^2 / (n (n - 1)).
+number censored at u [1]_.
 
 Subjects are kept in time order, so that cases are a prefix of the events, controls a suffix of
 everybody, and the integrals over u cumulative sums. One time then costs a few passes over the
@@ -33,188 +33,198 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._tools.array_types import Floats
+from ..._tools.array_types import Bools, Floats, Ints
+from ..._tools.arrays import stored_once
 from ..._tools.chunks import chunks
-from ._auc_design import (
-    AucDesign,
-    Column,
-    auc_design,
-    sums_around,
-)
-from ._auc_walk import AucWalk
-
-__all__ = [
-    "AucDesign",
-    "AucParts",
-    "AucPoint",
-    "auc_design",
-    "auc_influence",
-    "auc_parts",
-    "influence_variance",
-    "mean_auc",
-]
+from ._auc_censoring import add_censoring
+from ._auc_design import AucDesign, Column
+from ._by_risk import ByRisk, RiskSorter
 
 
 class AucPoint(NamedTuple):
-    """AUC at one time, with each subject's influence on it (NaN where undefined)."""
+    """AUC at one time, with what each subject contributes to it."""
 
     k: int  #: of times[k]
     value: float
-    influence: Floats  #: (n,) psi, in the caller's order of subjects
+    psi: Floats | None  #: (n,) by position, until the next point; None: not asked for
 
 
-@dataclass(frozen=True)
-class AucParts:
-    """AUC at all times; NaN where there is no case or no control, which the caller reports.
-
-    The mean and its variance leave those times out; the Kaplan-Meier weights count as fixed.
-    """
-
-    values: Floats  #: (T,)
-    variance: Floats | None  #: (T,) of the values
-    cases: Floats  #: (T,) sum of the frequencies of the cases
-    controls: Floats  #: (T,) sum of the frequencies of the controls
-    case_mass: Floats  #: (T,) A, the sum of w/G over the cases
-    mean: float  #: NaN without km_drop
-    mean_variance: float
-    mean_influence: Floats | None  #: (n,)
-
-
-def auc_parts(
-    design: AucDesign,
-    risk: Floats | Column,
-    *,
-    stderr: bool = False,
-    km_drop: Floats | None = None,
-) -> AucParts:
-    """AUC at every time of the design, with variances on request and the mean over the times.
+def auc_points(
+    design: AucDesign, risk: Floats | Column, *, contributions: bool = True
+) -> Iterator[AucPoint]:
+    """Yield AUC and contributions at one time after the other, in the design's order of times.
 
     Parameters
     ----------
     design : AucDesign
-        From `auc_design`.
+        From `auc_design`; every time has a case and a control.
     risk : (n,) array or callable
         Higher means sooner. One risk per subject, or ``risk(k)``: the (n,) risks at times[k] (for
-        curves 1 - S(times[k] | x)), called once per defined time, so one column lives at a time.
-    stderr : bool
-        Fill `variance` and, with `km_drop`, `mean_variance` and `mean_influence`.
-    km_drop : (T,) array, optional
-        Weights of the mean: how far the test set's Kaplan-Meier falls in each time's interval.
+        curves 1 - S(times[k] | x)), called once per time, so one column lives at a time.
+    contributions : bool
+        Whether contributions are asked for.
 
     Examples
     --------
     Two cases at t = 3 with risks 9 and 4, two controls with risks 5 and 1: three of the four pairs
     are in order.
 
+    >>> from survgauge.metrics.ranking._auc_design import auc_design
     >>> time, event = np.array([1.0, 2.0, 4.0, 5.0]), np.array([True, True, True, False])
     >>> design = auc_design(time, event, np.ones(4), np.array([3.0]))
-    >>> auc_parts(design, np.array([9.0, 4.0, 5.0, 1.0])).values
-    array([0.75])
+    >>> point = next(auc_points(design, np.array([9.0, 4.0, 5.0, 1.0])))
+    >>> point.value, point.psi
+    (0.75, array([ 0.125, -0.125, -0.125,  0.125]))
     """
-    values = np.full(len(design), np.nan)
-    variance = np.full(len(design), np.nan)
-    psi = np.zeros(design.order.size) if stderr else None
-    mean_influence = np.zeros(design.order.size) if stderr and km_drop is not None else None
-    walk = AucWalk(design, risk)
-    for k in _defined(design):
-        values[k] = walk.at(k, psi)
-        if psi is not None:
-            variance[k] = influence_variance(psi, design.weight)
-            if mean_influence is not None and km_drop is not None:
-                _add(mean_influence, psi, km_drop[k])
-    del walk, psi
-    mean, mean_variance = np.nan, np.nan
-    if km_drop is not None:
-        mean = mean_auc(values, km_drop)
-    if mean_influence is not None and km_drop is not None:
-        # An undefined mean (no defined time, or no drop at any) has no influence either.
-        mean_influence /= km_drop[np.isfinite(values)].sum() if np.isfinite(mean) else np.nan
-        mean_variance = influence_variance(mean_influence, design.weight)
-        mean_influence = _by_subject(design, mean_influence)
-    return AucParts(
-        values=values,
-        variance=variance if stderr else None,
-        cases=sums_around(np.where(design.case_unit > 0, design.weight, 0.0), design.cut)[0],
-        controls=design.controls_total,
-        case_mass=design.cases_total,
-        mean=mean,
-        mean_variance=mean_variance,
-        mean_influence=mean_influence,
-    )
-
-
-def auc_influence(design: AucDesign, risk: Floats | Column) -> Iterator[AucPoint]:
-    """Yield AUC and the influences at one time after the other, in the design's order of times.
-
-    Two models on the same design can be walked together; the influence of their difference is the
-    difference of the influences. The design's `weight` is in time order, so pass the caller's own
-    frequencies to `influence_variance` along with these.
-
-    Examples
-    --------
-    >>> time, event = np.array([1.0, 2.0, 4.0, 5.0]), np.array([True, True, True, False])
-    >>> design = auc_design(time, event, np.ones(4), np.array([3.0]))
-    >>> next(auc_influence(design, np.array([9.0, 4.0, 5.0, 1.0]))).influence
-    array([ 0.5, -0.5, -0.5,  0.5])
-    """
-    walk, psi = AucWalk(design, risk), np.zeros(design.order.size)
-    defined = set(_defined(design))
+    walk, psi = _Walk(design, risk), np.zeros(design.order.size) if contributions else None
     for k in range(len(design)):
-        if k in defined:
-            value = walk.at(k, psi)
-            yield AucPoint(k, value, _by_subject(design, psi))
+        yield AucPoint(k, walk.at(k, psi), psi)
+
+
+class _Controls(NamedTuple):
+    """The controls of one time: from which position on, and what they weigh by position."""
+
+    cut: int
+    mass: Floats | None  #: w b; None: 1
+    total: float  #: B
+
+
+class _Passed(NamedTuple):
+    """How many of the other kind stand below."""
+
+    number: Ints  #: of each; with equal risks: below each risk, and in all
+    sizes: Ints | None  #: with equal risks: how many each risk concerns
+
+
+_NOBODY = np.empty(0, dtype=np.intp)
+
+
+class _Walk:
+    """One model on one design, with the buffers that all times share.
+
+    Subjects are read in order of risk, a piece at a time, with the mass of the controls and that of
+    the cases below carried along. One risk per subject is sorted once for all times.
+    """
+
+    def __init__(self, design: AucDesign, risk: Floats | Column) -> None:
+        self._design = design
+        sort = RiskSorter(design.order, design.case_mass > 0)
+        self._column: Column | None = None
+        if callable(risk):
+            self._column, self._sort = risk, sort
         else:
-            yield AucPoint(k, np.nan, np.full(psi.size, np.nan))
+            self._found = sort(risk.astype(np.float64, copy=False))
+
+    def at(self, k: int, psi: Floats | None = None) -> float:
+        """AUC at times[k]; `psi`, finite before, is filled with contributions by position."""
+        cut = int(self._design.cut[k])
+        if self._column is not None:
+            # Those censored before t are in no pair: not sorting them saves their share.
+            self._found = self._sort(self._column(k).astype(np.float64, copy=False), cut)
+        controls = self._controls(k, cut)
+        value, mass_a = self._sweep(self._found, controls, psi)
+        if psi is not None:
+            self._finish(psi, controls, value, mass_a)
+        return value
+
+    def _controls(self, k: int, cut: int) -> _Controls:
+        design = self._design
+        if design.control_weight is None:
+            equal = stored_once(design.weight)
+            total = float(design.controls_total[k])
+            return _Controls(cut, None if equal else design.weight, total)
+        mass = design.control_weight(k)[design.order] * design.weight
+        return _Controls(cut, mass, float(mass[cut:].sum()))
+
+    def _sweep(self, found: ByRisk, controls: _Controls, psi: Floats | None) -> tuple[float, float]:
+        """AUC and A; puts H of the cases and the cases' mass below the controls into `psi`."""
+        inside = mass_a = controls_below = 0.0
+        both = psi is not None or controls.mass is not None
+        for part in found.pieces():
+            position = found.position[part]
+            is_control = position >= controls.cut
+            places = (~is_control).nonzero()[0], is_control.nonzero()[0] if both else _NOBODY
+            case, control = position.take(places[0]), position.take(places[1])
+            passed, met = _passed(
+                places, is_control, None if found.new is None else found.new[part]
+            )
+            mass, weight = _taken(self._design.case_mass, case), None
+            if controls.mass is not None:
+                weight = _taken(controls.mass, control)
+            share = _below(passed, weight, controls_below)
+            share /= controls.total
+            if psi is not None:
+                psi[case] = share
+                psi[control] = _below(met, mass, mass_a)
+            # Not a BLAS dot: its threads would wait, and the sum depend on their number.
+            mass_a += float(mass.sum())
+            controls_below += is_control.size - case.size if weight is None else float(weight.sum())
+            share *= mass
+            inside += float(share.sum())
+        return inside / mass_a, mass_a
+
+    def _finish(self, psi: Floats, controls: _Controls, value: float, mass_a: float) -> None:
+        """Turn what the sweep left into contributions, in place."""
+        for rows in chunks(controls.cut):
+            part = psi[rows]
+            part -= value  # H - AUC
+            part *= self._design.case_mass[rows]
+            part /= mass_a
+        for rows in chunks(psi.size, controls.cut):
+            part = psi[rows]
+            part /= -mass_a
+            part += 1.0 - value  # L - AUC: a case not below a control is above it
+            part /= controls.total
+            if controls.mass is not None:
+                part *= controls.mass[rows]
+        if self._design.censoring is not None:
+            add_censoring(psi, self._design.censoring, self._design.weight, controls.cut)
 
 
-def mean_auc(values: Floats, km_drop: Floats) -> float:
-    """Mean AUC, sum AUC(t_k) d_k / sum d_k over the times with a defined AUC; NaN if none weighs.
+def _passed(
+    places: tuple[Ints, Ints], is_control: Bools, new: Bools | None
+) -> tuple[_Passed, _Passed]:
+    """How many controls each case has below it, and cases each control.
 
-    Examples
-    --------
-    >>> round(mean_auc(np.array([0.8, 0.6, np.nan]), np.array([0.3, 0.1, 0.2])), 3)
-    0.75
+    With equal risks, how many there are below each risk and in all, and how many it concerns.
     """
-    defined = np.isfinite(values)
-    total = km_drop[defined].sum()
-    return float((values[defined] * km_drop[defined]).sum() / total) if total > 0 else np.nan
+    if new is None:
+        cases, controls = (own - np.arange(own.size) for own in places)
+        return _Passed(cases, None), _Passed(controls, None)
+    start = np.append(np.flatnonzero(new), is_control.size)
+    if start.size < is_control.size // 16:  # a search for each risk costs less than a pass
+        cases = places[0].searchsorted(start)
+        controls = start - cases
+    else:
+        controls = np.cumsum(is_control, dtype=np.int32).take(start - 1).astype(np.intp)
+        controls[0] = 0
+        cases = start - controls
+    return _Passed(controls, np.diff(cases)), _Passed(cases, np.diff(controls))
 
 
-def influence_variance(influence: Floats, weight: Floats | None = None) -> float:
-    """Variance sum w psi^2 / (n (n - 1)) of an estimate from its centred influences, n = sum w.
+def _below(passed: _Passed, mass: Floats | None, before: float) -> Floats:
+    """Mass of those passed, that `before` the piece included, plus half of those level.
 
-    Examples
-    --------
-    >>> influence_variance(np.array([0.5, -0.5, -0.5, 0.5]))
-    0.08333333333333333
+    `mass` is what each of the others in the piece weighs; None: 1.
     """
-    n = float(influence.size) if weight is None else float(weight.sum())
-    square = 0.0
-    for rows in chunks(influence.size):
-        part = np.square(influence[rows])
-        if weight is not None:
-            part *= weight[rows]
-        square += float(part.sum())
-    return square / (n * (n - 1)) if n > 1 else np.nan
+    number, sizes = passed
+    if mass is None:  # 1 each
+        below = np.add(number, before, dtype=np.float64)
+    else:
+        until = np.concatenate(([before], mass))
+        np.cumsum(until, out=until)
+        below = until.take(number)
+    if sizes is None:
+        return below
+    middle = below[1:] + below[:-1]
+    middle *= 0.5
+    return np.repeat(middle, sizes)
 
 
-def _defined(design: AucDesign) -> list[int]:
-    """Find the times with at least one weighing case and control."""
-    return [int(k) for k in np.flatnonzero((design.cases_total > 0) & (design.controls_total > 0))]
-
-
-def _add(total: Floats, psi: Floats, factor: float) -> None:
-    """Add factor * psi in place, without an array of its size."""
-    for rows in chunks(psi.size):
-        total[rows] += factor * psi[rows]
-
-
-def _by_subject(design: AucDesign, by_position: Floats) -> Floats:
-    out = np.empty_like(by_position)
-    out[design.order] = by_position
-    return out
+def _taken(values: Floats, places: Ints) -> Floats:
+    """Values at some places; to clip what is in bounds is quicker than to check that it is."""
+    return values.take(places, out=np.empty(places.size), mode="clip")

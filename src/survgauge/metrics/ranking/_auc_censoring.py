@@ -1,8 +1,10 @@
-"""The part of an AUC's influence that comes from a G estimated on the same subjects.
+"""What subjects contribute to an AUC through a G that was estimated from the same subjects.
 
-Subject k moves -log G(t-) by the integral up to t of n/(Y(u) - c(u)) dM_k(u), M_k its censoring
+Subject k moves -log G(t-) by the integral up to t of 1/(Y(u) - c(u)) dM_k(u), M_k its censoring
 martingale, Y(u) the number at risk of censoring and c(u) the number censored at u: the exact
 derivative of the reverse Kaplan-Meier. Moving -log G(t-) by h multiplies a case's weight by 1 + h.
+`EstimatedG` says the same of any score; sums over subjects in time order take a quarter of its time
+at each of many times.
 """
 
 from __future__ import annotations
@@ -29,15 +31,15 @@ class CensoringTable:
 
 
 def add_censoring(psi: Floats, table: CensoringTable, w: Floats, cut: int) -> None:
-    """Add g, the influence through the estimated G, to n a (H - AUC)/A of those before `cut`."""
+    """Add what subjects contribute through the estimated G to the cases' parts before `cut`."""
     rows = np.searchsorted(table.position, cut)
     pull = np.zeros(cut + 1)
-    np.cumsum(psi[:cut] * w[:cut], out=pull[1:])
-    remaining = pull[-1] - pull[table.until[:rows]]  # n R(u)
+    np.cumsum(psi[:cut], out=pull[1:])
+    remaining = pull[-1] - pull[table.until[:rows]]  # R(u)
     moved = remaining * table.jump[:rows]
     compensator = np.concatenate(([0.0], np.cumsum(moved * table.hazard[:rows])))
-    psi[table.position[:rows]] += moved
-    psi -= compensator[np.minimum(table.at_risk_for, rows)]
+    psi[table.position[:rows]] += moved * w[table.position[:rows]]
+    psi -= compensator[np.minimum(table.at_risk_for, rows)] * w
 
 
 def censoring_table(time: Floats, event: Bools, w: Floats, kind: Censoring) -> CensoringTable:
@@ -48,8 +50,7 @@ def censoring_table(time: Floats, event: Bools, w: Floats, kind: Censoring) -> C
     after = np.concatenate((np.cumsum(w[::-1])[::-1], [0.0]))
     rows_until = np.searchsorted(u, time, "right")
     if kind == "hazard":
-        at_risk = after[first]
-        left = at_risk
+        at_risk = left = after[first]
         at_risk_for = rows_until
     else:
         events = np.concatenate(([0], np.cumsum(event)))
@@ -61,10 +62,4 @@ def censoring_table(time: Floats, event: Bools, w: Floats, kind: Censoring) -> C
         # Nobody left means no case after u: R(u) = 0, and so is its product with a zero jump.
         jump = np.where(left > 0, 1.0 / left, 0.0)
         share = np.where(at_risk > 0, w[position] / at_risk, 0.0)
-    return CensoringTable(
-        position=position,
-        until=last,
-        jump=jump,
-        hazard=share,
-        at_risk_for=at_risk_for,
-    )
+    return CensoringTable(position, last, jump, share, at_risk_for)

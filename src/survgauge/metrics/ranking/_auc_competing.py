@@ -9,20 +9,11 @@ ranks the subjects anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from ..._tools.array_types import Bools, Floats
-from ...reference.estimated_g import EstimatedG, Pulls
-
-
-class CompetingAuc(NamedTuple):
-    """AUC at one time, with the first-order contribution of each subject."""
-
-    k: int
-    value: float
-    psi: Floats
+from ._auc import AucPoint
 
 
 def auc_against_all_others(
@@ -32,8 +23,7 @@ def auc_against_all_others(
     times: Floats,
     survivor_weight: Callable[[float], Floats],
     risk: Floats | Callable[[int], Floats],
-    g: EstimatedG | None,
-) -> Iterator[CompetingAuc]:
+) -> Iterator[AucPoint]:
     """Yield AUC and contributions at one time after the other.
 
     Parameters
@@ -48,18 +38,12 @@ def auc_against_all_others(
         Mass times 1/G(t) of each subject, of which those past t are controls.
     risk : (n,) array or callable
         Risks, or ``risk(k)`` at times[k].
-    g : EstimatedG, optional
-        G, where its estimation from the same subjects is part of the contributions.
     """
     for k, t in enumerate(times):
         seen: Bools = time <= t
         case = np.where(seen, case_weight, 0.0)
         control = np.where(seen, other_weight, survivor_weight(float(t)))
-        value, psi = _compared(risk(k) if callable(risk) else risk, case, control)
-        if g is not None:
-            free = np.array([psi[~seen].sum()])
-            psi += g.influence(Pulls(np.where(seen, psi, 0.0), free, np.array([t])))
-        yield CompetingAuc(k, value, psi)
+        yield AucPoint(k, *_compared(risk(k) if callable(risk) else risk, case, control))
 
 
 def _compared(risk: Floats, case: Floats, control: Floats) -> tuple[float, Floats]:

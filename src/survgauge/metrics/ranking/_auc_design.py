@@ -28,9 +28,7 @@ class AucDesign:
 
     order: Ints  #: (n,) subject at each position
     weight: Floats  #: (n,) frequencies, by position
-    total: float  #: sum of the frequencies
-    case_unit: Floats  #: (n,) a, by position; 0 for whoever cannot be a case
-    case_mass: Floats  #: (n,) w a, by position
+    case_mass: Floats  #: (n,) w a, by position; 0 for whoever cannot be a case
     cut: Ints  #: (T,) the first control's position at each time
     cases_total: Floats  #: (T,) A, the sum of w a over the cases
     controls_total: Floats  #: (T,) sum of w over the controls
@@ -70,7 +68,7 @@ def auc_design(
     controls : {"later", "later_or_censored"}
         t_i > t, or also those censored exactly at t (SurvivalEVAL).
     censoring : {"fixed", "estimated", "hazard"}
-        Whether the influence has the part g of a G estimated from these same subjects.
+        Whether contributions have the part of a G estimated from these same subjects.
         "estimated" differentiates the events-first reverse Kaplan-Meier (left limits) exactly, ties
         included. "hazard" writes 1/Y(u) for 1/(Y(u) - c(u)) and counts events at u as at risk of
         censoring at u, as riskRegression::Score does. Values never change.
@@ -102,14 +100,13 @@ def auc_design(
     if censoring != "fixed":
         table = censoring_table(sorted_time, sorted_event, w, censoring)
     del sorted_time
-    unit = case_weight[order]
-    unit[~sorted_event] = 0.0
-    mass = unit if weight is None else w * unit
+    mass = case_weight[order]
+    mass[~sorted_event] = 0.0
+    if weight is not None:
+        mass *= w
     return AucDesign(
         order=order,
         weight=w,
-        total=float(w.sum()),
-        case_unit=unit,
         case_mass=mass,
         cut=cut,
         cases_total=sums_around(mass, cut)[0],

@@ -13,12 +13,13 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, one_of
+from ...reference.estimated_g import EstimatedG
 from ...reference.kaplan_meier import KaplanMeier
 from ..checks import check_curves, check_times, read_curves
 from ..conventions import Convention, convention_of
 from ..ipcw import CensoringWeights, check_policy
 from ..one_cause import incidence_of, one_cause
-from ._auc import AucDesign, auc_design
+from ._auc_design import AucDesign, auc_design
 
 METHODS = ("ipcw", "unweighted")
 CONTROLS = ("without_event", "event_free")
@@ -31,7 +32,6 @@ class AucSetting:
 
     y: Outcomes
     mass: Floats | None
-    own_weights: bool
     method: str
     convention: Convention
     weights: CensoringWeights
@@ -58,9 +58,20 @@ class AucSetting:
         return self.ipcw and self.weights.by_subject
 
     @property
+    def estimated_g(self) -> EstimatedG | None:
+        """G, where its estimation adds to contributions what the kernel does not: see `design`."""
+        by_kernel = self.stderr != "estimated" or not self.others_are_controls
+        return None if self.y.entry is None and by_kernel else self.weights.estimated
+
+    @property
     def others_are_controls(self) -> bool:
         """Whether controls are all without an event of the cause."""
         return self.competes is not None and self.controls == "without_event"
+
+    @property
+    def order(self) -> Any:
+        """Subject at each position of contributions: by time, where the design sorts them."""
+        return slice(None) if self.others_are_controls else self.design.order
 
     @property
     def _event_weight(self) -> Floats:
@@ -278,9 +289,8 @@ def make_auc_setting(
     if isinstance(predicted, SurvivalCurves) and predicted.tail == "nan":
         open_end = check_curves(predicted, y).last_survival > 0
         until = float(np.min(predicted.last_time, where=open_end, initial=np.inf))
-    asked, own_weights = check_times(times), sample_weight is not None
     setting = AucSetting(
-        y, mass, own_weights, method, preset, weights, asked, on_unsupported, stderr, until,
+        y, mass, method, preset, weights, check_times(times), on_unsupported, stderr, until,
         asked_for.name, asked_for.competes, controls,
     )  # fmt: skip
     return setting, predicted

@@ -5,7 +5,7 @@ without an event, and than everybody j who had an event of another cause by then
 the event. Pairs of the first kind weigh 1/G(t_i-)^2, those of the second 1/(G(t_i-) G(t_j-)).
 
 Under delayed entry both were at risk together: at t_i, and at t_j in pairs of the second kind. A
-subject is then a partner of negative weight at its entry, as in `_entered_pairs`.
+subject is then a partner of negative weight at its entry (`_entered_pairs`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.array_types import Bools, Floats
-from ._pairs import Role, pair_counts
+from ._entered_pairs import count_by_risk, entered_counts
 from ._tally import Tally
 
 
@@ -50,20 +50,23 @@ def competing_pairs(
     """
     # Those of equal time with another event are compared below, so here they are events too.
     case = np.where(anchor, weight, 0.0)
-    first, outlived = _roles(time, anchor | competes, risk, np.square(case), mass, entry)
-    ahead = _scores(first, mass * np.square(case))
-    shared = _scores(outlived, mass)
+    entry = np.zeros(time.size) if entry is None else entry
+    outlived = entered_counts(
+        count_by_risk(risk), time, anchor | competes, np.square(case), mass, entry
+    )
+    ahead = _scores(outlived.anchor, mass * np.square(case))
+    shared = _scores(outlived.partner, mass)
     # Turned around: who had another event is the anchor, and should have the lower risk.
     rows = np.flatnonzero(anchor | competes)
     other, own = competes[rows], np.where(competes, 1.0, case)[rows] * mass[rows]
-    entered = (None, None) if entry is None else (entry[rows], entry[competes])
-    given = time[rows], other, -risk[rows], weight[rows] * other, own
-    after, before = _roles(*given, entered[0])
-    others = time[competes], competes[competes], -risk[competes], None, mass[competes]
-    for part, known in zip(after, _roles(*others, entered[1])[0], strict=True):
+    given = time[rows], other, weight[rows] * other, own, entry[rows]
+    before = entered_counts(count_by_risk(-risk[rows]), *given)
+    others = time[competes], competes[competes], None, mass[competes], entry[competes]
+    alike = entered_counts(count_by_risk(-risk[competes]), *others)
+    for part, known in zip(before.anchor, alike.anchor, strict=True):
         part[other] -= known  # pairs of two other events say nothing
-    turned = _scores(after, weight[rows] * own * other)
-    both = turned + _scores(before, own * ~other)
+    turned = _scores(before.anchor, weight[rows] * own * other)
+    both = turned + _scores(before.partner, own * ~other)
     whole = ahead.sum(axis=1) + turned.sum(axis=1)
     total, anchored = ahead + shared, ahead.copy()
     total[:, rows] += both
@@ -79,34 +82,6 @@ def competing_pairs(
     )
 
 
-def _roles(
-    time: Floats,
-    event: Bools,
-    risk: Floats,
-    anchor_weight: Floats | None,
-    weight: Floats,
-    entry: Floats | None,
-) -> tuple[Role, Any]:
-    """Counts of each subject as an anchor and as a partner, as numbers of its own."""
-    n, late = time.size, np.empty(0, dtype=np.intp)
-    if entry is not None and entry.any():
-        late = np.flatnonzero(entry > 0)
-        twice = np.concatenate((np.arange(n), late))
-        time, risk = np.concatenate((time, entry[late])), risk[twice]
-        event = np.concatenate((event, np.zeros(late.size, dtype=np.bool_)))
-        anchor_weight = None if anchor_weight is None else anchor_weight[twice]
-        weight = np.concatenate((weight, -weight[late]))
-    counts = pair_counts(time, event, risk, anchor_weight=anchor_weight, weight=weight).by_subject()
-    anchor = Role(*(np.array(part[:n], dtype=np.float64) for part in counts.anchor))
-    if not late.size:
-        return anchor, counts.partner
-    both: Any = counts.partner
-    partner = Role(*(np.array(part[:n], dtype=np.float64) for part in both))
-    for own, entering in zip(partner, both, strict=True):
-        own[late] -= entering[n:]
-    return anchor, partner
-
-
-def _scores(role: Role, factor: Floats) -> Floats:
-    """Weight of the concordant, tied and comparable pairs of each subject: (3, n)."""
+def _scores(role: Any, factor: Floats) -> Floats:
+    """Weight of the concordant, tied and comparable pairs of each subject in a role: (3, n)."""
     return np.stack((role.concordant, role.tied, role.comparable)) * factor

@@ -10,17 +10,13 @@ less those in which it comes later.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from ..._tools.array_types import Bools, Floats, Ints
-from ._pairs import PairCounts
+from ._entered_pairs import Count
 from ._tally import Tally, tally_counts
-
-#: Counts of the pairs of some rows with the given times, anchors' weights and masses.
-Count = Callable[[Ints | slice, Floats, Floats | None, Floats | None], PairCounts]
 
 
 def competing_td_tally(
@@ -36,7 +32,7 @@ def competing_td_tally(
     Parameters
     ----------
     count : callable
-        ``count(rows, time, anchor_weight, weight)`` counts the pairs of some rows.
+        ``count(rows, time, anchor, anchor_weight, weight)`` counts the pairs of some rows.
     time : (n,) array
         Observed times.
     anchor, competes : (n,) arrays
@@ -46,19 +42,19 @@ def competing_td_tally(
     mass : (n,) array or None
         What each subject counts.
     """
-    everybody, never = slice(None), np.where(competes, 2.0 * time.max() + 1.0, time)
+    never = np.where(competes, 2.0 * time.max() + 1.0, time)
     if event_weight is None:
-        return tally_counts(count(everybody, never, None, mass), "risk")
+        return tally_counts(count(None, never, anchor, None, mass), "risk")
     # Who has another event at the very time has it before.
     seen = np.where(competes, np.nextafter(time, -np.inf), time)
     case = np.where(anchor, event_weight, 0.0)
-    later = tally_counts(count(everybody, seen, np.square(case), mass), "risk", anchored=True)
+    later = tally_counts(count(None, seen, anchor, np.square(case), mass), "risk", anchored=True)
     if not competes.any() or not (anchor & (time >= time[competes].min())).any():
         return later
     rows = np.flatnonzero(anchor | competes)
     weight = np.where(competes, event_weight, 1.0) * (1.0 if mass is None else mass)
     earlier = [
-        tally_counts(count(rows, at[rows], case[rows], weight[rows]), "risk")
+        tally_counts(count(rows, at[rows], anchor[rows], case[rows], weight[rows]), "risk")
         for at in (never, seen)
     ]
     return later + _for_all(earlier[0] - earlier[1], rows, time.size)

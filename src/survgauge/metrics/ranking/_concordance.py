@@ -20,7 +20,7 @@ from ..ipcw import CensoringWeights
 from ..one_cause import one_cause
 from ._by_difference import tally_by_difference
 from ._competing_pairs import competing_pairs
-from ._entered_pairs import CountRows, entered_tally
+from ._entered_pairs import Count, entered_counts
 from ._pairs import PairCounts
 from ._same_time import same_time_pairs
 from ._subject_pairs import subject_pair_counts
@@ -119,19 +119,19 @@ class Question:
         known = not self.weighted or self.weights.common is not None
         return self.y.entry is not None and known
 
-    def entered(self, count: CountRows, partners: bool) -> Tally:
+    def entered(self, count: Count) -> Tally:
         """Sum up the pairs that were at risk together, under delayed entry.
 
         Both were uncensored at t_i given that they were at their entries, so a pair weighs
         G(a_i) G(a_j) / G(t_i-)^2: the entries are the subjects', the rest is the anchor's.
         """
-        weight, mass = None, self.mass
+        weight, mass = None, np.ones(len(self.y)) if self.mass is None else self.mass
         if self.weighted:
-            g, at_entry = self.weights.common_at_own_time, self.weights.at_entry
-            weight = np.divide(1.0, np.square(g), out=np.zeros(g.size), where=g > 0)
-            mass = at_entry if mass is None else mass * at_entry
-        given = self.y, self.anchor, count, weight, mass, self.ties, partners
-        return self._with_same_time(entered_tally(*given))
+            g, mass = self.weights.common_at_own_time, mass * self.weights.at_entry
+            weight = np.divide(1.0, np.square(g), out=np.zeros(g.size), where=g > 0) * self.anchor
+        given = self.y.time, self.anchor, weight, mass, np.asarray(self.y.entry)
+        tally = tally_counts(entered_counts(count, *given), self.ties, anchored=True)
+        return self._with_same_time(tally)
 
     def difference(self, risk: Floats, details: bool) -> Tally:
         """Sum up the pairs where censoring depends on the event."""

@@ -8,71 +8,69 @@ weight, censored, at its entry. The pairs are then counted by sorting, as withou
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..._tools.array_types import Bools, Floats, Ints
-from ...data.outcomes import Outcomes
-from ._pairs import PairCounts, pair_counts
-from ._tally import Tally, tally_counts
+from ._pairs import PairCounts, Role, pair_counts
 
-#: Counts of the pairs of some subjects with the given times, anchors, anchors' weights and masses.
-CountRows = Callable[[Ints, Floats, Bools, Floats | None, Floats], PairCounts]
+#: Counts of the pairs of some subjects (None: of all) with the given times, anchors, anchors'
+#: weights and masses.
+Count = Callable[[Ints | None, Floats, Bools, Floats | None, Floats | None], PairCounts]
 
 
-def count_by_risk(
-    risk: Floats,
-    partners: bool,
-    rows: Ints,
+def count_by_risk(risk: Floats, partners: bool = True) -> Count:
+    """Return what counts the pairs by one risk of each subject."""
+
+    def count(
+        rows: Ints | None,
+        time: Floats,
+        anchor: Bools,
+        anchor_weight: Floats | None,
+        weight: Floats | None,
+    ) -> PairCounts:
+        own = risk if rows is None else risk[rows]
+        return pair_counts(
+            time, anchor, own, anchor_weight=anchor_weight, weight=weight, partners=partners
+        )
+
+    return count
+
+
+def entered_counts(
+    count: Count,
     time: Floats,
     anchor: Bools,
     anchor_weight: Floats | None,
     weight: Floats,
+    entry: Floats,
 ) -> PairCounts:
-    """Count the pairs by one risk of each subject."""
-    return pair_counts(
-        time, anchor, risk[rows], anchor_weight=anchor_weight, weight=weight, partners=partners
-    )
+    """Count the pairs of an anchor i and j with entry_j < t_i, who outlives it, by subject.
 
-
-def entered_tally(
-    y: Outcomes,
-    anchor: Bools,
-    count: CountRows,
-    anchor_weight: Floats | None,
-    mass: Floats | None,
-    ties: str,
-    anchored: bool,
-) -> Tally:
-    """Sum up the pairs of an anchor i and j with entry_j < t_i, who outlives it.
-
-    ``count(rows, time, anchor, anchor_weight, weight)`` counts the pairs of some subjects.
+    Where no partners are counted, rows are those of `count`, of which the totals are the same.
 
     The third enters at 4, after the event of the first:
 
-    >>> y = Outcomes([3, 6, 8], [1, 0, 1], entry=[0, 0, 4])
-    >>> from functools import partial
-    >>> count = partial(count_by_risk, np.array([2.0, 1.0, 9.0]), True)
-    >>> tally = entered_tally(y, y.event, count, None, None, "risk", True)
-    >>> tally.ahead, tally.behind
-    (1.0, 0.0)
+    >>> time, event = np.array([3.0, 6.0, 8.0]), np.array([True, False, True])
+    >>> count, entry = count_by_risk(np.array([2.0, 1.0, 9.0])), np.array([0.0, 0.0, 4.0])
+    >>> entered_counts(count, time, event, None, np.ones(3), entry).totals()
+    PairTotals(comparable=1.0, concordant=1.0, discordant=0.0, tied=0.0)
     """
-    n, entry = len(y), np.asarray(y.entry)
-    late = np.flatnonzero(entry > 0)
-    weight = np.ones(n) if mass is None else mass
+    n, late = time.size, np.flatnonzero(entry > 0)
     twice = np.concatenate((np.arange(n), late))
-    counts = count(
+    found = count(
         twice,
-        np.concatenate((y.time, entry[late])),
+        np.concatenate((time, entry[late])),
         np.concatenate((anchor, np.zeros(late.size, dtype=np.bool_))),
         None if anchor_weight is None else anchor_weight[twice],
         np.concatenate((weight, -weight[late])),
     )
-    tally = tally_counts(counts, ties, anchored=anchored)
-    if tally.credit is None or tally.total is None:
-        return tally
-    credit, total = tally.credit[:n].copy(), tally.total[:n].copy()
-    credit[late] += tally.credit[n:]
-    total[late] += tally.total[n:]
-    own = None if tally.anchored is None else tally.anchored[:, :n]
-    return Tally(tally.ahead, tally.behind, tally.level, credit, total, own)
+    if found.partner is None:  # the totals alone are asked for
+        return found
+    found = found.by_subject()
+    roles: tuple[Any, Any] = found.anchor, found.partner
+    anchors, partners = (Role(*(part[:n].astype(np.float64) for part in role)) for role in roles)
+    for own, part in zip(partners, roles[1], strict=True):
+        own[late] -= part[n:]
+    return PairCounts(anchors, partners, anchor_weight, weight)

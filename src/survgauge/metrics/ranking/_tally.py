@@ -6,7 +6,8 @@ pairs can be added and those of subsets subtracted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -51,15 +52,11 @@ class Tally:
         return self._combined(other, -1)
 
     def _combined(self, other: Tally, sign: int) -> Tally:
-        ahead, behind = self.ahead + sign * other.ahead, self.behind + sign * other.behind
-        level = self.level + sign * other.level
-        if self.credit is None or self.total is None or other.credit is None or other.total is None:
-            return Tally(ahead, behind, level)
-        credit, total = self.credit + sign * other.credit, self.total + sign * other.total
-        anchored = None
-        if self.anchored is not None and other.anchored is not None:
-            anchored = self.anchored + sign * other.anchored
-        return Tally(ahead, behind, level, credit, total, anchored)
+        def part(name: str) -> Any:
+            own, added = getattr(self, name), getattr(other, name)
+            return None if own is None or added is None else own + sign * added
+
+        return Tally(*(part(field.name) for field in fields(self)))
 
     @property
     def pairs(self) -> float:

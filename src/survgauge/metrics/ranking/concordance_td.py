@@ -119,45 +119,39 @@ def _tally_td(
     question: Question, curves: SurvivalCurves, stretches: int | None
 ) -> tuple[Tally, float]:
     """Sum up the pairs; the second is the weight of those that are left open."""
-    tolerance, y, left_open = question.convention.risk_tolerance, question.y, 0.0
-
-    def counted(
-        time: Floats, anchor: Bools, some: SurvivalCurves, options: dict[str, Any]
-    ) -> PairCounts:
-        nonlocal left_open
-        options["tolerance"] = tolerance
-        counts, undecided = _counts_td(time, anchor, some, stretches, options)
-        left_open += undecided
-        return counts
+    y, left_open = question.y, 0.0
 
     def count(
-        rows: Any, time: Floats, anchor_weight: Floats | None, weight: Floats | None
+        rows: Ints | None,
+        time: Floats,
+        anchor: Bools,
+        anchor_weight: Floats | None,
+        weight: Floats | None,
     ) -> PairCounts:
-        options = {"anchor_weight": anchor_weight, "weight": weight}
-        return counted(time, question.anchor[rows], curves[rows], options)
+        nonlocal left_open
+        options: dict[str, Any] = {"anchor_weight": anchor_weight, "weight": weight}
+        options |= {"rows": rows, "tolerance": question.convention.risk_tolerance}
+        counts, undecided = _counts_td(time, anchor, curves, stretches, options)
+        left_open += undecided
+        return counts
 
     if question.competes is not None:
         weight = question.weights.event_weight if question.weighted else None
         given = y.time, question.anchor, question.competes, weight, question.mass
         return competing_td_tally(count, *given), left_open
     if question.by_entry:
-
-        def entered(
-            rows: Ints, time: Floats, anchor: Bools, anchor_weight: Floats | None, weight: Floats
-        ) -> PairCounts:
-            options = {"anchor_weight": anchor_weight, "weight": weight, "rows": rows}
-            return counted(time, anchor, curves, options)
-
-        return question.entered(entered, True), left_open
+        return question.entered(count), left_open
     if question.subject_g:
         if stretches is not None:
             raise InputError(
                 "approximate knows no G that depends on the subject; pass a KaplanMeier as "
                 "censoring, or leave approximate out"
             )
-        counts = question.subject_counts(lambda t: -curves.at(t), tolerance)
+        counts = question.subject_counts(
+            lambda t: -curves.at(t), question.convention.risk_tolerance
+        )
     else:
-        counts = count(slice(None), y.time, question.anchor_weight, question.mass)
+        counts = count(None, y.time, question.anchor, question.anchor_weight, question.mass)
     return question.tally(counts, lambda: -curves.at_own(y.time)), left_open
 
 

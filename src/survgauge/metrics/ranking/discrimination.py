@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,8 +62,7 @@ def concordance_of(y_true: Any, risk: Any, method: str, partners: bool, **option
     if question.weights.by_difference:
         return question.details(question.difference(values, details=partners))
     if question.by_entry:
-        count = partial(count_by_risk, values, partners)
-        return question.details(question.entered(count, partners))
+        return question.details(question.entered(count_by_risk(values, partners)))
     if question.subject_g:
         counts = question.subject_counts(values)
     else:

@@ -16,10 +16,11 @@ from ..checks import check_curves
 from ..conventions import Convention
 from ..details import CurveResult, Details, standard_error
 from ..past_curve import share_of_times
-from ._auc import auc_influence, auc_parts, mean_auc
+from ._auc import AucPoint, auc_points
 from ._auc_competing import auc_against_all_others
 from ._auc_setting import AucSetting, make_auc_setting
 from ._concordance import as_close_as, below_half
+from ._inversions import back
 
 _COLUMNS = 8  # times read at once: one cache line of a row of curves
 
@@ -84,59 +85,36 @@ def _risks(predicted: Any, setting: AucSetting, times: Any) -> Floats | _Columns
     return _Columns(risk, setting.asked[keep], order[keep], setting.convention)
 
 
-def _spread(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
-    """AUC, its standard errors, and the contributions to the mean."""
-    if setting.others_are_controls:
-        return _against_all_others(setting, risk)
-    design, drop, total = setting.scored, setting.drop, setting.design.total
-    share = 1.0 / total if setting.mass is None else setting.mass / total
-    by_entry = setting.y.entry is not None
-    if not (setting.own_weights or by_entry):
-        parts = auc_parts(design, risk, stderr=True, km_drop=drop)
-        variance, influence = np.asarray(parts.variance), np.asarray(parts.mean_influence)
-        influence *= share
-        return parts.values, np.sqrt(variance), influence
-    # The kernel takes all weights for frequencies; here only part of them are. Nor does it know
-    # how G moves under delayed entry.
-    frequency, times = setting.y.weight if setting.y.weighted else None, setting.asked
-    values, spread, psi = np.empty(len(design)), np.empty(len(design)), np.zeros(len(setting.y))
-    for point in auc_influence(design, risk):
-        part = point.influence * share
-        if by_entry and np.isfinite(point.value):
-            part = _through_g(setting, part, float(times[setting.supported][point.k]))
-        values[point.k], spread[point.k] = point.value, standard_error(part, frequency)
-        if np.isfinite(point.value) or not by_entry:
-            psi += drop[point.k] * part
-    return values, spread, psi / (drop[np.isfinite(values)] if by_entry else drop).sum()
-
-
-def _against_all_others(setting: AucSetting, risk: Any) -> tuple[Floats, Floats, Floats]:
-    """AUC against all without an event of the cause; standard errors, contributions."""
-    y, drop, times = setting.y, setting.drop, setting.asked[setting.supported]
+def _points(setting: AucSetting, risk: Any, contributions: bool) -> Iterator[AucPoint]:
+    """AUC at one supported time after the other, with contributions that take G as given."""
+    if not setting.others_are_controls:
+        return auc_points(setting.scored, risk, contributions=contributions)
+    y, times = setting.y, setting.asked[setting.supported]
     mass: Any = 1.0 if setting.mass is None else setting.mass
 
     def survivors(t: float) -> Floats:
         free: Any = setting.control_weight(t) if setting.ipcw else 1.0
         return np.asarray(mass * free)
 
-    points = auc_against_all_others(
-        y.time,
-        mass * setting.case_weight * y.event,
-        mass * setting.other_weight,
-        times,
-        survivors,
-        risk,
-        setting.weights.estimated if setting.stderr == "estimated" else None,
-    )
-    frequency = y.weight if y.weighted else None
-    values, spread, psi = np.empty(times.size), np.empty(times.size), np.zeros(len(y))
-    for point in points:
-        part = point.psi
-        if y.entry is not None:
-            part = _through_g(setting, part, float(times[point.k]))
-        values[point.k], spread[point.k] = point.value, standard_error(part, frequency)
-        psi += drop[point.k] * part
-    return values, spread, psi / drop.sum()
+    case, other = mass * setting.case_weight * y.event, mass * setting.other_weight
+    return auc_against_all_others(y.time, case, other, times, survivors, risk)
+
+
+def _through_g(setting: AucSetting, psi: Floats, time: float) -> Floats:
+    """Contributions at a time with those through a G of the same subjects, where it moves.
+
+    A case weighs 1/G(T-) and a control 1/G(t), under delayed entry times G(a), and each subject is
+    one of them or neither.
+    """
+    g = setting.estimated_g
+    if g is None:
+        return psi
+    own, case = back(psi, setting.order), setting.y.time <= time
+    free = np.where(case, 0.0, own)
+    entered = None if setting.y.entry is None else free
+    pulls = Pulls(np.where(case, own, 0.0), np.array([free.sum()]), np.array([time]), entered)
+    found: Floats = (own + g.influence(pulls))[setting.order]
+    return found
 
 
 def cumulative_dynamic_auc(
@@ -241,46 +219,36 @@ def auc_curve(
         y_true, risk_or_curves, times, stderr=stderr, **options
     )
     risk = _risks(risk_or_curves, setting, times)
-    spread: Floats | None = None
-    psi: Floats | None = None
-    if stderr is None and not setting.others_are_controls:
-        values = auc_parts(setting.scored, risk).values
-    else:
-        values, spread, psi = _spread(setting, risk)
-    if stderr is None:
-        spread = psi = None
-    described = setting.describe(risk_or_curves)
-    if psi is not None and setting.y.entry is not None and setting.weights.estimated is not None:
-        described["stderr"] = "G estimated in sample"
-    mean = mean_auc(values, setting.drop) if setting.mean_defined else float("nan")
+    scored, drop = setting.asked[setting.supported], setting.drop
     frequency = setting.y.weight if setting.y.weighted else None
+    weight = None if frequency is None else frequency[setting.order]
+    values, spread = np.empty(scored.size), np.empty(scored.size)
+    psi, weighted = np.zeros(len(setting.y)), np.empty(len(setting.y))
+    for k, value, part in _points(setting, risk, stderr is not None):
+        values[k] = value
+        if part is not None and stderr is not None:
+            part = _through_g(setting, part, float(scored[k]))
+            spread[k] = standard_error(part, weight)
+            psi += np.multiply(part, drop[k], out=weighted)
+    described = setting.describe(risk_or_curves)
+    if stderr is not None and setting.y.entry is not None and setting.estimated_g is not None:
+        described["stderr"] = "G estimated in sample"
     support = setting.support()
     if isinstance(risk_or_curves, SurvivalCurves):
-        scored = setting.asked[setting.supported]
         support["past_curve"] = share_of_times(risk_or_curves, scored, setting.mass)
-    if np.isnan(mean):
-        psi = None
-    if psi is not None:
-        support["sign_may_be_wrong"] = below_half(mean, psi, frequency, support["events"])
-    details = Details(mean, described, support, psi, frequency)
+    mean, total = float("nan"), float(drop.sum())
+    if setting.mean_defined and total > 0:
+        mean = float((values * drop).sum() / total)
+    own: Floats | None = None
+    if stderr is not None and not np.isnan(mean):
+        own = back(psi / total, setting.order)
+        support["sign_may_be_wrong"] = below_half(mean, own, frequency, support["events"])
+    details = Details(mean, described, support, own, frequency)
+    errors = None if stderr is None else spread
     if setting.on_unsupported == "nan":
-        values, spread = (_with_gaps(part, setting.supported) for part in (values, spread))
-        return CurveResult(setting.asked, np.asarray(values), mean, spread, details)
-    return CurveResult(setting.asked[setting.supported], values, mean, spread, details)
-
-
-def _through_g(setting: AucSetting, psi: Floats, time: float) -> Floats:
-    """Contributions at a time with those through a G of the same subjects, under delayed entry.
-
-    A case weighs G(a)/G(T-) and a control G(a)/G(t), and each subject is one of them or neither.
-    """
-    estimated = setting.weights.estimated if setting.ipcw else None
-    if estimated is None:
-        return psi
-    case = setting.y.time <= time
-    own = np.where(case, 0.0, psi)
-    pulls = Pulls(np.where(case, psi, 0.0), np.array([own.sum()]), np.array([time]), own)
-    return psi + estimated.influence(pulls)
+        values, errors = (_with_gaps(part, setting.supported) for part in (values, errors))
+        return CurveResult(setting.asked, values, mean, errors, details)
+    return CurveResult(scored, values, mean, errors, details)
 
 
 def _with_gaps(values: Any, supported: Bools) -> Any:

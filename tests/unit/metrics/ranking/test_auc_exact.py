@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.ranking._auc import auc_design, auc_influence, auc_parts
+from survgauge.metrics.ranking._auc import auc_points
+from survgauge.metrics.ranking._auc_design import auc_design
 
 TIME = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 6.0, 6.0, 7.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1, 0, 1, 0, 1], dtype=bool)
@@ -67,6 +68,18 @@ def test_the_mean_weighs_by_the_fall_of_kaplan_meier():
         assert alone.mean == alone.values[0]
 
 
+@pytest.mark.parametrize("entry", [None, TIME / 4])
+@pytest.mark.parametrize("stderr", ["fixed", "auto"])
+def test_contributions_to_the_mean_are_the_mean_of_contributions(entry, stderr):
+    y, times = sg.Outcomes(TIME, EVENT, WEIGHT, entry=entry), np.array([2.0, 3.5, 5.0])
+    whole = sg.cumulative_dynamic_auc(y, RISK, times, stderr=stderr)
+    alone = [sg.cumulative_dynamic_auc(y, RISK, [t], stderr=stderr) for t in times]
+    falls = -np.diff([1.0, *sg.KaplanMeier.fit(y).at(times)])
+    psi = np.average([one.details.psi for one in alone], axis=0, weights=falls)
+    np.testing.assert_allclose(whole.details.psi, psi, atol=1e-15)
+    np.testing.assert_allclose(whole.stderr, [one.details.stderr for one in alone], rtol=1e-12)
+
+
 @pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize("subject_g", [False, True])
 def test_pieces_change_no_contribution(equal, subject_g, monkeypatch):
@@ -79,8 +92,8 @@ def test_pieces_change_no_contribution(equal, subject_g, monkeypatch):
 
     def contributions():
         design = auc_design(time, event, rng_weights, np.array([0.3, 0.8]), weight, **options)
-        points = list(auc_influence(design, risk))
-        return [p.value for p in points], np.array([p.influence for p in points])
+        points = [(value, psi.copy()) for _, value, psi in auc_points(design, risk)]
+        return [value for value, _ in points], np.array([psi for _, psi in points])
 
     rng_weights = rng.uniform(1, 2, n)
     whole = contributions()
@@ -90,17 +103,14 @@ def test_pieces_change_no_contribution(equal, subject_g, monkeypatch):
     np.testing.assert_allclose(parts[1], whole[1], rtol=1e-9, atol=1e-13)
 
 
-def test_variances_are_made_on_request_only():
+def test_contributions_are_made_on_request_only():
     design = auc_design(TIME, EVENT, np.ones(10), np.array([2.0, 4.0]))
-    plain = auc_parts(design, RISK)
-    assert plain.variance is None
-    assert plain.mean_influence is None
-    assert np.isnan([plain.mean, plain.mean_variance]).all()
-    asked = auc_parts(design, RISK, stderr=True, km_drop=np.array([0.2, 0.3]))
-    np.testing.assert_array_equal(asked.values, plain.values)
-    assert (asked.variance > 0).all()
-    assert asked.mean == pytest.approx(np.average(plain.values, weights=[0.2, 0.3]))
-    np.testing.assert_array_equal(asked.cases, [2.0, 4.0])
+    plain = list(auc_points(design, RISK, contributions=False))
+    assert [point.psi for point in plain] == [None, None]
+    assert [point.value for point in auc_points(design, RISK)] == [point.value for point in plain]
+    asked = sg.cumulative_dynamic_auc((TIME, EVENT), RISK, [2.0, 4.0])
+    assert asked.stderr is None
+    assert asked.details.psi is None
 
 
 MEASURES = {

@@ -1,6 +1,8 @@
 """Cumulative/dynamic AUC kernels against O(n^2) oracles written from the formulas."""
 
 import tracemalloc
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,20 +10,64 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from survgauge.metrics.ranking._auc import (
-    auc_design,
-    auc_influence,
-    auc_parts,
-    influence_variance,
-    mean_auc,
-)
+from survgauge.metrics.ranking._auc import auc_points
+from survgauge.metrics.ranking._auc_design import auc_design
 from survgauge.metrics.ranking._by_risk import RiskSorter
 
 
 def auc_at_times(time, event, case_weight, risk, times, weight=None, **options):
     """`auc_design` and `auc_parts` in one call, for a single model."""
-    parts = {name: options.pop(name) for name in ("stderr", "km_drop") if name in options}
-    return auc_parts(auc_design(time, event, case_weight, times, weight, **options), risk, **parts)
+    km_drop = options.pop("km_drop", None)
+    design = auc_design(time, event, case_weight, times, weight, **options)
+    return auc_parts(design, risk, km_drop=km_drop)
+
+
+def auc_influence(design, risk):
+    """AUC and its derivatives by the frequencies (times n) at all times; NaN where undefined."""
+    defined = np.flatnonzero((design.cases_total > 0) & (design.controls_total > 0)).tolist()
+    kept = {
+        name: getattr(design, name)[defined] for name in ("cut", "cases_total", "controls_total")
+    }
+    if design.control_weight is not None:
+        kept["control_weight"] = lambda k: design.control_weight(defined[k])
+    column = (lambda k: risk(defined[k])) if callable(risk) else risk
+    nothing = np.full(design.order.size, np.nan)
+    points = [SimpleNamespace(k=k, value=np.nan, influence=nothing) for k in range(len(design))]
+    for k, value, psi in auc_points(replace(design, **kept), column):
+        influence = np.zeros(psi.size)
+        scale = np.divide(design.weight.sum(), design.weight, where=design.weight > 0,
+                          out=np.zeros(psi.size))  # fmt: skip
+        influence[design.order] = psi * scale
+        points[defined[k]] = SimpleNamespace(k=defined[k], value=value, influence=influence)
+    return points
+
+
+def auc_parts(design, risk, km_drop=None):
+    """AUC with variances at all times, and their mean over the defined ones."""
+    points, weight = auc_influence(design, risk), np.empty(design.order.size)
+    weight[design.order] = design.weight
+    values = np.array([point.value for point in points])
+    found = SimpleNamespace(
+        values=values,
+        variance=np.array([influence_variance(point.influence, weight) for point in points]),
+        controls=design.controls_total,
+        case_mass=design.cases_total,
+    )
+    if km_drop is not None:
+        drop = np.where(np.isfinite(values), km_drop, 0.0)
+        share = drop / drop.sum() if drop.sum() > 0 else np.full(drop.size, np.nan)
+        used = [(share[p.k], p) for p in points if np.isfinite(p.value)]
+        found.mean = sum(k * p.value for k, p in used) if used else np.nan
+        found.mean_influence = sum((k * p.influence for k, p in used), np.zeros(weight.size))
+        found.mean_variance = influence_variance(found.mean_influence, weight)
+    return found
+
+
+def influence_variance(influence, weight=None):
+    """Variance of an estimate from its centred influences."""
+    weight = np.ones(influence.size) if weight is None else weight
+    n = weight.sum()
+    return (weight * influence**2).sum() / (n * (n - 1)) if n > 1 else np.nan
 
 
 def order_kernel(risk):
@@ -98,14 +144,13 @@ def test_values_and_totals_equal_the_double_sum(sample, controls):
         a, b = naive_masses(time, event, case_weight, t, weight, controls)
         assert parts.case_mass[k] == pytest.approx(a.sum(), abs=1e-12)
         assert parts.controls[k] == b.sum()
-        assert parts.cases[k] == weight[a > 0].sum()
 
 
 @given(data(), st.sampled_from(["later", "later_or_censored"]))
 def test_influence_is_the_derivative_by_the_frequencies(sample, controls):
     time, event, case_weight, risk, weight = sample
     design = auc_design(time, event, case_weight, TIMES, weight, controls=controls)
-    parts = auc_parts(design, risk, stderr=True)
+    parts = auc_parts(design, risk)
     for point, variance in zip(auc_influence(design, risk), parts.variance, strict=True):
         t = TIMES[point.k]
         expected = naive_influence(time, event, case_weight, risk, t, weight, controls=controls)
@@ -148,11 +193,11 @@ def test_frequencies_equal_copies(sample, censoring):
     time, event, case_weight, risk, weight = sample
     copies = np.repeat(np.arange(time.size), weight.astype(int))
     drop = np.array([0.1, 0.0, 0.2, 0.3, 0.1, 0.1])
-    options = {"stderr": True, "km_drop": drop, "censoring": censoring}
+    options = {"km_drop": drop, "censoring": censoring}
     weighted = auc_at_times(time, event, case_weight, risk, TIMES, weight, **options)
     long = (x[copies] for x in (time, event, case_weight, risk))
     copied = auc_at_times(*long, TIMES, **options)
-    for name in ("values", "variance", "cases", "controls", "mean", "mean_variance"):
+    for name in ("values", "variance", "controls", "mean", "mean_variance"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(copied, name), atol=1e-12)
     np.testing.assert_allclose(weighted.mean_influence[copies], copied.mean_influence, atol=1e-11)
 
@@ -160,8 +205,8 @@ def test_frequencies_equal_copies(sample, censoring):
 @given(data())
 def test_reversing_the_risk_gives_the_complement(sample):
     time, event, case_weight, risk, weight = sample
-    up = auc_at_times(time, event, case_weight, risk, TIMES, weight, stderr=True)
-    down = auc_at_times(time, event, case_weight, -risk, TIMES, weight, stderr=True)
+    up = auc_at_times(time, event, case_weight, risk, TIMES, weight)
+    down = auc_at_times(time, event, case_weight, -risk, TIMES, weight)
     np.testing.assert_allclose(down.values, 1 - up.values, atol=1e-14)
     np.testing.assert_allclose(down.variance, up.variance, atol=1e-13)
 
@@ -172,9 +217,9 @@ def test_order_of_subjects_and_of_times_does_not_matter(sample, random):
     rows, columns = list(range(time.size)), list(range(TIMES.size))
     random.shuffle(rows)
     random.shuffle(columns)
-    plain = auc_at_times(time, event, case_weight, risk, TIMES, weight, stderr=True)
+    plain = auc_at_times(time, event, case_weight, risk, TIMES, weight)
     shuffled = (x[rows] for x in (time, event, case_weight, risk))
-    other = auc_at_times(*shuffled, TIMES[columns], weight[rows], stderr=True)
+    other = auc_at_times(*shuffled, TIMES[columns], weight[rows])
     np.testing.assert_allclose(other.values, plain.values[columns], atol=1e-14)
     np.testing.assert_allclose(other.variance, plain.variance[columns], atol=1e-13)
 
@@ -183,13 +228,9 @@ def test_order_of_subjects_and_of_times_does_not_matter(sample, random):
 def test_a_column_per_time_is_one_risk_at_each_time(sample, dtype):
     time, event, case_weight, risk, weight = sample
     matrix = (risk[:, None] * np.cos(np.arange(TIMES.size))).astype(dtype)
-    columns = auc_at_times(
-        time, event, case_weight, lambda k: matrix[:, k], TIMES, weight, stderr=True
-    )
+    columns = auc_at_times(time, event, case_weight, lambda k: matrix[:, k], TIMES, weight)
     for k in range(TIMES.size):
-        single = auc_at_times(
-            time, event, case_weight, matrix[:, k], TIMES[[k]], weight, stderr=True
-        )
+        single = auc_at_times(time, event, case_weight, matrix[:, k], TIMES[[k]], weight)
         np.testing.assert_allclose(columns.values[k], single.values[0], atol=1e-14)
         np.testing.assert_allclose(columns.variance[k], single.variance[0], atol=1e-14)
 
@@ -212,9 +253,9 @@ def test_equal_control_weights_cancel():
     rng = np.random.default_rng(3)
     time, event, risk = rng.exponential(size=50), rng.random(50) < 0.6, rng.normal(size=50)
     times = np.array([0.5, 1.0])
-    plain = auc_at_times(time, event, np.ones(50), risk, times, stderr=True)
+    plain = auc_at_times(time, event, np.ones(50), risk, times)
     divided = auc_at_times(
-        time, event, np.ones(50), risk, times, stderr=True, control_weight=lambda k: np.full(50, 3)
+        time, event, np.ones(50), risk, times, control_weight=lambda k: np.full(50, 3)
     )
     np.testing.assert_allclose(divided.values, plain.values, rtol=1e-14)
     np.testing.assert_allclose(divided.variance, plain.variance, rtol=1e-13)
@@ -239,8 +280,8 @@ def test_without_censoring_it_is_the_area_under_the_roc_curve():
 def test_perfect_order_and_constant_risk():
     time, event = np.arange(1.0, 21.0), np.ones(20, bool)
     times = np.array([4.0, 10.5, 19.0])
-    perfect = auc_at_times(time, event, np.ones(20), -time, times, stderr=True)
-    constant = auc_at_times(time, event, np.ones(20), np.zeros(20), times, stderr=True)
+    perfect = auc_at_times(time, event, np.ones(20), -time, times)
+    constant = auc_at_times(time, event, np.ones(20), np.zeros(20), times)
     np.testing.assert_array_equal(perfect.values, 1.0)
     np.testing.assert_array_equal(perfect.variance, 0.0)
     np.testing.assert_array_equal(constant.values, 0.5)
@@ -253,48 +294,6 @@ def test_infinite_risks_are_ordered():
     risk = np.array([np.inf, -np.inf, 0.0, -np.inf])
     value = auc_at_times(time, event, np.ones(4), risk, np.array([2.0])).values[0]
     assert value == (1 + 1 + 0 + 0.5) / 4
-
-
-@given(data())
-def test_mean_and_its_influence_leave_undefined_times_out(sample):
-    time, event, case_weight, risk, weight = sample
-    drop = np.array([0.2, 0.1, 0.05, 0.3, 0.0, 0.15])
-    design = auc_design(time, event, case_weight, TIMES, weight)
-    parts = auc_parts(design, risk, stderr=True, km_drop=drop)
-    points = [p for p in auc_influence(design, risk) if np.isfinite(p.value)]
-    total = sum(drop[p.k] for p in points)
-    if total == 0:
-        assert np.isnan([parts.mean, parts.mean_variance]).all()
-        return
-    mean = sum(drop[p.k] * p.value for p in points) / total
-    influence = sum(drop[p.k] * p.influence for p in points) / total
-    assert parts.mean == pytest.approx(mean, abs=1e-14)
-    assert mean_auc(parts.values, drop) == parts.mean
-    np.testing.assert_allclose(parts.mean_influence, influence, atol=1e-12)
-    assert parts.mean_variance == pytest.approx(influence_variance(influence, weight), abs=1e-13)
-
-
-def test_undefined_times_are_nan_and_the_risk_is_not_asked_for():
-    time, event = np.array([1.0, 2.0, 3.0]), np.array([True, False, True])
-    asked = []
-
-    def column(k):
-        asked.append(k)
-        return np.array([3.0, 2.0, 1.0])
-
-    parts = auc_at_times(time, event, np.ones(3), column, np.array([0.5, 1.0, 3.0]), stderr=True)
-    np.testing.assert_array_equal(parts.values, [np.nan, 1.0, np.nan])
-    assert asked == [1]
-    np.testing.assert_array_equal(parts.cases, [0, 1, 2])
-    np.testing.assert_array_equal(parts.controls, [3, 2, 0])
-
-
-def test_a_single_subject_has_no_auc():
-    parts = auc_at_times(
-        np.ones(1), np.ones(1, bool), np.ones(1), np.ones(1), np.array([1.0]), stderr=True
-    )
-    assert np.isnan(parts.values[0])
-    assert np.isnan(parts.variance[0])
 
 
 def test_difference_of_two_models_in_one_walk():
@@ -367,7 +366,7 @@ def test_pieces_change_nothing(monkeypatch, tied, censoring, weighted):
         monkeypatch.setattr("survgauge._tools.chunks.CHUNK", piece)
         design = auc_design(time, event, case_weight, times, weight, censoring=censoring)
         for risk in (lambda k: columns[:, k], columns[:, 0]):
-            results.append(auc_parts(design, risk, stderr=True, km_drop=np.ones(3)))
+            results.append(auc_parts(design, risk, km_drop=np.ones(3)))
     for whole, cut in zip(results[:2], results[2:], strict=True):
         np.testing.assert_allclose(cut.values, whole.values, rtol=1e-13)
         np.testing.assert_allclose(cut.variance, whole.variance, rtol=1e-12)
@@ -380,10 +379,9 @@ def test_memory_does_not_grow_with_the_number_of_times():
     time, event, risk = rng.exponential(size=n), rng.random(n) < 0.6, rng.normal(size=n)
     times = np.quantile(time, np.linspace(0.1, 0.9, n_times))
     tracemalloc.start()
-    auc_at_times(
-        time, event, np.ones(n), lambda k: risk + times[k], times, stderr=True,
-        km_drop=np.full(n_times, 0.01), censoring="estimated",
-    )  # fmt: skip
+    design = auc_design(time, event, np.ones(n), times, censoring="estimated")
+    for point in auc_points(design, lambda k: risk + times[k]):
+        assert point.psi.size == n
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30 * 8 * n  # a few vectors; an n x T matrix alone would be 60
@@ -433,7 +431,7 @@ def test_standard_errors_of_risk_regression(name, censoring):
     case_weight = 1 / naive_g_left(time, R_EVENT, np.ones(time.size))
     design = auc_design(time, R_EVENT, case_weight, times, censoring=censoring)
     for model, risk in enumerate((risk_a, risk_b)):
-        parts = auc_parts(design, risk, stderr=True)
+        parts = auc_parts(design, risk)
         np.testing.assert_allclose(parts.values, expected["auc"][model], rtol=1e-13)
         np.testing.assert_allclose(np.sqrt(parts.variance), expected[censoring][model], rtol=1e-13)
     pairs = zip(auc_influence(design, risk_a), auc_influence(design, risk_b), strict=True)
@@ -460,9 +458,7 @@ def test_intervals_cover_the_limit(censoring):
     for _ in range(runs):
         time, event, risk, known = draw(500)
         weights = known if censoring == "fixed" else 1 / sorted_g_left(time, event)
-        parts = auc_at_times(
-            time, event, weights, risk, times, stderr=True, km_drop=drop, censoring=censoring
-        )
+        parts = auc_at_times(time, event, weights, risk, times, km_drop=drop, censoring=censoring)
         error = np.append(parts.values - limit.values, parts.mean - limit.mean)
         hits += np.abs(error) < 1.959964 * np.sqrt(np.append(parts.variance, parts.mean_variance))
     assert (np.abs(hits / runs - 0.95) < 0.02).all(), hits / runs
