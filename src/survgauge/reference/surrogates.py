@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,27 +164,28 @@ def true(s: Setting) -> Surrogates:
     return Surrogates(s.true_time, s.ones, s.everybody)
 
 
-#: All methods of the package know delayed entry, and all but one causes.
-_record = partial(Method, takes_cause=True, takes_entry=True)
-
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        _record(
+        Method(
             "uncensored",
             uncensored,
             "events only",
             "is left out",
             counts_censored=False,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "hinge",
             hinge,
             "one-sided (hinge)",
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "margin",
             margin,
             "margin times",
@@ -195,8 +195,10 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "ipcw_d",
             ipcw_d,
             "events weighted by 1/G",
@@ -205,8 +207,10 @@ METHODS: dict[str, Method] = {
             counts_censored=False,
             misses_late=True,
             takes_dependence=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "ipcw_t",
             ipcw_t,
             "mean of later events",
@@ -214,9 +218,9 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             misses_late=True,
-            takes_cause=False,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "po",
             po,
             "pseudo-observations",
@@ -225,16 +229,20 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             extrapolates=True,
             usual=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "pop_po",
             pop_po,
             "population mean",
             "gets the same estimated time: the mean of the training set",
             imputes=True,
             looks_up=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "expected",
             expected,
             "expected loss",
@@ -243,8 +251,10 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             takes_law=True,
             takes_dependence=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "dr",
             dr,
             "doubly robust",
@@ -254,14 +264,18 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             reads_g=True,
             takes_law=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
-        _record(
+        Method(
             "true",
             true,
             "known event times",
             "counts with its true event time",
             counts_censored=False,
             needs_truth=True,
+            takes_cause=True,
+            takes_entry=True,
         ),
     )
 }
