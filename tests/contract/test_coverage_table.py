@@ -24,6 +24,9 @@ def test_no_part_of_the_page_was_forgotten():
     assert "<<" not in page.render(DATA)
 
 
+#: What to do about a metric without simulated numbers.
+SIMULATE = "run PYTHONPATH=src:benchmarks python -m simulation --metrics {}"
+
 # With a target, the interval of the true model has to cover that.
 TARGETS = [name for name, metric in metrics_of().items() if metric.target is not None]
 INTERVALS = [n for n, m in metrics_of().items() if m.inference != "test" and n not in TARGETS]
@@ -34,7 +37,7 @@ def test_every_target_is_covered_for_the_true_model(name):
     for kind in results.KINDS:
         for n in results.SIZES:
             row = FOUND.get(metric=name, study="tests", model="true", censoring=kind, n=n)
-            assert row is not None, (name, kind, n)
+            assert row is not None, f"{name}, {kind}, {n}: {SIMULATE.format(name)}"
             assert row["limit"] == REGISTRY[name].target
             if kind in results.INDEPENDENT:  # one Kaplan-Meier for all subjects is wrong elsewhere
                 assert 90 <= row["covers_limit"] <= 99
@@ -48,7 +51,7 @@ def test_every_interval_was_simulated_by_censoring_and_size(name):
         for n in results.SIZES:
             key = {"study": study, "censoring": kind, "train": 1000, "model": "twin a"}
             row = FOUND.get(metric=name, n=n, **key)
-            assert row is not None, (name, kind, n)
+            assert row is not None, f"{name}, {kind}, {n}: {SIMULATE.format(name)}"
             assert row["reps"] > row["undefined"]
             assert 0 <= row[f"covers_{page.target_of(name)}"] <= 100
 
@@ -60,5 +63,5 @@ def test_every_test_has_a_size_and_a_power(name, model):
         for n in results.SIZES:
             key = {"study": "tests", "censoring": kind, "n": n, "model": model}
             row = FOUND.get(kind="test", metric=f"{name} in evaluate", **key)
-            assert row is not None, (name, kind, n)
+            assert row is not None, f"{name}, {kind}, {n}: {SIMULATE.format(name)}"
             assert 0 <= row["rejected"] <= 100

@@ -123,7 +123,8 @@ def test_the_page_of_metrics_is_up_to_date():
     spec = importlib.util.spec_from_file_location("metrics_table", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.PAGE.read_text(encoding="utf-8") == module.page()
+    known = module.PAGE.read_text(encoding="utf-8")
+    assert known == module.page(), "run python docs/scripts/metrics_table.py"
 
 
 def late_causes(n=150, seed=3):

@@ -16,7 +16,6 @@ from ..data.sampling import sampled
 from ..errors import InputError, one_of
 from ..metrics.conventions import Convention
 from ..metrics.details import Clusters
-from ..metrics.interval_problem import IntervalProblem
 from ..metrics.problem import Problem
 from .applicable import leave_out
 from .arrays import fold_arrays
@@ -201,7 +200,8 @@ def evaluate(
     """
     given = dict(locals())
     made = provenance(call_text(evaluate, given))
-    if isinstance(y_test, IntervalOutcomes):
+    intervals = isinstance(y_test, IntervalOutcomes)
+    if intervals:
         refuse_settings(evaluate, given)
     if landmark is not None:
         return from_landmark_on(evaluate, given, made)
@@ -211,7 +211,6 @@ def evaluate(
             "X_test cannot be given together with sample_weight: the test of whether censoring "
             "depends on the features takes no sampling weights; leave X_test out"
         )
-    intervals = isinstance(y_test, IntervalOutcomes)
     y, y_train = (
         outcomes_of(y_test, y_train) if intervals else read_outcomes(y_test, y_train, cause)
     )
@@ -225,8 +224,7 @@ def evaluate(
     y, _ = sampled(y, weight, "y_test")
     seed = check_seed(random_state)
     # Remarks and support look at the spread of few subjects also where no interval is asked for.
-    few = len(y) <= CONTRIBUTIONS_LIMIT
-    contributions = confidence is not None or few
+    contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT
     problem: Problem
     if isinstance(y, IntervalOutcomes):
         problem = interval_problem(
@@ -255,10 +253,9 @@ def evaluate(
         warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
     clusters = _clusters(cluster, y)
-    problem = problem.again(asked=names, clusters=clusters, contributions=contributions)
-    problem = passing(problem)
+    settled = problem.again(asked=names, clusters=clusters, contributions=contributions)
+    problem = passing(settled)
     census = Census.of(problem)
-    intervals = isinstance(problem, IntervalProblem)
     warnings += (check_intervals if intervals else check_problem)(problem, census)
     warnings += check_sampling(y.fractional, problem.clusters)
     warnings += check_grids(problem, parsed) + check_units(problem, parsed)
