@@ -253,8 +253,8 @@ def evaluate(
         warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
     names = tuple(metric.name for metric in chosen)
     clusters = _clusters(cluster, y)
-    settled = problem.again(asked=names, clusters=clusters, contributions=contributions)
-    problem = passing(settled)
+    problem = problem.again(asked=names, clusters=clusters, contributions=contributions)
+    problem = passing(problem)
     census = Census.of(problem)
     warnings += (check_intervals if intervals else check_problem)(problem, census)
     warnings += check_sampling(y.fractional, problem.clusters)
