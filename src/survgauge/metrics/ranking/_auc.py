@@ -173,12 +173,12 @@ class _Walk:
             part = psi[rows]
             part -= value  # H - AUC
             part *= self._design.case_mass[rows]
-            part /= mass_a
+            part *= 1.0 / mass_a
         for rows in chunks(psi.size, controls.cut):
             part = psi[rows]
-            part /= -mass_a
+            part *= -1.0 / mass_a
             part += 1.0 - value  # L - AUC: a case not below a control is above it
-            part /= controls.total
+            part *= 1.0 / controls.total
             if controls.mass is not None:
                 part *= controls.mass[rows]
         if self._design.censoring is not None:

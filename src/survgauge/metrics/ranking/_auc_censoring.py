@@ -39,7 +39,9 @@ def add_censoring(psi: Floats, table: CensoringTable, w: Floats, cut: int) -> No
     moved = remaining * table.jump[:rows]
     compensator = np.concatenate(([0.0], np.cumsum(moved * table.hazard[:rows])))
     psi[table.position[:rows]] += moved * w[table.position[:rows]]
-    psi -= compensator[np.minimum(table.at_risk_for, rows)] * w
+    lost = compensator[np.minimum(table.at_risk_for, rows)]
+    lost *= w
+    psi -= lost
 
 
 def censoring_table(time: Floats, event: Bools, w: Floats, kind: Censoring) -> CensoringTable:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints, numbers, to_numpy
+from ..._tools.chunks import chunks
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves
 from ...errors import InputError, numbered
@@ -222,14 +223,14 @@ def auc_curve(
     scored, drop = setting.asked[setting.supported], setting.drop
     frequency = setting.y.weight if setting.y.weighted else None
     weight = None if frequency is None else frequency[setting.order]
-    values, spread = np.empty(scored.size), np.empty(scored.size)
-    psi, weighted = np.zeros(len(setting.y)), np.empty(len(setting.y))
+    values, spread, psi = np.empty(scored.size), np.empty(scored.size), np.zeros(len(setting.y))
     for k, value, part in _points(setting, risk, stderr is not None):
         values[k] = value
         if part is not None and stderr is not None:
             part = _through_g(setting, part, float(scored[k]))
             spread[k] = standard_error(part, weight)
-            psi += np.multiply(part, drop[k], out=weighted)
+            for rows in chunks(psi.size):
+                psi[rows] += drop[k] * part[rows]
     described = setting.describe(risk_or_curves)
     if stderr is not None and setting.y.entry is not None and setting.estimated_g is not None:
         described["stderr"] = "G estimated in sample"
@@ -241,7 +242,8 @@ def auc_curve(
         mean = float((values * drop).sum() / total)
     own: Floats | None = None
     if stderr is not None and not np.isnan(mean):
-        own = back(psi / total, setting.order)
+        psi /= total
+        own = back(psi, setting.order)
         support["sign_may_be_wrong"] = below_half(mean, own, frequency, support["events"])
     details = Details(mean, described, support, own, frequency)
     errors = None if stderr is None else spread
