@@ -31,7 +31,7 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
     grouped = [row for row in data["metrics"] if row.get("group") is not None]
     chosen = first_metrics(data)
     if overall:
-        yield from verdict_lines({**data, "metrics": overall}, width)
+        yield from verdict_lines(data, width)
     if overall and chosen:
         table, limits = score_table(data["models"], _scores(overall, chosen), width)
         yield []

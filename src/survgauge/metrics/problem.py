@@ -93,6 +93,8 @@ class Problem:
     threshold: float | None = None
     #: Code of the cause that is asked about, where `y` has several; None: one kind of event.
     cause: int | None = None
+    #: Whether `y` are a part of the test subjects whose G nobody has estimated, as in a stream.
+    g_unknown: bool = False
     #: Look-ups to share with another question, which must not differ but in its time.
     look_ups: InitVar[dict[Any, Any] | None] = None
 
@@ -420,6 +422,11 @@ class Problem:
     @property
     def weights(self) -> CensoringWeights:
         """1/G of the subjects."""
+        if self.g_unknown:
+            raise InputError(
+                "a metric reads problem.weights (1/G), but its record does not say so, and G of "
+                "all subjects was not estimated; say weights_by_g=True in the record of the metric"
+            )
         given = self.first, self.reference, self.assumed_g, self.convention, self.follow_up
         mass = self.mass if self.sample_weight is not None else None
         build = partial(CensoringWeights, *given, contributions=self.contributions, mass=mass)

@@ -263,6 +263,7 @@ def scoring_of(
         min_g, _ = settings.pop("min_g"), settings.pop("min_at_risk")
         problem = Problem.open(reference.given, reference, **settings)
         threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
+        problem = replace(problem, g_unknown=request.own_g)
         return Scoring(request, layout, _plan(request, layout, problem), problem, threshold)
     whole = request.problem(outline, reference)
     asked = _plan(request, layout, whole)

@@ -245,6 +245,17 @@ def test_groups_have_rows(folder, capsys):
     assert re.search(r"^east .*\d \[[\d.]+, [\d.]+\]", two, flags=re.MULTILINE)
 
 
+def test_groups_that_differ_are_named(folder, capsys):
+    rows = np.loadtxt("test.csv", delimiter=",", skiprows=1, usecols=(0, 1))
+    off = np.abs(rows[:, 0] - np.loadtxt("m11.csv", skiprows=1))
+    halves = np.where(off > np.median(off), "far", "near")
+    listed = [[*row, half] for row, half in zip(rows, halves, strict=True)]
+    save(folder / "halves.csv", ["time", "event", "half"], listed)
+    arguments = words((11,), "--by", "half", "--metrics", "mae_uncensored", "--test", "halves.csv")
+    shown = " ".join(printed(capsys, *arguments).split())
+    assert re.search(r"differs between groups of half \(p [<=] .*\(near\) to .*\(far\)", shown)
+
+
 def test_many_groups_are_cut(folder, capsys):
     rows = np.loadtxt("test.csv", delimiter=",", skiprows=1, usecols=(0, 1))
     save(folder / "many.csv", ["time", "event", "site"],

@@ -59,6 +59,20 @@ def test_terms_of_another_kind_are_refused(terms, said, run):
         run("mine")
 
 
+def test_a_metric_that_reads_g_has_to_say_so_in_a_stream():
+    def weighted(problem, prediction):
+        return problem.weights.event_weight * np.abs(problem.y.time - prediction.curves.median())
+
+    shared = {"title": "Mine", "terms": weighted, "needs": "curves"}
+    sg.register_metric(sg.Metric(name="silent", **shared))
+    sg.register_metric(sg.Metric(name="said", weights_by_g=True, **shared))
+    with pytest.raises(sg.InputError, match="say weights_by_g=True in the record"):
+        streamed("silent")
+    assert streamed("said").rows()[0]["value"] == pytest.approx(
+        in_memory("said").rows()[0]["value"]
+    )
+
+
 def test_a_denominator_that_depends_on_the_model_cannot_be_streamed():
     sg.register_metric(
         sg.Metric(name="mine", title="Mine", terms=lambda p, q: sg.Terms(p.mass, q.curves.at(5.0)))

@@ -310,7 +310,8 @@ def test_the_hazard_of_a_cause_is_the_integral_over_survival(code):
 def test_steps_are_factors_and_a_closed_end_is_known():
     values = [[[0.2, 0.5], [0.1, 0.5]], [[0.0, 0.0], [0.5, 1.0]]]
     steps = sg.IncidenceCurves([1, 2], values, NAMES, "step")
-    assert cause_survival(steps, 1, np.array([1.5, 2.0])).tolist() == [0.8, 1.0]
+    # exp(log(0.8)) is 0.8 to the last bit on some processors only
+    assert cause_survival(steps, 1, np.array([1.5, 2.0])) == pytest.approx([0.8, 1.0], rel=1e-15)
     both = 0.8 * (1 - 0.3 / 0.7)
     assert cause_survival(steps, 1, np.array([2.0, 0.5])).tolist() == pytest.approx([both, 1.0])
     lines = sg.IncidenceCurves([1, 2], values, NAMES)
