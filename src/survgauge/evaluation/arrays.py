@@ -15,7 +15,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
 from .censoring_remarks import check_agreement, check_weights
-from .chunk import BASELINE_ROWS, Chunk, chunk_rows
+from .chunk import BASELINE_ROWS, LEAST_ROWS, Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT, passing
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, FoldPlan
@@ -103,7 +103,7 @@ def folded(
     # first curve that ends without a tail ends the scores of all subjects.
     together = kept or (any(m.uses_divisor for m in metrics) and problem.convention.divisor != "n")
     together = together or not all(map(_end_together, curves))
-    size = n if together else chunk_rows(c.survival.shape[1] for c in curves)
+    size = n if together else min(chunk_rows(c.width for c in curves), max(n // 32, LEAST_ROWS))
 
     total = Fold(plan)
     if size >= n:

@@ -18,6 +18,9 @@ from ..reference.conditional import Conditional
 
 #: Subjects that are scored together: their numbers fit the cache.
 CHUNK_ROWS = 65_536
+#: In memory a chunk is no more than a small part of the subjects, but at least so many of them:
+#: what threads hold of chunks is to be little beside the input.
+LEAST_ROWS = CHUNK_ROWS // 4
 #: Subjects whose baseline is scored together: every pass looks at all of its curve.
 BASELINE_ROWS = 4 * CHUNK_ROWS
 #: Values of curves that are scored together.
