@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,21 +111,20 @@ def folded(
         total.add(Chunk(whole, predictions))
         return total
     whole = replace(whole, follow_up=float(problem.y.time.max()))
-    alone = replace(plan, baseline="alone")
     plan = replace(plan, baseline="apart")
-    total, total.base = Fold(plan), Fold(alone)
-    for rows in chunks(n, size=BASELINE_ROWS):
-        total.base.add(Chunk(whole.subset(rows), {}))  # whose look-ups end with it
+    total, total.base = Fold(plan), Fold(replace(plan, baseline="alone"))
 
-    def score(rows: slice) -> Fold:
-        part = Fold(plan)
-        members = {name: p[rows] for name, p in predictions.items()}
-        part.add(Chunk(whole.subset(rows), members))
+    def scored(rows: slice, by: FoldPlan, models: dict[str, Prediction]) -> Fold:
+        part = Fold(by)
+        members = {name: p[rows] for name, p in models.items()}
+        part.add(Chunk(whole.subset(rows), members))  # whose look-ups end with it
         return part
 
-    score(slice(0, 1))  # the reference's tables, before several threads look at them
-    for part in in_order(score, chunks(n, size=size)):
-        total.merge(part)
+    for fold, models, rows in ((total.base, {}, BASELINE_ROWS), (total, predictions, size)):
+        score = partial(scored, by=fold.plan, models=models)
+        score(slice(0, 1))  # the reference's tables, before several threads look at them
+        for part in in_order(score, chunks(n, size=rows)):
+            fold.merge(part)
     total.attach(plan)
     return total
 

@@ -22,7 +22,7 @@ CHUNK_ROWS = 65_536
 #: what threads hold of chunks is to be little beside the input.
 LEAST_ROWS = CHUNK_ROWS // 4
 #: Subjects whose baseline is scored together: every pass looks at all of its curve.
-BASELINE_ROWS = 4 * CHUNK_ROWS
+BASELINE_ROWS = 2 * CHUNK_ROWS
 #: Values of curves that are scored together.
 CHUNK_VALUES = 50 * CHUNK_ROWS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, look_up
 from ..data.outcomes import Outcomes
 from .kaplan_meier import RiskTable
 
@@ -48,7 +48,7 @@ def survival_at(y: Outcomes, time: float) -> SurvivalAt:
         return SurvivalAt(0.0, np.zeros(len(y)), False)
     left = at_risk - events
     risen = np.concatenate(([0.0], np.cumsum(events / (at_risk * left))))
-    lived = times.searchsorted(y.time, "right")
+    lived = look_up(times, y.time)
     slope = risen[lived]
     died = y.event & (y.time <= time) & (y.weight > 0)
     slope[died] -= 1.0 / left[lived[died] - 1]

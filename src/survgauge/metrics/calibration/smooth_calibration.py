@@ -45,9 +45,10 @@ class ICIResult(ShortRepr):
         NaN for subjects of weight zero and those who enter at the time or later.
     curve_predicted, curve_observed : ndarray of shape (100,)
         The smooth calibration curve from the lowest to the highest prediction, for plotting.
-    psi : ndarray of shape (n,)
+    psi : ndarray of shape (n,) or None
         First-order contribution of each subject to the sampling error of `ici`. Where calibration
-        is almost perfect the errors are not normal any more: use `resampled`.
+        is almost perfect the errors are not normal any more: use `resampled`. None only in
+        `evaluate` of many subjects without intervals, where nobody asks for them.
     frequency : ndarray of shape (n,) or None
         The outcomes' frequencies, where given.
     expected_if_calibrated : float
@@ -66,7 +67,7 @@ class ICIResult(ShortRepr):
     observed: Floats
     curve_predicted: Floats
     curve_observed: Floats
-    psi: Floats
+    psi: Floats | None
     frequency: Floats | None
     convention: dict[str, Any]
     support: dict[str, Any]
@@ -191,6 +192,20 @@ def integrated_calibration_index(
     >>> round(result.ici, 4), round(result.e50, 4), round(result.e90, 4)
     (0.2278, 0.1507, 0.429)
     """
+    return smooth_calibration(y_true, curves, time, knots, ties, probability, cause)
+
+
+def smooth_calibration(
+    y_true: Any,
+    curves: Any,
+    time: float,
+    knots: int = 3,
+    ties: str = "efron",
+    probability: str = "survival",
+    cause: int | str | None = None,
+    contributions: bool = True,
+) -> ICIResult:
+    """`integrated_calibration_index`, without its spread where nobody asks for contributions."""
     one_of("ties", ties, TIES)
     knots = whole_number(knots, "knots", 3)
     if knots not in KNOTS:
@@ -223,10 +238,16 @@ def integrated_calibration_index(
     ici, largest = smooth.mean(size), float(size.max())
     e50, e90 = weighted_quantile(size, smooth.weights, [0.5, 0.9], overwrite=True)
     del size
-    influence = smooth.fit.influences(time)
-    psi = smooth.psi(observed, gap, ici, influence)
-    del gap
-    psi = _as_given(psi, rows, np.zeros(len(y)))
+    psi: Floats | None = None
+    law: SmoothGap | None = None
+    if contributions:
+        influence = smooth.fit.influences(time)
+        psi = smooth.psi(observed, gap, ici, influence)
+        del gap
+        psi = _as_given(psi, rows, np.zeros(len(y)))
+        known = {"events": support["events_by_time"], "freedom": freedom(psi, y.weight)}
+        law = smooth.law(ici, influence, **known)
+        del influence
     observed = _as_given(observed, rows, np.full(len(y), np.nan))
     predicted = np.subtract(1.0, s, out=s)
     if rows.size < len(y):
@@ -239,9 +260,6 @@ def integrated_calibration_index(
         "ties": ties if pseudo is None else "none: the status at one time",
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
-    known = {"events": support["events_by_time"], "freedom": freedom(psi, y.weight)}
-    law = smooth.law(ici, influence, **known)
-    del influence
     support |= {
         "moved_from_0_or_1": smooth.moved,
         "converged": smooth.fit.converged,

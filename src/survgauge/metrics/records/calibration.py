@@ -13,7 +13,7 @@ from ..calibration.mean_curve_sums import MeanCurveSums
 from ..calibration.observed_expected import observed_expected
 from ..calibration.own_survival import OwnSurvival
 from ..calibration.own_times import read_curves_of
-from ..calibration.smooth_calibration import integrated_calibration_index
+from ..calibration.smooth_calibration import smooth_calibration
 from ..calibration.weak_calibration import Regression
 from ..details import Details
 from ..problem import Problem
@@ -57,8 +57,13 @@ def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
-    time, cause = supported_time(problem), problem.cause
-    r = integrated_calibration_index(problem.y, prediction.curves, time, cause=cause)
+    r = smooth_calibration(
+        problem.y,
+        prediction.curves,
+        supported_time(problem),
+        cause=problem.cause,
+        contributions=problem.contributions,
+    )
     r = r.clustered(problem.clusters)
     return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
