@@ -119,6 +119,13 @@ class SurvivalCurves:
         times = self.times if self.shared_grid else self.times[index]
         return self._trusted(times, self.survival[index], self.interpolation, self.tail)
 
+    def repeated(self, n: int) -> SurvivalCurves:
+        """Return the curve of one subject for n subjects, stored once."""
+        rows = np.broadcast_to(self.survival, (n, self.width))
+        curves = self._trusted(self.times, rows, self.interpolation, self.tail)
+        curves._median = np.broadcast_to(self.kept_median(), n)
+        return curves
+
     def __repr__(self) -> str:
         n, m = self.survival.shape
         grid = "shared grid" if self.shared_grid else "own grids"

@@ -86,10 +86,11 @@ class OutcomeCounts:
         self._add(other.times, other._events, other.total)
 
     def _add(self, times: Floats, events: Floats, total: Floats) -> None:
+        # Bits that are dropped in the end are dropped at once, so that less has to be sorted.
+        self._waiting.append(_grouped(_without_bits(times, self.dropped), events, total))
+        self._size += self._waiting[-1][0].size
         # Sorted together once as much is waiting as is there: n log n in all, not n^2.
-        self._waiting.append((times, events, total))
-        self._size += times.size
-        if self._size > max(self.times.size, 1 << 16):
+        if self._size > max(self.times.size, 1 << 17):
             self._settle()
 
     def _settle(self) -> None:
@@ -101,14 +102,9 @@ class OutcomeCounts:
         times = times[order]
         if self.most is not None:
             self.dropped = _bits_to_drop(times, self.most, self.dropped)
-        self._group(_without_bits(times, self.dropped), events[order], total[order])
+        grouped = _grouped(_without_bits(times, self.dropped), events[order], total[order])
+        self.times, self._events, self.total = grouped
         self._waiting, self._size = [], 0
-
-    def _group(self, times: Floats, events: Floats, total: Floats) -> None:
-        """Add up what has the same time."""
-        first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
-        self.times = times[first]
-        self._events, self.total = np.add.reduceat(events, first), np.add.reduceat(total, first)
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()
@@ -149,6 +145,14 @@ class OutcomeCounts:
     def reference(self) -> Reference:
         """Return the reference set with these counts."""
         return Reference(self.outcomes(), causes=True)
+
+
+def _grouped(times: Floats, events: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
+    """Add up what has the same of the sorted times."""
+    first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
+    if first.size == times.size:
+        return times, events, total
+    return times[first], np.add.reduceat(events, first), np.add.reduceat(total, first)
 
 
 def _bits_to_drop(times: Floats, most: int, least: int) -> int:

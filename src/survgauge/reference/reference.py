@@ -374,12 +374,17 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     check_tail(tail)
     n = whole_number(n, "n", 1, "a whole number of subjects")
     reference = Reference.of(y_train, entry=True)
+    one: SurvivalCurves = reference.cached(("curve", tail), lambda: _curve(reference, tail))
+    return one.repeated(n)
+
+
+def _curve(reference: Reference, tail: str) -> SurvivalCurves:
+    """Kaplan-Meier of the reference set as the curve of one subject."""
     if reference.table.jumps(censoring=False).any():
         times, survival = reference.steps()
     else:  # no event: it stays at one
         times, survival = np.array([reference.last_time]), np.ones(1)
-    rows = np.broadcast_to(survival, (n, survival.size))
-    return SurvivalCurves._trusted(times, rows, "step", tail)
+    return SurvivalCurves._trusted(times, survival[None], "step", tail)
 
 
 def _reverse_cumsum(values: Floats) -> Floats:
