@@ -16,7 +16,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..reference.kaplan_meier import RiskTable
 from .censoring_remarks import check_agreement, check_weights
-from .chunk import BASELINE_ROWS, LEAST_ROWS, Chunk, chunk_rows
+from .chunk import BASELINE_PARTS, LEAST_ROWS, Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT, passing
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, FoldPlan
@@ -120,7 +120,8 @@ def folded(
         part.add(Chunk(whole.subset(rows), members))  # whose look-ups end with it
         return part
 
-    for fold, models, rows in ((total.base, {}, BASELINE_ROWS), (total, predictions, size)):
+    few = max(n // BASELINE_PARTS, LEAST_ROWS)
+    for fold, models, rows in ((total.base, {}, few), (total, predictions, size)):
         score = partial(scored, by=fold.plan, models=models)
         score(slice(0, 1))  # the reference's tables, before several threads look at them
         for part in in_order(score, chunks(n, size=rows)):

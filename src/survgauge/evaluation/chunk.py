@@ -21,8 +21,8 @@ CHUNK_ROWS = 65_536
 #: In memory a chunk is no more than a small part of the subjects, but at least so many of them:
 #: what threads hold of chunks is to be little beside the input.
 LEAST_ROWS = CHUNK_ROWS // 4
-#: Subjects whose baseline is scored together: every pass looks at all of its curve.
-BASELINE_ROWS = 2 * CHUNK_ROWS
+#: Parts in which the baseline is scored in memory: few, as each looks at all of its curve.
+BASELINE_PARTS = 8
 #: Values of curves that are scored together.
 CHUNK_VALUES = 50 * CHUNK_ROWS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,21 +47,26 @@ class Surrogates(ShortRepr):
     robust: DoublyRobust | LateByDifference | None = None
     #: Why subjects were left out or changed, with counts.
     notes: dict[str, int] = field(default_factory=dict)
-    #: What the law has looked up of these subjects, for the next loss or model.
-    looked_up: dict[str, Floats] = field(default_factory=dict)
+    #: What was looked up of these subjects, for the next loss or model.
+    looked_up: dict[str, Any] = field(default_factory=dict)
 
     def largest_weight(self, y: Outcomes) -> float:
         """Largest weight of a subject who is not absent."""
-        weight = self.weight[y.weight > 0] if y.weighted else self.weight
-        return float(weight.max(initial=0.0))
+        if "largest_weight" not in self.looked_up:
+            weight = self.weight[y.weight > 0] if y.weighted else self.weight
+            self.looked_up["largest_weight"] = float(weight.max(initial=0.0))
+        return float(self.looked_up["largest_weight"])
 
     def largest_time(self, y: Outcomes) -> float | None:
         """Largest time that a censored subject counts as; None where none counts."""
-        counted = self.defined & ~y.event
-        if y.weighted:
-            counted &= y.weight > 0
-        rows = np.flatnonzero(counted)  # numbers of rows are read faster than flags
-        return float(self.time[rows].max()) if rows.size else None
+        if "largest_time" not in self.looked_up:
+            counted = self.defined & ~y.event
+            if y.weighted:
+                counted &= y.weight > 0
+            rows = np.flatnonzero(counted)  # numbers of rows are read faster than flags
+            self.looked_up["largest_time"] = float(self.time[rows].max()) if rows.size else None
+        largest: float | None = self.looked_up["largest_time"]
+        return largest
 
 
 @dataclass(frozen=True)

@@ -333,11 +333,12 @@ class Setting:
             )
         time = self.value.copy()
         time[self.censored] = surrogate
-        weights = self.ones
+        weights, known = self.ones, ~np.isnan(surrogate)
         if not alike:
+            counted = self.confidence if confidence is None else confidence
             weights = np.ones(len(self.y))
-            weights[self.censored] = self.confidence if confidence is None else confidence
-        known = ~np.isnan(surrogate + weights[self.censored])
+            weights[self.censored] = counted
+            known &= ~np.isnan(counted)
         if known.all():
             return Surrogates(time, weights, self.everybody, **more)
         lost, weights, defined = self.censored[~known], weights.copy(), self.everybody.copy()
