@@ -17,9 +17,8 @@ class Moments:
     """Totals of d numbers per subject, and how they and their differences spread.
 
     The last number is what is divided by, the others are the same quantity of several models. For
-    two of these the spread of their difference is kept, not the sum of their products: it tells as
-    much, but where two models are nearly equal it loses no digits, as the difference is taken
-    subject by subject. With the last number, which counts something else, products are kept.
+    two of these the spread of their difference is kept beside the sum of their products: where
+    models are nearly equal products lose its digits, and a difference of each subject does not.
 
     Deviations are from the mean of all subjects, kept exact when parts are merged (Chan et al.), so
     that a small spread around a large mean loses no digits.
@@ -31,8 +30,9 @@ class Moments:
     total : ndarray of shape (d,)
         Sum of each number.
     square : ndarray of shape (d, d)
-        Sums of squares of deviations: of number k at (k, k), and of the difference of numbers j and
-        k at (j, k). In the last row and column sums of products of the deviations of two numbers.
+        Sums of products of the deviations of two numbers.
+    apart : ndarray of shape (d - 1, d - 1)
+        Sums of squares of the deviations of the difference of two models' numbers.
 
     Examples
     --------
@@ -48,6 +48,7 @@ class Moments:
         self.count = 0.0
         self.total: Floats = np.zeros(size)
         self.square: Floats = np.zeros((size, size))
+        self.apart: Floats = np.zeros((size - 1, size - 1))
 
     def update(self, values: Floats, frequency: Floats | None = None) -> None:
         """Add subjects: `values` (d, n) are theirs, or one copy's where `frequency` is given.
@@ -66,7 +67,8 @@ class Moments:
         mean = part.total / part.count
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
             values -= np.where(np.isfinite(mean), mean, 0.0)[:, None]
-            part.square = _squares(values, frequency)
+            part.square = _products(values, frequency)
+            part.apart = _squares_apart(values[:-1], frequency)
         self.merge(part)
 
     def update_by(
@@ -81,9 +83,9 @@ class Moments:
         Where the last number is the same for all, it is given and not written. Without `spread`
         the numbers are added up, but not their squares.
         """
-        size = self.total.size
+        size, models = self.total.size, self.total.size - 1
         part = Moments(size)
-        room = np.empty((size - (last is not None), min(_BLOCK, n)))
+        room = np.empty((size if last is None else models, min(_BLOCK, n)))
         shift: Floats | None = None
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
             for start in range(0, n, _BLOCK):
@@ -96,11 +98,13 @@ class Moments:
                 block -= shift[:, None]
                 part.total[: len(block)] += block.sum(axis=1)
                 if spread:
-                    part.square += _squares(block, None, size)
+                    part.square[: len(block), : len(block)] += _products(block)
+                    part.apart += _squares_apart(block[:models])
             if shift is None:
                 return
             part.count = float(n)
-            part.square -= _squares(part.total[:, None]) / n
+            part.square -= np.outer(part.total, part.total) / n
+            part.apart -= _squares_apart(part.total[:models, None]) / n
             part.total[: shift.size] += n * shift
         if last is not None:
             part.total[-1] = n * last  # a constant has no spread
@@ -114,10 +118,13 @@ class Moments:
             with np.errstate(invalid="ignore"):
                 gap = other.total / other.count - self.total / self.count
                 share = self.count * (other.count / (self.count + other.count))
-                self.square = self.square + other.square + share * _squares(gap[:, None])
+                self.square = self.square + other.square + share * np.outer(gap, gap)
+                own = share * _squares_apart(gap[:-1, None])
+                self.apart = self.apart + other.apart + own
                 self.total = self.total + other.total
         else:
             self.square, self.total = other.square.copy(), other.total.copy()
+            self.apart = other.apart.copy()
         self.count += other.count
 
     def ratio(self, k: int) -> float:
@@ -140,52 +147,56 @@ class Moments:
         n = self.count
         if not n > 1:
             return float("nan")
-        parts = self._parts(pull)
+        used = np.flatnonzero(pull != 0)  # numbers of other models may be undefined
+        own, square = pull[used], self.square[np.ix_(used, used)]
+        # The same sum of squares in two ways: the one of smaller addends loses fewer digits.
+        ways = (np.outer(own, own) * square).ravel(), self._by_differences(pull)
+        parts = min(ways, key=lambda way: float(np.abs(way).sum()))
         variance = float(parts.sum()) + more
-        # Where contributions cancel exactly only rounding errors are left.
-        if variance <= _ROUNDING * float(np.abs(parts).sum()):
+        # Where contributions cancel exactly only rounding errors are left: those of the numbers,
+        # times what is summed of them.
+        numbers = float(np.abs(own) @ np.sqrt(np.diag(square)))
+        if variance <= _ROUNDING * numbers * float(np.sqrt(np.abs(parts).sum())):
             return 0.0
         return float(np.sqrt(variance * n / (n - 1)))
 
-    def _parts(self, pull: Floats) -> Floats:
-        """Return what adds up to the sum of squares of pull @ z, one addend for each sum.
+    def _by_differences(self, pull: Floats) -> Floats:
+        """Return addends of the sum of squares of pull @ z, from spreads of differences.
 
         With V of a number and D of a difference, 2 cov(j, k) = V_j + V_k - D_jk. So the sum of
         squares of p @ z is sum(p) sum_k p_k V_k - sum_{j<k} p_j p_k D_jk, where the first part
-        vanishes for the difference of two numbers.
+        vanishes for the difference of two numbers. The last number is no model's and has products.
         """
-        used = np.flatnonzero(pull[:-1] != 0)  # numbers of other models may be undefined
-        own, square = pull[used], self.square[np.ix_(used, used)]
-        between = -np.outer(own, own) * square / 2
-        np.fill_diagonal(between, own.sum() * own * np.diag(square))
-        with_last = 2 * pull[-1] * own * self.square[used, -1] if pull[-1] else np.zeros(0)
-        last = pull[-1:] ** 2 * self.square[-1, -1]
-        return np.concatenate((between.ravel(), with_last, last))
+        used = np.flatnonzero(pull[:-1] != 0)
+        own, last = pull[used], pull[-1]
+        between = -np.outer(own, own) * self.apart[np.ix_(used, used)] / 2
+        alone = own.sum() * own * np.diag(self.square)[used]
+        if last == 0:
+            return np.concatenate((between.ravel(), alone))
+        with_last = 2 * last * own * self.square[used, -1]
+        return np.concatenate((between.ravel(), alone, with_last, [last**2 * self.square[-1, -1]]))
 
 
-def _squares(values: Floats, frequency: Floats | None = None, size: int | None = None) -> Floats:
-    """Sums of squares of `values` (d, n), of their differences, and products with the last.
+def _products(values: Floats, frequency: Floats | None = None) -> Floats:
+    """Sums over subjects of the products of two numbers, (d, d).
 
-    They go where `Moments.square` has them. With `size` d + 1 the last number is not among the
-    values and its sums are zero. Not by BLAS: the sums would depend on its number of threads.
+    Not by BLAS: the sums would depend on its number of threads.
     """
-    d, n = values.shape
-    size = d if size is None else size
-    models = size - 1
-    square, room = np.zeros((size, size)), np.empty(n)
-    for j in range(d):
-        square[j, j] = _dot(values[j], values[j], frequency)
-        for k in range(j + 1, d):
-            if k < models:
-                np.subtract(values[j], values[k], out=room)
-                found = _dot(room, room, frequency)
-            else:
-                found = _dot(values[j], values[k], frequency)
-            square[j, k] = square[k, j] = found
+    weighted = values if frequency is None else values * frequency
+    square = np.empty((values.shape[0], values.shape[0]))
+    for i in range(values.shape[0]):
+        square[i, i:] = np.einsum("n,jn->j", values[i], weighted[i:])
+        square[i:, i] = square[i, i:]
     return square
 
 
-def _dot(one: Floats, other: Floats, frequency: Floats | None) -> float:
-    if frequency is None:
-        return float(np.einsum("n,n->", one, other))
-    return float(np.einsum("n,n,n->", one, other, frequency))
+def _squares_apart(values: Floats, frequency: Floats | None = None) -> Floats:
+    """Sums over subjects of the squares of the difference of two numbers, (d, d)."""
+    d, n = values.shape
+    square, room = np.zeros((d, d)), np.empty(n)
+    for j in range(d):
+        for k in range(j + 1, d):
+            np.subtract(values[j], values[k], out=room)
+            weighted = room if frequency is None else room * frequency
+            square[j, k] = square[k, j] = np.einsum("n,n->", room, weighted)
+    return square
