@@ -1,4 +1,4 @@
-"""The warning about units of time: the same in memory, streamed and on Dask, whatever the chunks."""
+"""The warning about units of time is the same in memory, streamed and on Dask."""
 
 from __future__ import annotations
 
