@@ -39,10 +39,8 @@ def streamed(batches, y_train, **options):
 
 
 def plain(ev):
-    """An evaluation as plain data, without a remark that streams do not make."""
-    data = ev.to_dict()
-    kept = [warning for warning in data["warnings"] if warning["code"] != "time-units"]
-    return {**data, "warnings": kept}
+    """An evaluation as plain data."""
+    return ev.to_dict()
 
 
 def weights(n, seed):
@@ -62,6 +60,7 @@ def late(n, seed, weighted):
 @settings(max_examples=6, deadline=None)
 @given(st.integers(2, 40), st.integers(0, 1000), cuts, st.sampled_from([None, 8.0]), st.booleans())
 @example(40, 3, [1, 2, 3], None, True)
+@example(4, 46802, [1, 2, 3], None, False)  # a step of the grid meets one of Kaplan-Meier
 def test_late_chunks_give_what_the_whole_gives(n, seed, places, tau, weighted):
     columns, y_train = late(n, seed, weighted)
     options = {"n_boot": 12, "tau": tau, "metrics": ENTRY_NAMES}
@@ -116,12 +115,6 @@ def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weight
     # Of two subjects whose contributions nearly cancel, sums keep fewer digits of the spread.
     # Subjects of a stream are numbered through all groups.
     wrong = differences(expected, found, rel=1e-8, near=1e-9)
-    # Of two nearly equal models in a group of two, sums keep six digits of the comparison: an
-    # example of this kind differs by 2e-7 on processors with AVX-512.
-    compared = "/comparisons", "/baseline_comparisons"
-    wrong = [t for t in wrong if not t.startswith(compared)]
-    less = differences(expected, found, rel=1e-6, near=1e-9)
-    wrong += [t for t in less if t.startswith(compared)]
     assert [t for t in wrong if "infinite_for" not in t] == []
 
 

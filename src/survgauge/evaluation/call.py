@@ -39,7 +39,7 @@ from .interval_call import (
 from .landmark import from_landmark_on
 from .reading import named_models, read_outcomes, read_predictions
 from .result import Evaluation
-from .time_units import check_units
+from .time_units import SomeTimes, check_units
 from .warnings import check_groups, check_problem, check_sampling
 
 
@@ -258,7 +258,9 @@ def evaluate(
     census = Census.of(problem)
     warnings += (check_intervals if intervals else check_problem)(problem, census)
     warnings += check_sampling(y.fractional, problem.clusters)
-    warnings += check_grids(problem, parsed) + check_units(problem, parsed)
+    looked = SomeTimes()
+    looked.update(problem, parsed)
+    warnings += check_grids(problem, parsed) + check_units(problem, looked)
     # The test behind it is one of subjects who count alike, observed from the beginning.
     if sample_weight is None and not intervals and not problem.by_entry:
         warnings += check_follow_up(problem.first, passing(problem), chosen, whole=True)

@@ -1,4 +1,4 @@
-"""Sums over subjects, of numbers and of their products, that can be merged."""
+"""Sums over subjects, of numbers and of how these spread, that can be merged."""
 
 from __future__ import annotations
 
@@ -9,16 +9,30 @@ import numpy as np
 from .._tools.arrays import Floats
 
 _ROUNDING = 2e-15
-_DIGITS = 1e-3
 #: Subjects at a time: fewer would fit a smaller cache, but make threads wait for each other.
 _BLOCK = 65_536
 
 
 class Moments:
-    """Totals of d numbers per subject and the sums of products of their deviations.
+    """Totals of d numbers per subject, and how they and their differences spread.
+
+    The last number is what is divided by, the others are the same quantity of several models. For
+    two of these the spread of their difference is kept beside the sum of their products: where
+    models are nearly equal products lose its digits, and a difference of each subject does not.
 
     Deviations are from the mean of all subjects, kept exact when parts are merged (Chan et al.), so
     that a small spread around a large mean loses no digits.
+
+    Attributes
+    ----------
+    count : float
+        Number of subjects.
+    total : ndarray of shape (d,)
+        Sum of each number.
+    square : ndarray of shape (d, d)
+        Sums of products of the deviations of two numbers.
+    apart : ndarray of shape (d - 1, d - 1)
+        Sums of squares of the deviations of the difference of two models' numbers.
 
     Examples
     --------
@@ -34,11 +48,12 @@ class Moments:
         self.count = 0.0
         self.total: Floats = np.zeros(size)
         self.square: Floats = np.zeros((size, size))
+        self.apart: Floats = np.zeros((size - 1, size - 1))
 
     def update(self, values: Floats, frequency: Floats | None = None) -> None:
         """Add subjects: `values` (d, n) are theirs, or one copy's where `frequency` is given.
 
-        They may be overwritten.
+        They are overwritten.
         """
         part = Moments(self.total.size)
         if frequency is None:
@@ -51,14 +66,9 @@ class Moments:
             return
         mean = part.total / part.count
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
-            whole = _products(values, frequency)
-            part.square = whole - part.count * np.outer(mean, mean)
-            # Where most of a square is its mean, subtracting that afterwards would cost digits.
-            close = ~(np.diag(part.square) > _DIGITS * np.diag(whole)) & np.isfinite(mean)
-            if close.any():
-                values[close] -= mean[close, None]
-                mean = np.where(close, 0.0, mean)
-                part.square = _products(values, frequency) - part.count * np.outer(mean, mean)
+            values -= np.where(np.isfinite(mean), mean, 0.0)[:, None]
+            part.square = _products(values, frequency)
+            part.apart = _squares_apart(values[:-1], frequency)
         self.merge(part)
 
     def update_by(
@@ -71,11 +81,11 @@ class Moments:
         """Add n subjects whose numbers `fill` writes, a block that fits the cache at a time.
 
         Where the last number is the same for all, it is given and not written. Without `spread`
-        the numbers are added up, but not their products.
+        the numbers are added up, but not their squares.
         """
-        size = self.total.size - (last is not None)
+        size, models = self.total.size, self.total.size - 1
         part = Moments(size)
-        room = np.empty((size, min(_BLOCK, n)))
+        room = np.empty((size if last is None else models, min(_BLOCK, n)))
         shift: Floats | None = None
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
             for start in range(0, n, _BLOCK):
@@ -86,17 +96,18 @@ class Moments:
                     shift = block.sum(axis=1) / block.shape[1]
                     shift[~np.isfinite(shift)] = 0.0
                 block -= shift[:, None]
-                part.total += block.sum(axis=1)
+                part.total[: len(block)] += block.sum(axis=1)
                 if spread:
-                    part.square += _products(block, None)
+                    part.square[: len(block), : len(block)] += _products(block)
+                    part.apart += _squares_apart(block[:models])
             if shift is None:
                 return
             part.count = float(n)
             part.square -= np.outer(part.total, part.total) / n
-            part.total += n * shift
+            part.apart -= _squares_apart(part.total[:models, None]) / n
+            part.total[: shift.size] += n * shift
         if last is not None:
-            part.total = np.append(part.total, n * last)
-            part.square = np.pad(part.square, (0, 1))  # a constant has no spread
+            part.total[-1] = n * last  # a constant has no spread
         self.merge(part)
 
     def merge(self, other: Moments) -> None:
@@ -108,9 +119,12 @@ class Moments:
                 gap = other.total / other.count - self.total / self.count
                 share = self.count * (other.count / (self.count + other.count))
                 self.square = self.square + other.square + share * np.outer(gap, gap)
+                own = share * _squares_apart(gap[:-1, None])
+                self.apart = self.apart + other.apart + own
                 self.total = self.total + other.total
         else:
             self.square, self.total = other.square.copy(), other.total.copy()
+            self.apart = other.apart.copy()
         self.count += other.count
 
     def ratio(self, k: int) -> float:
@@ -134,16 +148,36 @@ class Moments:
         if not n > 1:
             return float("nan")
         used = np.flatnonzero(pull != 0)  # numbers of other models may be undefined
-        part, square = pull[used], self.square[np.ix_(used, used)]
-        variance = float(part @ square @ part) + more
-        # Where contributions cancel exactly only rounding errors are left.
-        noise = _ROUNDING * float(np.abs(part) @ np.abs(square) @ np.abs(part))
-        if variance <= noise:
+        own, square = pull[used], self.square[np.ix_(used, used)]
+        # The same sum of squares in two ways: the one of smaller addends loses fewer digits.
+        ways = (np.outer(own, own) * square).ravel(), self._by_differences(pull)
+        parts = min(ways, key=lambda way: float(np.abs(way).sum()))
+        variance = float(parts.sum()) + more
+        # Where contributions cancel exactly only rounding errors are left: those of the numbers,
+        # times what is summed of them.
+        numbers = float(np.abs(own) @ np.sqrt(np.diag(square)))
+        if variance <= _ROUNDING * numbers * float(np.sqrt(np.abs(parts).sum())):
             return 0.0
         return float(np.sqrt(variance * n / (n - 1)))
 
+    def _by_differences(self, pull: Floats) -> Floats:
+        """Return addends of the sum of squares of pull @ z, from spreads of differences.
 
-def _products(values: Floats, frequency: Floats | None) -> Floats:
+        With V of a number and D of a difference, 2 cov(j, k) = V_j + V_k - D_jk. So the sum of
+        squares of p @ z is sum(p) sum_k p_k V_k - sum_{j<k} p_j p_k D_jk, where the first part
+        vanishes for the difference of two numbers. The last number is no model's and has products.
+        """
+        used = np.flatnonzero(pull[:-1] != 0)
+        own, last = pull[used], pull[-1]
+        between = -np.outer(own, own) * self.apart[np.ix_(used, used)] / 2
+        alone = own.sum() * own * np.diag(self.square)[used]
+        if last == 0:
+            return np.concatenate((between.ravel(), alone))
+        with_last = 2 * last * own * self.square[used, -1]
+        return np.concatenate((between.ravel(), alone, with_last, [last**2 * self.square[-1, -1]]))
+
+
+def _products(values: Floats, frequency: Floats | None = None) -> Floats:
     """Sums over subjects of the products of two numbers, (d, d).
 
     Not by BLAS: the sums would depend on its number of threads.
@@ -153,4 +187,16 @@ def _products(values: Floats, frequency: Floats | None) -> Floats:
     for i in range(values.shape[0]):
         square[i, i:] = np.einsum("n,jn->j", values[i], weighted[i:])
         square[i:, i] = square[i, i:]
+    return square
+
+
+def _squares_apart(values: Floats, frequency: Floats | None = None) -> Floats:
+    """Sums over subjects of the squares of the difference of two numbers, (d, d)."""
+    d, n = values.shape
+    square, room = np.zeros((d, d)), np.empty(n)
+    for j in range(d):
+        for k in range(j + 1, d):
+            np.subtract(values[j], values[k], out=room)
+            weighted = room if frequency is None else room * frequency
+            square[j, k] = square[k, j] = np.einsum("n,n->", room, weighted)
     return square

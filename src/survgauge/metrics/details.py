@@ -85,10 +85,8 @@ def freedom(psi: Floats, frequency: Floats) -> float:
     return max(2.0 * square**2 / left, 1.0) if left > 0 else float("inf")
 
 
-#: A difference whose spread is a smaller part of its models' than this (squared) is constant: in a
-#: stream it comes from sums of squares, which have no more digits.
-_CONSTANT = 2e-15
-#: The same as a part of the values, for models whose losses are all alike.
+#: A difference whose spread is a smaller part of its models' values and spreads than this is
+#: constant.
 _ROUNDING = 1e-13
 
 
@@ -126,9 +124,8 @@ def unless_rounding(
 
     `spread` and `values` are the standard errors and the values of the two models.
     """
-    if stderr**2 <= _CONSTANT * sum(spread) ** 2:
-        return 0.0
-    return 0.0 if stderr <= _ROUNDING * sum(map(abs, values)) else stderr
+    size = sum(map(abs, values)) + sum(spread)
+    return 0.0 if stderr <= _ROUNDING * size else stderr
 
 
 @dataclass(frozen=True, repr=False)

@@ -341,7 +341,12 @@ class Problem:
         km = self.weights.common
         if km is None or not self.horizon > 0:
             return self
-        return replace(self, grid=snapped(equal_steps(self.until), [km.times]))
+        known, y = [km.times], self.y.present()
+        if y.entry is not None:
+            # Curves have no grid in common then, so that a subject of another chunk may decide
+            # whether a step of the grid meets one of its curve.
+            known += [y.time, y.entry]
+        return replace(self, grid=snapped(equal_steps(self.until), known))
 
     def estimated_g(self, by_convention: bool) -> Any:
         """G as estimated from these very subjects: by the rules of the convention, or by ours."""

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..evaluation.chunk import CHUNK_ROWS, Chunk, chunk_rows, joined_chunks
 from ..evaluation.entry_remarks import denied_entries
 from ..evaluation.fold import Fold
+from ..evaluation.time_units import SomeTimes
 from ..metrics.problem import Problem
 from .batches import Batch
 from .labels import GroupKey, Groups, check_groups_of
@@ -44,6 +45,8 @@ class Accumulator:
         self.folds: dict[GroupKey | None, Fold] = {}
         #: How many late entries each model denies, see `check_entry`.
         self.denied: Counter[str] = Counter()
+        #: Times of some subjects, see `check_units`.
+        self.looked = SomeTimes()
         #: Chunks of groups that have not been scored yet: some hundred subjects cost as much as
         #: some thousand.
         self._waiting: dict[GroupKey, list[Chunk]] = {}
@@ -97,6 +100,7 @@ class Accumulator:
         self._mark([(start, start + len(y))])
         self.rows += len(y)
         self.outline.update(y, start)
+        self.looked.update(chunk.problem, chunk.predictions)
         if y.entry is not None:
             found = {name: denied_entries(y, p) for name, p in chunk.predictions.items()}
             self.denied.update(found)
@@ -164,6 +168,7 @@ class Accumulator:
         self.rows += other.rows
         self.outline.merge(other.outline)
         self.denied.update(other.denied)
+        self.looked.merge(other.looked)
         self.past = self.past[0] + other.past[0], self.past[1] + other.past[1]
         for label, fold in other.folds.items():
             if label in self.folds:

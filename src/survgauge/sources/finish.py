@@ -17,6 +17,7 @@ from ..evaluation.finish import Group, tail_remarks
 from ..evaluation.fold import Fold
 from ..evaluation.interval_call import check_intervals
 from ..evaluation.intervals import few_replicates
+from ..evaluation.time_units import check_units
 from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from ..metrics.problem import Problem
 from ..metrics.registry import default_metrics
@@ -48,7 +49,7 @@ def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -
         for name, spec in scoring.layout.predictions.items()
         if isinstance(spec, CURVES)
     }
-    warnings += coarse_grids(problem, grids)
+    warnings += coarse_grids(problem, grids) + check_units(problem, total.looked)
     warnings += scoring.remarks
     if scoring.counted:
         warnings += check_follow_up(problem.first, problem, request.metrics)
