@@ -119,8 +119,9 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     found = []
     tau, horizon, last = problem.tau, problem.horizon, census.last_time
     why = _REASONS[problem.horizon_reason]
-    if tau is None:
-        found += check_stops(problem, census, problem.horizon_reason, why, "observed")
+    early = "" if tau is not None else stops_early(problem, census, why, "observed")
+    if early:
+        found.append(EvaluationWarning(problem.horizon_reason, early))
     if tau is not None and tau > horizon:
         message = (
             f"tau is {tau:g}, but the data support times up to {horizon:g} only, because after it "
@@ -138,20 +139,20 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     return found
 
 
-def check_stops(
-    problem: Problem, census: Census, code: str, why: str, seen: str
-) -> list[EvaluationWarning]:
-    """Name the metrics of this call that stop at the horizon though subjects are seen longer."""
+def stops_early(problem: Problem, census: Census, why: str, seen: str) -> str:
+    """Name the metrics of this call that stop at the horizon though subjects are seen longer.
+
+    Empty where none does.
+    """
     horizon, last, past = problem.horizon, census.last_time, census.subjects_past_horizon
     stop = [name for name in problem.asked if REGISTRY[name].stops == "horizon"]
     if not stop or not past or not last > horizon * (1 + 1e-9):
-        return []
+        return ""
     named = " and ".join(part for part in (", ".join(stop[:-1]), stop[-1]) if part)
-    message = (
+    return (
         f"{named} {'stops' if len(stop) == 1 else 'stop'} at {horizon:g}, because after it "
         f"{why}; {past} of {census.subjects} subjects are {seen} longer (up to {last:g})"
     )
-    return [EvaluationWarning(code, message)]
 
 
 def check_times(problem: Problem) -> list[EvaluationWarning]:
