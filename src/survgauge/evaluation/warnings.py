@@ -19,6 +19,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from .census import Census
 from .groups import is_small
+from .sentences import listed
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -148,9 +149,8 @@ def stops_early(problem: Problem, census: Census, why: str, seen: str) -> str:
     stop = [name for name in problem.asked if REGISTRY[name].stops == "horizon"]
     if not stop or not past or not last > horizon * (1 + 1e-9):
         return ""
-    named = " and ".join(part for part in (", ".join(stop[:-1]), stop[-1]) if part)
     return (
-        f"{named} {'stops' if len(stop) == 1 else 'stop'} at {horizon:g}, because after it "
+        f"{listed(stop)} {'stops' if len(stop) == 1 else 'stop'} at {horizon:g}, because after it "
         f"{why}; {past} of {census.subjects} subjects are {seen} longer (up to {last:g})"
     )
 
