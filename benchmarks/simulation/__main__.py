@@ -14,7 +14,7 @@ import numpy
 import scipy
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
 from .page import DATA, PAGE, render
 from .plan import BY_METRIC, STUDIES, parts
@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--only", nargs="*", choices=list(STUDIES), help="studies; writes no page")
     parser.add_argument(
-        "--metrics", nargs="+", default=[], choices=list(REGISTRY),
+        "--metrics", nargs="+", default=[], choices=list(metrics_of()),
         help="simulate these alone, and put them into the results of an earlier run",
     )  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")

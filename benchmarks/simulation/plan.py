@@ -56,7 +56,7 @@ STUDIES = {
     )
 }
 #: Studies whose metrics have nothing to do with each other.
-BY_METRIC = ("core", "more", "tests")
+BY_METRIC = ("core", "more", "distances", "tests")
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ from typing import Any
 
 from .plan import Part, needed, run_part
 from .tally import added
+from .workers import workers
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STORE = ROOT / "benchmarks" / "output" / "coverage"
-#: Parts of this folder that change how results are shown, not what they are.
-SHOWN = ("page.py", "words.py", "__main__.py", "run.py")
+#: Parts of this folder that change how results are made and shown, not what they are.
+SHOWN = ("page.py", "words.py", "__main__.py", "run.py", "workers.py")
 
 
 def code_version() -> str:
@@ -68,7 +69,7 @@ def run(
     """Do what is not done, targets first, and add up what all parts gave."""
     wanted = list(parts)
     first = list(dict.fromkeys(p for part in wanted for p in needed(part)))
-    with ProcessPoolExecutor(jobs) as pool:
+    with workers(jobs) as pool:
         for title, stage in (("targets", first), ("simulations", wanted)):
             todo = [part for part in stage if not store.has(part)]
             say(f"{title}: {len(todo)} of {len(stage)} parts to do")

@@ -129,10 +129,13 @@ def distances(part: dict[str, Any], rng: np.random.Generator, targets: Targets) 
     """ICI and KM-calibration of the truth (limit 0) and of a good model."""
     tally, given = Tally(), settings_of(part)
     key = {"study": "distances", **{k: part[k] for k in ("censoring", "n", "train")}}
+    names = chosen(list(DISTANCES), part)
+    if not names:
+        return tally
     for k, sample in enumerate(samples(part, rng)):
         both = k % 3 == 0  # resampling the truth as often would take too long
         models = predictions(sample, "twin a", *(["true"] if both else []))
-        ev = sg.evaluate(models, sample.y, metrics=list(DISTANCES), **given)
+        ev = sg.evaluate(models, sample.y, metrics=names, **given)
         for model in models:
             count_rows(tally, key, ev, targets, model)
     return tally

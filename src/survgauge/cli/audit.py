@@ -40,35 +40,48 @@ def add_commands(commands: Any) -> None:
     )
     add_files(command)
     group = command.add_argument_group("what to audit")
-    group.add_argument("--metrics", metavar="A,B,...", help="names (default: all time errors)")
-    group.add_argument("--tau", type=float, help="horizon of all metrics that stop at one")
+    group.add_argument(
+        "--metrics", metavar="A,B,...", help="names of metrics (default: all time errors)"
+    )
+    group.add_argument(
+        "--tau", type=float, help="horizon: where metrics that have one stop the clock"
+    )
     group.add_argument("--time", metavar="T,...", help="times of interest of brier and auc")
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
-        "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
+        "--sample-weight", metavar="COLUMN", help="column of --test with sampling weights"
     )
     group.add_argument(
-        "--max-bias", type=float, default=0.15, help="bias with which a metric fails (default 0.15)"
+        "--max-bias",
+        type=float,
+        default=0.15,
+        help="relative bias from which on a metric fails (default: 0.15)",
     )
     group.add_argument(
         "--features",
         nargs="+",
         metavar="WHAT",
-        help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: one more world, "
-        "and laws given the features for the metrics that take them",
+        help="features of the subjects: 'all' or COLUMN,... of --train and --test, or two files "
+        "TRAIN TEST. They give one more world, and laws given the features for metrics that "
+        "take them",
     )
     group = command.add_argument_group("worlds")
     group.add_argument(
-        "--draws", type=int, default=200, help="for each kind of world (default 200)"
+        "--draws",
+        type=int,
+        default=200,
+        help="number of draws for each kind of world (default: 200)",
     )
-    group.add_argument("--seed", type=int, default=0, help="of the draws")
+    group.add_argument("--seed", type=int, default=0, help="seed of the draws (default: 0)")
     group.add_argument(
         "--dependence",
         default="0.2,0.5",
         metavar="A,B,...",
-        help="Kendall's tau of the worlds with dependent censoring (default 0.2,0.5)",
+        help="Kendall's tau of the worlds with dependent censoring (default: 0.2,0.5)",
     )
-    group.add_argument("--copula", default="clayton", help="how they depend (default clayton)")
+    group.add_argument(
+        "--copula", default="clayton", help="how they depend: clayton (default), frank or gumbel"
+    )
     add_outputs(command)
     command.set_defaults(run=run)
 

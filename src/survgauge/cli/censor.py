@@ -39,20 +39,30 @@ examples:
   competing risks, with 1 for a relapse and 2 for a death in the file:
     survgauge censor --data study.csv --type uniform --causes relapse,death --out two.csv""",
     )
-    command.add_argument("--data", required=True, metavar="FILE", help="CSV or Parquet")
+    command.add_argument("--data", required=True, metavar="FILE", help="CSV or Parquet to read")
     command.add_argument("--type", required=True, choices=KINDS, help="how censoring is drawn")
     command.add_argument("--out", required=True, metavar="FILE", help="CSV or Parquet to write")
-    command.add_argument("--seed", type=int, default=0, help="the same seed, the same data")
+    command.add_argument(
+        "--seed", type=int, default=0, help="seed: the same gives the same data (default: 0)"
+    )
     command.add_argument("--external", metavar="FILE", help="outcomes to draw from (external)")
     command.add_argument("--rate", type=float, help="target share of censored subjects")
     command.add_argument(
         "--kendall-tau", type=float, default=0.0, help="dependence of event and censoring time"
     )
     command.add_argument("--copula", choices=COPULAS, default="clayton", help="kind of dependence")
-    command.add_argument("--time-column", default="time", help="in the files (default: time)")
-    command.add_argument("--event-column", default="event", help="in the files (default: event)")
     command.add_argument(
-        "--event-value", metavar="VALUE", help="what means an event, such as dead or 2 (default: 1)"
+        "--time-column", default="time", help="column of the times (default: time)"
+    )
+    command.add_argument(
+        "--event-column",
+        default="event",
+        help="column that says who had the event (default: event)",
+    )
+    command.add_argument(
+        "--event-value",
+        metavar="VALUE",
+        help="the value that means an event, such as dead or 2 (default: 1)",
     )
     command.add_argument(
         "--causes",

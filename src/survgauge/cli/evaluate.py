@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.sentences import listed
 from ..evaluation.warnings import EvaluationWarning
+from ..metrics.conventions import CONVENTIONS
 from ..metrics.registry import metrics_of
 from ..reference.dependence import Dependence
 from .causes import add_causes, cause_of
@@ -82,49 +83,65 @@ def add_questions(command: Any) -> None:
     """Register what is asked of the predictions, and of whom."""
     group = command.add_argument_group("what to measure")
     group.add_argument(
-        "--metrics", metavar="A,B,...", help="names, see 'survgauge metrics', or 'study'"
+        "--metrics",
+        metavar="A,B,...",
+        help="names of metrics, which 'survgauge metrics' lists, or 'study': those of a "
+        "validation study",
     )
     group.add_argument(
-        "--tau", type=float, help="horizon of all metrics that stop at one, and the usual --time"
+        "--tau",
+        type=float,
+        help="horizon: where metrics that have one stop the clock; also --time, where that is not "
+        "given",
     )
     group.add_argument(
         "--threshold",
         type=_risk,
         metavar="RISK",
-        help="net benefit of treating from this risk on, e.g. 0.2",
+        help="also the net benefit of treating everybody with at least this risk, e.g. 0.2",
     )
     at_times = [metric.name for metric in metrics_of().values() if metric.reads == "time"]
-    group.add_argument("--time", metavar="T,...", help=f"times of {listed(at_times)}")
+    group.add_argument(
+        "--time", metavar="T,...", help=f"times at which these metrics are read: {listed(at_times)}"
+    )
     group.add_argument(
         "--landmark",
         action="append",
         metavar="S,...",
-        help="evaluate who is at risk at S, with --time and --tau counted from S; several: a table "
-        "of landmarks and of horizons (--time), --pred NAME@S=FILE being predictions updated at S",
+        help="evaluate those who are at risk at S, with --time and --tau counted from S; several "
+        "landmarks give a table by landmark and horizon (--time), and --pred NAME@S=FILE gives "
+        "predictions that were updated at S",
     )
     group.add_argument("--unit", default="", metavar="WORD", help="unit of time, e.g. days")
     group.add_argument(
         "--by",
         metavar="COLUMN",
         action="append",
-        help="column of --test: evaluate its groups too (several: A,B, or repeat it)",
+        help="column of --test whose groups are evaluated too (of several columns: A,B, or repeat "
+        "it)",
     )
-    group.add_argument("--confidence", type=float, default=0.95, help="level (default 0.95)")
-    group.add_argument("--no-intervals", action="store_true", help="values only")
-    group.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    group.add_argument(
+        "--confidence", type=float, default=0.95, help="level of the intervals (default: 0.95)"
+    )
+    group.add_argument("--no-intervals", action="store_true", help="values only, which is faster")
+    group.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default: 0)")
     group = command.add_argument_group("who the subjects are")
     group.add_argument(
-        "--sample-weight", metavar="COLUMN", help="column of --test: sampling weights"
+        "--sample-weight", metavar="COLUMN", help="column of --test with sampling weights"
     )
     group.add_argument(
-        "--cluster", metavar="COLUMN", help="column of --test: hospital or patient of a row"
+        "--cluster",
+        metavar="COLUMN",
+        help="column of --test that says which rows belong together, such as those of a "
+        "hospital or a patient: intervals heed it",
     )
     group.add_argument(
         "--features",
         nargs="+",
         metavar="WHAT",
-        help="'all' or COLUMN,... of --train and --test, or two files TRAIN TEST: laws given the "
-        "features for the doubly robust errors; one file: does censoring depend on them?",
+        help="features of the subjects: 'all' or COLUMN,... of --train and --test, or two files "
+        "TRAIN TEST. The doubly robust errors then use laws of the event time given the features. "
+        "One file (of the test subjects) only tests whether censoring depends on them",
     )
 
 
@@ -140,7 +157,12 @@ def _risk(text: str) -> float:
 def add_conventions(command: Any) -> None:
     """Register how metrics are defined."""
     group = command.add_argument_group("conventions")
-    group.add_argument("--convention", metavar="NAME", help="another package's conventions")
+    others = [name for name in CONVENTIONS if name != "survgauge"]
+    group.add_argument(
+        "--convention",
+        metavar="NAME",
+        help=f"definitions of the paper or of another package: {listed(others)}",
+    )
     group.add_argument(
         "--censoring",
         choices=("test", "train"),
@@ -152,12 +174,27 @@ def add_conventions(command: Any) -> None:
         metavar="TAU",
         help="assumed Kendall's tau of event and censoring time (default: independent)",
     )
-    group.add_argument("--copula", help="how they depend: clayton (default), frank, gumbel")
-    group.add_argument("--unweighted", action="store_true", help="surrogates weigh 1, not 1 - S(c)")
-    group.add_argument("--area", default="step", help="area under Kaplan-Meier: step, trapezoid")
-    group.add_argument("--normalize", default="n", help="divisor of ipcw_d: n, weights, events")
     group.add_argument(
-        "--floor", type=float, default=0.1, help="least G of the doubly robust errors (0.1)"
+        "--copula", help="how they depend, with --dependence: clayton (default), frank or gumbel"
+    )
+    group.add_argument(
+        "--unweighted",
+        action="store_true",
+        help="estimated times of censored subjects weigh 1, not 1 - S(c)",
+    )
+    group.add_argument(
+        "--area",
+        default="step",
+        help="how the area under Kaplan-Meier is taken: step (default) or trapezoid",
+    )
+    group.add_argument(
+        "--normalize", default="n", help="what ipcw_d divides by: n (default), weights or events"
+    )
+    group.add_argument(
+        "--floor",
+        type=float,
+        default=0.1,
+        help="least G by which the doubly robust errors divide (default: 0.1)",
     )
 
 
@@ -165,22 +202,35 @@ def _add_stream_arguments(command: Any) -> None:
     """Register what only streams take."""
     group = command.add_argument_group(
         "more data than memory",
-        "With a folder of Parquet files as --test, evaluation streams: --pred names a column of "
-        "the same files (times or lists; prefix* for wide columns; risk:COLUMN for scores) or "
-        "another folder with the same rows, and --train is required.",
+        "Where --test is a folder of Parquet files, they are read in parts. --pred then names a "
+        "column of these files (times, or curves as lists; prefix* where a curve has a column for "
+        "each time; risk:COLUMN for scores), or another folder with the same rows. --train is "
+        "required.",
     )
-    group.add_argument("--engine", choices=("local", "dask"), help="where the work is done")
-    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster")
     group.add_argument(
-        "--batch-rows", type=int, metavar="N", help="subjects that a thread scores together"
+        "--engine",
+        choices=("local", "dask"),
+        help="where the work is done: on this machine (default) or on Dask",
     )
-    group.add_argument("--workers", type=int, metavar="N", help="threads (default: one per core)")
+    group.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of a Dask cluster, e.g. tcp://HOST:8786"
+    )
+    group.add_argument(
+        "--batch-rows",
+        type=int,
+        metavar="N",
+        help="number of subjects that a thread scores together",
+    )
+    group.add_argument(
+        "--workers", type=int, metavar="N", help="number of threads (default: one per core)"
+    )
     group.add_argument(
         "--grid",
         action="append",
         default=[],
         metavar="NAME=TIMES",
-        help="times of curves in lists: 0,10,20 or a CSV file with a column time",
+        help="times of a model's curves, where a column holds them as lists: 0,10,20 or a CSV "
+        "file with a column time",
     )
 
 

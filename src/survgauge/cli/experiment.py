@@ -35,10 +35,17 @@ examples:
     command.add_argument("plan", metavar="PLAN", help="TOML file, or demo, paper, wide")
     command.add_argument("--store", metavar="DIR", help="folder of the run (default: bench-NAME)")
     command.add_argument(
-        "--engine", choices=("local", "dask"), default="local", help="where to run"
+        "--engine",
+        choices=("local", "dask"),
+        default="local",
+        help="where to run: on this machine (default) or on Dask",
     )
-    command.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, e.g. tcp://HOST:8786")
-    command.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    command.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of a Dask cluster, e.g. tcp://HOST:8786"
+    )
+    command.add_argument(
+        "--jobs", type=int, metavar="N", help="number of processes (default: one per core)"
+    )
     command.add_argument("--resume", action="store_true", help="go on with the run in the store")
     command.add_argument(
         "--retry-failed", action="store_true", help="resume, and run failed cells again"
@@ -63,7 +70,7 @@ examples:
         "--list", action="store_true", help="show what would run and how much, run nothing"
     )
     command.add_argument("--all", action="store_true", help="with --list: show each cell")
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument("--quiet", action="store_true", help="do not report progress")
     command.set_defaults(run=run_command)
 
 

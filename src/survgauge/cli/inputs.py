@@ -29,12 +29,13 @@ from .named import interpolations, named
 #: What the files look like, for the help of both commands.
 FILES = """\
 Outcome files (CSV or Parquet) have the columns time and event (1: event, 0: censored) and one row
-per subject, or the columns lower and upper: the event lies between them (upper inf: not seen). A
-prediction file has one row per subject of --test, in the same order, and one of:
+per subject, or the columns lower and upper: the event lies between them (where upper is inf, it
+had not been seen by lower). A prediction file has one row per subject of --test, in the same
+order, and one of:
   time        one column: a predicted time
   risk        one column: a score, higher meaning sooner
-  0,30,60,... curves: the header holds the times, a row the probabilities to
-              be event-free at these times
+  0,30,60,... curves: the header holds the times, a row the probabilities of
+              being event-free at these times
 Curves may also have their times in the first column and one column per subject, as the frames of
 lifelines and pycox do when they are written by to_csv(); these are read as steps."""
 
@@ -54,7 +55,11 @@ def add_files(command: Any, many: str = "") -> Any:
     command.set_defaults(cause=None, causes=None)  # of commands that know one kind of event only
     group = command.add_argument_group("files")
     group.add_argument("--test", required=True, metavar="FILE", help=f"test outcomes{many}")
-    group.add_argument("--train", metavar="FILE", help="training outcomes: the reference set")
+    group.add_argument(
+        "--train",
+        metavar="FILE",
+        help="training outcomes: the reference set (default: the test outcomes)",
+    )
     group.add_argument(
         "--pred",
         action="append",
@@ -68,35 +73,59 @@ def add_files(command: Any, many: str = "") -> Any:
         help="column of --test and of the prediction files that says who a row is: rows are paired "
         "by it, whatever their order",
     )
-    group.add_argument("--time-column", default="time", metavar="COLUMN", help="(default: time)")
-    group.add_argument("--event-column", default="event", metavar="COLUMN", help="(default: event)")
     group.add_argument(
-        "--event-value", metavar="VALUE", help="what means an event, such as dead or 2 (default: 1)"
+        "--time-column",
+        default="time",
+        metavar="COLUMN",
+        help="column of the times (default: time)",
     )
-    group.add_argument("--weight-column", metavar="COLUMN", help="frequencies of the subjects")
+    group.add_argument(
+        "--event-column",
+        default="event",
+        metavar="COLUMN",
+        help="column that says who had the event (default: event)",
+    )
+    group.add_argument(
+        "--event-value",
+        metavar="VALUE",
+        help="the value that means an event, such as dead or 2 (default: 1)",
+    )
+    group.add_argument(
+        "--weight-column",
+        metavar="COLUMN",
+        help="column of frequencies: how many subjects a row stands for",
+    )
     group.add_argument(
         "--entry",
         metavar="COLUMN",
-        help="delayed entry: from when on subjects were observed (default: entry, if there is one)",
+        help="delayed entry: column that says from when on a subject was observed (default: entry, "
+        "if there is one)",
     )
     group.add_argument(
         "--outcomes",
         choices=("right", "interval"),
-        help="which outcomes to read of files that have times and events, and lower and upper too",
+        help="which outcomes to read where a file has columns of both kinds: time and event "
+        "(right), or lower and upper (interval)",
     )
     group.add_argument(
         "--interpolation",
         action="append",
         default=[],
         metavar="[NAME=]RULE",
-        help="of curves between their times: linear, step, pchip; NAME=RULE for one model "
-        "(default: linear for rows, step for columns)",
+        help="how curves are read between their times: linear, step or pchip; NAME=RULE is for one "
+        "model (default: linear where a subject is a row of its file, step where it is a column)",
     )
-    group.add_argument("--tail", default="linear", help="of Kaplan-Meier and curves past their end")
+    group.add_argument(
+        "--tail",
+        default="linear",
+        help="how Kaplan-Meier and curves go on past their end: linear (default), exponential, "
+        "hold or nan",
+    )
     group.add_argument(
         "--repair",
         choices=(*REPAIRS, "running_maximum"),
-        help="mend curves that rise here and there: which way (of incidence: running_maximum)",
+        help="how to mend curves that rise here and there, which are refused otherwise "
+        "(running_maximum is for incidence that falls)",
     )
     return group
 

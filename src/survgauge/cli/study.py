@@ -63,7 +63,9 @@ def add_commands(commands: Any) -> None:
         metavar="COLUMN,...",
         help="columns of --test and --train for Table 1, or 'all' (default: those of --features)",
     )
-    group.add_argument("--title", default="Validation of survival models", help="heading")
+    group.add_argument(
+        "--title", default="Validation of survival models", help="heading of the study"
+    )
     add_questions(command)
     add_causes(command)
     add_conventions(command)

@@ -27,7 +27,8 @@ class ConditionalCurves(SurvivalCurves):
     for: those up to a_i have the value 1, and the last of them moves to a_i.
 
     Where S_i(a_i) is 0 a model has said that nobody gets to a_i. The curve then falls to 0 right
-    after a_i; `impossible` says for whom.
+    after a_i; `impossible` says for whom. Where S_i(a_i) is not known (the tail "nan", and a_i past
+    the grid), nothing after a_i is known either.
 
     Attributes
     ----------
@@ -144,7 +145,7 @@ class ConditionalCurves(SurvivalCurves):
         index = slice(None) if rows is None else rows
         found = self.base.times_at(rows, p * self.scale[index])
         # Where a curve had ended before, the event is expected at once.
-        found = np.where(self.scale[index] > 0, found, 0.0)
+        found = np.where(self.impossible[index], 0.0, found)
         return np.maximum(found, self.entry[index])
 
     def reaches(self, q: float) -> Bools:
@@ -154,8 +155,13 @@ class ConditionalCurves(SurvivalCurves):
 
     def _area(self, stop: float) -> Floats:
         rest = self.base._area(stop) - self._area_until_entry()
-        found = np.divide(rest, self.scale, out=np.zeros(len(self)), where=self.scale > 0)
-        return np.minimum(self.entry + np.maximum(found, 0.0), stop)
+        found = np.divide(rest, self.scale, out=np.zeros(len(self)), where=~self.impossible)
+        return self._from_entry(found, stop)
+
+    def _from_entry(self, rest: Floats, stop: float) -> Floats:
+        """Area up to `stop`, of which `rest` lies after the entry; before it the curve is 1."""
+        found = np.minimum(self.entry + np.maximum(rest, 0.0), stop)
+        return np.where(self.entry >= stop, stop, found)
 
     def _area_until_entry(self) -> Floats:
         """Area under the curves that were given, up to each subject's entry."""
@@ -205,7 +211,7 @@ class ConditionalCauseCurves(ConditionalCurves, CauseCurves):
 
     @property
     def _divisor(self) -> Floats:
-        return np.where(self.scale > 0, self.scale, 1.0)
+        return np.where(self.impossible, 1.0, self.scale)
 
     def _given(self, values: Floats, rows: Any) -> None:
         values -= self.shift[rows, None]
@@ -219,8 +225,7 @@ class ConditionalCauseCurves(ConditionalCurves, CauseCurves):
     def _area(self, stop: float) -> Floats:
         length = np.maximum(np.minimum(self.base.last_time, stop) - self.entry, 0.0)
         rest = self.base._area(stop) - self._area_until_entry() - self.shift * length
-        found: Floats = self.entry + np.maximum(rest / self._divisor, 0.0)
-        return np.minimum(found, stop)
+        return self._from_entry(rest / self._divisor, stop)
 
 
 def _area_of_one(curves: SurvivalCurves, stop: Floats) -> Floats:
@@ -286,6 +291,7 @@ def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
         return curves
     lines = curves.joined_by_lines() if curves.interpolation == "pchip" else curves
     scale = curves.at_own(np.full(len(curves), s))[:, None]
+    _check_reach(curves, s, scale[:, 0])
     times, known = lines.times, lines.survival
     if lines.shared_grid and not times[-1] > s:
         # The tail alone says what comes; a near point of it gives all of it.
@@ -304,6 +310,16 @@ def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
     return SurvivalCurves._trusted(
         np.maximum(times - s, 0.0), survival, lines.interpolation, curves.tail
     )
+
+
+def _check_reach(curves: SurvivalCurves, s: float, scale: Floats) -> None:
+    """Refuse curves that end by `s` without a tail: nothing is known of them from then on."""
+    unknown = (curves.last_time <= s) & (scale != 0)
+    if curves.tail == "nan" and unknown.any():
+        raise InputError(
+            f"curves with tail 'nan' must go past the landmark {s:g}; {int(unknown.sum())} of "
+            f"{len(curves)} end by then, the first at {curves.last_time[unknown].min():g}"
+        )
 
 
 def incidence_from_landmark(curves: IncidenceCurves, s: float) -> IncidenceCurves:

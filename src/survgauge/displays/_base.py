@@ -11,6 +11,7 @@ import numpy as np
 from .._tools.arrays import Floats, probability
 from .._tools.plain import as_frame
 from ..data.event_words import counted_events, events_by_cause
+from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..evaluation import Evaluation
@@ -219,6 +220,17 @@ def check_one_kind(ev: Source, what: str) -> None:
             f"{what} knows one kind of event only, and this evaluation needs to tell "
             f"{' and '.join(map(repr, ev.problem.words.causes))} apart; other figures do, such as "
             "incidence, stacked_incidence, mean_curve, brier, auc and calibration_panel"
+        )
+
+
+def check_no_entry(y: Outcomes, argument: str, what: str) -> None:
+    """Refuse delayed entry, of which a figure does not know."""
+    if y.entry is not None:
+        raise InputError(
+            f"{what} does not know delayed entry, which {argument} has for "
+            f"{int(np.count_nonzero(y.entry))} of {len(y)} subjects; ignoring it would bias the "
+            "figure. Show those at risk from a time s on, with evaluate(..., landmark=s) or the "
+            "outcomes y.from_landmark(s), or look at mean_curve, which knows delayed entry"
         )
 
 

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..metrics.gray import IncidenceByGroup, incidence_by_group
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
-from ._base import Display, Source, check_outcomes, records
+from ._base import Display, Source, check_no_entry, check_outcomes, records
 from ._times import at_risk, counted_axis, grid_until, so_far
 from .description import (
     Chart,
@@ -30,6 +30,8 @@ from .description import (
     with_level,
 )
 
+#: What messages call it.
+_FIGURE = "a figure of cumulative incidence"
 #: Letters of a name beside numbers.
 _SHORT = 16
 
@@ -95,7 +97,8 @@ class IncidenceDisplay(Display):
         end : float, optional
             Where the axis of time ends; by default at the last observed time.
         """
-        check_outcomes(ev, "a figure of cumulative incidence")
+        check_outcomes(ev, _FIGURE)
+        check_no_entry(ev.problem.y, "y_test", _FIGURE)
         return cls.from_outcomes(
             ev.problem.y, by=by, causes=causes, end=end, unit=ev.unit, confidence=ev.confidence
         )
@@ -112,7 +115,8 @@ class IncidenceDisplay(Display):
         confidence: float | None = 0.95,
     ) -> IncidenceDisplay:
         """Build without an evaluation; the arguments are those of `from_evaluation`."""
-        outcomes = Outcomes.of(y, "y", causes=True)
+        outcomes = Outcomes.of(y, "y", causes=True, entry=True)
+        check_no_entry(outcomes, "y", _FIGURE)
         if confidence is not None:
             probability(confidence, "confidence")
         grid, ticks = grid_until(outcomes, end)

@@ -18,6 +18,7 @@ from ._base import (
     FromPredictions,
     Source,
     by_model,
+    check_no_entry,
     check_one_kind,
     check_outcomes,
     measure_each,
@@ -39,6 +40,9 @@ from .description import (
     with_level,
 )
 from .mean_curves import mean_survival
+
+#: What messages call it.
+_FIGURE = "a figure of risk groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +117,10 @@ class RiskGroupsDisplay(FromPredictions):
         models : names, optional
             By default all.
         """
-        usable, left_out = members(ev, "risk", "a figure of risk groups", models)
-        check_outcomes(ev, "a figure of risk groups")
+        usable, left_out = members(ev, "risk", _FIGURE, models)
+        check_outcomes(ev, _FIGURE)
         check_one_kind(ev, "Kaplan-Meier by predicted risk")
+        check_no_entry(ev.problem.y, "y_test", _FIGURE)
         grid, ticks = grid_until(ev.problem.y, end)
 
         def compute(prediction: Prediction) -> tuple[Any, ...]:
@@ -126,7 +131,7 @@ class RiskGroupsDisplay(FromPredictions):
             found = _grouped(ev.problem, prediction, tau, options)
             return found, *_curves(ev, prediction, found, grid), found.at_risk(ticks)
 
-        parts = measure_each(usable, left_out, "a figure of risk groups", compute)
+        parts = measure_each(usable, left_out, _FIGURE, compute)
         found, survival, low, high, predicted, at_risk = by_model(parts)
         return cls(
             grid, found, survival, low, high, predicted, ticks, at_risk,

@@ -13,7 +13,16 @@ from ..data.event_words import EventWords
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.decision.risk_groups import group_names, rows_by_risk
-from ._base import FromPredictions, Source, by_model, check_outcomes, measure_each, members, records
+from ._base import (
+    FromPredictions,
+    Source,
+    by_model,
+    check_no_entry,
+    check_outcomes,
+    measure_each,
+    members,
+    records,
+)
 from .calibration import time_of_interest
 from .description import Chart, Line, Mark, Model, Panel, p_relation, probability_axis
 from .incidence import IncidenceDisplay
@@ -88,6 +97,7 @@ class RiskIncidenceDisplay(FromPredictions):
             )
         usable, left_out = members(ev, "risk", what, models)
         check_outcomes(ev, what)
+        check_no_entry(problem.y, "y_test", what)
         y, cause = problem.y, problem.cause
         present = np.flatnonzero(y.weight > 0)
 

@@ -33,14 +33,14 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "g-below-floor": Explanation(
         "note",
-        "metrics that weight by 1/G stop where G(t-), the probability of not being censored yet, "
-        "falls below 0.05",
+        "metrics with a horizon, such as Uno's C and the IBS, stop where G(t-), the probability of "
+        "not being censored yet, falls below 0.05",
         "usually nothing; `min_g` changes the limit",
     ),
     "watch-ends": Explanation(
         "note",
-        "metrics of interval-censored outcomes stop where fewer than 10 test subjects are watched, "
-        "or after more than a quarter of them were lost without an event",
+        "metrics of interval-censored outcomes with a horizon stop where fewer than 10 test "
+        "subjects are watched, or after more than a quarter of them were lost without an event",
         "usually nothing; `min_at_risk` changes the first limit, and an earlier `tau` is heeded",
     ),
     "one-law": Explanation(
@@ -59,12 +59,13 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "thin-risk-set": Explanation(
         "note",
-        "metrics that weight by 1/G stop where fewer than 10 test subjects are at risk",
+        "metrics with a horizon, such as Uno's C and the IBS, stop where fewer than 10 test "
+        "subjects are at risk",
         "usually nothing; `min_at_risk` changes the limit",
     ),
     "past-follow-up": Explanation(
         "note",
-        "metrics that weight by 1/G stop where the follow-up ends",
+        "metrics with a horizon, such as Uno's C and the IBS, stop where the follow-up ends",
         "usually nothing",
     ),
     "time-past-horizon": Explanation(
@@ -75,7 +76,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "tau-past-horizon": Explanation(
         "caution",
-        "`tau` lies after the last time that the data support: metrics that weight by 1/G, and "
+        "`tau` lies after the last time that the data support: metrics with a horizon, and "
         "those at the time `tau`, are taken at that time instead",
         "give an earlier `tau`",
     ),

@@ -15,7 +15,7 @@ from ..metrics.interval_problem import IntervalProblem
 from ..metrics.problem import Problem
 from ..reference.reference import Reference
 from .census import Census
-from .warnings import EvaluationWarning, check_size, check_times, in_sample_remark
+from .warnings import EvaluationWarning, check_size, check_times, in_sample_remark, stops_early
 
 #: What `evaluate` takes for interval-censored outcomes, besides both outcomes and predictions.
 TAKEN = (
@@ -113,14 +113,10 @@ def interval_problem(
 def check_intervals(problem: Problem, census: Census) -> list[EvaluationWarning]:
     """Remarks on the data, before any model."""
     found = in_sample_remark() if getattr(problem, "in_sample", False) else []
-    past = census.subjects_past_horizon if census.last_time > problem.horizon * (1 + 1e-9) else 0
-    if problem.tau is None and past:
-        message = (
-            f"metrics with a horizon stop at {problem.horizon:g}, because after it "
-            f"{_REASONS[problem.horizon_reason]}; {past} of {census.subjects} subjects are watched "
-            f"longer (up to {census.last_time:g})"
-        )
-        found.append(EvaluationWarning("watch-ends", message))
+    why = _REASONS[problem.horizon_reason]
+    early = "" if problem.tau is not None else stops_early(problem, census, why, "watched")
+    if early:
+        found.append(EvaluationWarning("watch-ends", early))
     if problem.conditional is None:
         message = "inside intervals one law of the event time, Turnbull's, stands for all subjects"
         found.append(EvaluationWarning("one-law", message))

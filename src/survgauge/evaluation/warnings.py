@@ -16,9 +16,10 @@ from ..inference import compare_values
 from ..metrics.details import Clusters, below_zero, standard_error
 from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
-from ..metrics.registry import Measured, Metric
+from ..metrics.registry import REGISTRY, Measured, Metric
 from .census import Census
 from .groups import is_small
+from .sentences import listed
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -119,13 +120,9 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     found = []
     tau, horizon, last = problem.tau, problem.horizon, census.last_time
     why = _REASONS[problem.horizon_reason]
-    past = census.subjects_past_horizon if last > horizon * (1 + 1e-9) else 0
-    if tau is None and past:
-        message = (
-            f"metrics that weight by 1/G stop at {horizon:g}, because after it {why}; {past} of "
-            f"{census.subjects} subjects are observed longer (up to {last:g})"
-        )
-        found.append(EvaluationWarning(problem.horizon_reason, message))
+    early = "" if tau is not None else stops_early(problem, census, why, "observed")
+    if early:
+        found.append(EvaluationWarning(problem.horizon_reason, early))
     if tau is not None and tau > horizon:
         message = (
             f"tau is {tau:g}, but the data support times up to {horizon:g} only, because after it "
@@ -143,10 +140,25 @@ def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
     return found
 
 
+def stops_early(problem: Problem, census: Census, why: str, seen: str) -> str:
+    """Name the metrics of this call that stop at the horizon though subjects are seen longer.
+
+    Empty where none does.
+    """
+    horizon, last, past = problem.horizon, census.last_time, census.subjects_past_horizon
+    stop = [name for name in problem.asked if REGISTRY[name].stops == "horizon"]
+    if not stop or not past or not last > horizon * (1 + 1e-9):
+        return ""
+    return (
+        f"{listed(stop)} {'stops' if len(stop) == 1 else 'stop'} at {horizon:g}, because after it "
+        f"{why}; {past} of {census.subjects} subjects are {seen} longer (up to {last:g})"
+    )
+
+
 def check_times(problem: Problem) -> list[EvaluationWarning]:
     """Remark on times of interest past the support; of tau itself `_check_horizon` says so."""
     late = [time for time in problem.times if time > problem.horizon and time != problem.tau]
-    if not late:
+    if not late or not any(REGISTRY[name].reads == "time" for name in problem.asked):
         return []
     named = " and ".join(f"{time:g}" for time in late)
     lie = "time of interest {} lies" if len(late) == 1 else "times of interest {} lie"

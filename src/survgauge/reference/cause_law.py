@@ -104,7 +104,7 @@ class CauseLaw(ResidualLaw):
             own = own_hazards(reference, code) * survival[:-1]
             return cls(atoms, survival, own, reference.stop)
 
-        found: CauseLaw = reference.cached(("cause law", code), build)
+        found: CauseLaw = reference.cached((CauseLaw, code), build)
         return found
 
     @classmethod

@@ -95,7 +95,7 @@ def pseudo_times(reference: Reference, code: int, leaving: bool) -> PseudoMeans:
             check_members(reference.whole)
         return PseudoMeans(_Tables.of(reference, code, leaving).censored())
 
-    found: PseudoMeans = reference.cached(("cause pseudo", code, leaving), build)
+    found: PseudoMeans = reference.cached((pseudo_times, code, leaving), build)
     return found
 
 

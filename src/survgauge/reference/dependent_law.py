@@ -48,7 +48,7 @@ class DependentLaw:
     @classmethod
     def of_reference(cls, reference: Reference, dependence: Dependence, tail: str) -> DependentLaw:
         """Return the law of a reference set, made once for all models."""
-        key = "dependent law", dependence, tail
+        key = DependentLaw, dependence, tail
         found: DependentLaw = reference.cached(key, lambda: cls(reference, dependence, tail))
         return found
 

@@ -83,7 +83,7 @@ class Reference:
     @property
     def incidence(self) -> AalenJohansen:
         """Aalen-Johansen of every cause."""
-        return self.whole.cached("incidence", lambda: AalenJohansen.fit(self.going_on))
+        return self.whole._own("incidence", lambda: AalenJohansen.fit(self.going_on))
 
     @property
     def going_on(self) -> Outcomes:
@@ -114,11 +114,18 @@ class Reference:
         return Reference(self.given, self.in_sample, causes=True).restricted(self.stop)
 
     def cached(self, key: Any, build: Callable[[], Any]) -> Any:
-        """Build once what several methods and models look at."""
-        known = self._cache.get(key)
-        if known is None:
-            known = self._cache[key] = build()
-        return known
+        """Build once what several methods and models look at.
+
+        All who look share the keys. Begin yours with what is yours alone: the class or the function
+        that makes the thing, or the name of the method.
+        """
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+    def _own(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once a table of this set itself, under a key that nobody else has."""
+        return self.cached((Reference, key), build)
 
     @property
     def size(self) -> float:
@@ -133,23 +140,23 @@ class Reference:
     @property
     def table(self) -> RiskTable:
         """Counts at the distinct observed times."""
-        return self.cached("table", lambda: RiskTable.of(self.y))
+        return self._own("table", lambda: RiskTable.of(self.y))
 
     @property
     def km(self) -> KaplanMeier:
         """Kaplan-Meier of the event time."""
-        return self.cached("km", lambda: KaplanMeier.from_table(self.table, restart=True))
+        return self._own("km", lambda: KaplanMeier.from_table(self.table, restart=True))
 
     @property
     def censoring(self) -> KaplanMeier:
         """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
         build = lambda: KaplanMeier.from_table(self.table, True, restart=True)  # noqa: E731
-        return self.cached("censoring", build)
+        return self._own("censoring", build)
 
     @property
     def last_time(self) -> float:
         """Last observed time."""
-        return self.cached("last_time", lambda: float(self.y.time.max()))
+        return self._own("last_time", lambda: float(self.y.time.max()))
 
     @property
     def last_survival(self) -> float:
@@ -159,7 +166,7 @@ class Reference:
     @property
     def event_rows(self) -> Any:
         """Rows of `table` at which somebody had the event."""
-        rows = self.cached("event_rows", lambda: self.table.event_rows)
+        rows = self._own("event_rows", lambda: self.table.event_rows)
         if rows.size == 0:
             raise UndefinedMetricError(
                 "y_train has no events, so nothing is known about event times; "
@@ -183,7 +190,7 @@ class Reference:
             nodes[0], nodes[-1] = 0.0, self.last_time
             return nodes
 
-        return self.cached("nodes", build)
+        return self._own("nodes", build)
 
     @property
     def gaps(self) -> Floats:
@@ -211,7 +218,7 @@ class Reference:
             known = self.table.survival(rows=self.event_rows, restart=True)
             return np.append(known, known[-1])
 
-        return self.cached("steps", build)
+        return self._own("steps", build)
 
     def steps(self) -> tuple[Floats, Floats]:
         """Kaplan-Meier as a curve: event times and where the tail starts, and the values there."""
@@ -246,7 +253,7 @@ class Reference:
     def theta(self, area: str, tail: str) -> float:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
         build = lambda: float(self.rest(area)[0]) + self.tail(tail)  # noqa: E731
-        return self.cached(("theta", area, tail), build)
+        return self._own(("theta", area, tail), build)
 
     def later_mean(self, tail: str) -> Floats:
         """Mean of T given T > u_j under the steps; NaN or infinite where nothing is left."""
@@ -258,7 +265,7 @@ class Reference:
             mean += self.nodes[:-1]
             return mean
 
-        return self.cached(("mean", tail), build)
+        return self._own(("mean", tail), build)
 
     def later_trapezoids(self, tail: str) -> Floats:
         """Area from each observed time on, by trapezoids over all observed times, and the tail."""
@@ -268,7 +275,7 @@ class Reference:
             pieces = np.diff(self.table.times) * (survival[1:] + survival[:-1]) / 2
             return np.append(_reverse_cumsum(pieces), 0.0) + self.tail(tail)
 
-        return self.cached(("trapezoids", tail), build)
+        return self._own(("trapezoids", tail), build)
 
     def later_events(self) -> Floats:
         """Number of events later than u_j, and the sum of their times, j = 0..K: (2, K + 1)."""
@@ -281,7 +288,7 @@ class Reference:
             np.cumsum(count[::-1], out=sums[1, -2::-1])
             return sums
 
-        return self.cached("later", build)
+        return self._own("later", build)
 
     def pseudo_means(self, area: str, tail: str, leaving: bool = False) -> PseudoMeans:
         """Pseudo-observations of somebody who joins the set, censored.
@@ -289,7 +296,7 @@ class Reference:
         With `leaving` those of the censored members of the set itself, leave-one-out.
         """
         build = PseudoMeans.leaving if leaving else PseudoMeans.joining
-        return self.cached(("pseudo", leaving, area, tail), lambda: build(self, area, tail))
+        return self._own(("pseudo", leaving, area, tail), lambda: build(self, area, tail))
 
 
 class StoppedReference(Reference):
@@ -317,7 +324,7 @@ class StoppedReference(Reference):
     @property
     def y(self) -> Outcomes:
         """The outcomes, stopped."""
-        return self.cached("y", lambda: self.whole.y.restricted(self.stop))
+        return self._own("y", lambda: self.whole.y.restricted(self.stop))
 
     @property
     def size(self) -> float:
@@ -374,7 +381,7 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     check_tail(tail)
     n = whole_number(n, "n", 1, "a whole number of subjects")
     reference = Reference.of(y_train, entry=True)
-    one: SurvivalCurves = reference.cached(("curve", tail), lambda: _curve(reference, tail))
+    one: SurvivalCurves = reference._own(("curve", tail), lambda: _curve(reference, tail))
     return one.repeated(n)
 
 

@@ -115,7 +115,7 @@ class ResidualLaw:
     def of_reference(cls, reference: Reference, tail: str) -> ResidualLaw:
         """Return Kaplan-Meier of the reference set as the law of all subjects, made once."""
         given = *reference.law(), reference.last_time, tail, reference.stop
-        found: ResidualLaw = reference.cached(("law", tail), lambda: cls(*given))
+        found: ResidualLaw = reference.cached((ResidualLaw, tail), lambda: cls(*given))
         return found
 
     @classmethod

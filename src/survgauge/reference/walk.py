@@ -66,7 +66,7 @@ class Walk:
     ) -> Walk:
         """Walk along the jumps of one G for all, under a law of the reference set."""
         known: WeakKeyDictionary[KaplanMeier, dict[tuple[float, ResidualLaw], Walk]]
-        known = reference.whole.cached("walks", WeakKeyDictionary)
+        known = reference.whole.cached(Walk, WeakKeyDictionary)
         made, key = known.setdefault(km, {}), (floor, law)
         if key not in made:
             # Neither the tail, the cause nor where the clock stops changes the jumps.

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
-from coverage_table import simulation
+from coverage_table import BENCHMARKS, simulation
+
+from survgauge.metrics.registry import metrics_of
 
 world, tally, plan, run = (simulation(name) for name in ("world", "tally", "plan", "run"))
 results, words, studies = (simulation(name) for name in ("results", "words", "studies"))
@@ -125,3 +133,73 @@ def test_some_metrics_can_be_simulated_alone():
     }
     found = studies.core({**few[0].given, "reps": 1}, np.random.default_rng(0), NOTHING)
     assert {row["metric"] for row in found.rows()} == {"mae_dr"}
+
+
+@pytest.mark.parametrize("name", [*studies.DISTANCES, "ibs_dr", "a_calibration", "harrell"])
+def test_every_metric_can_be_simulated_alone(name, monkeypatch):
+    targets = simulation("targets")
+    monkeypatch.setattr(targets, "PIECE", 200)
+    monkeypatch.setattr(targets, "PIECES", 1)
+    few = [
+        part
+        for part in plan.parts(3, 1, plan.BY_METRIC, name)
+        if part.given["n"] == 100 and part.given["censoring"] == "60i" and part.given["block"] == 1
+    ]
+    found = {row["metric"].removesuffix(" in evaluate") for row in run.simulate(few)}
+    assert found == {name}
+
+
+def test_every_metric_that_can_be_named_is_simulated_somewhere():
+    known = [*studies.remaining_metrics(), *studies.DISTANCES, *studies.judged_metrics()]
+    assert set(metrics_of()) <= set(known)
+
+
+#: A run that never ends by itself, and says who works for it.
+ENDLESS = """
+import multiprocessing, time
+from simulation.workers import workers
+
+if __name__ == "__main__":
+    with workers(2) as pool:
+        waiting = [pool.submit(time.sleep, 600) for _ in range(5)]
+        print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+        waiting[0].result()
+"""
+
+
+def _is_there(pid):
+    """Whether a process is there and not a zombie that nobody has waited for."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_workers_end_with_the_process_that_started_them(name, tmp_path):
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS, encoding="utf-8")
+    path = os.pathsep.join([str(BENCHMARKS), *sys.path])
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as run_of_its_own:
+        found = [int(pid) for pid in run_of_its_own.stdout.readline().split()]
+        time.sleep(0.5)  # until the workers have begun
+        run_of_its_own.send_signal(getattr(signal, name))
+        try:
+            run_of_its_own.wait(timeout=20)
+            until = time.monotonic() + 20
+            while any(map(_is_there, found)) and time.monotonic() < until:
+                time.sleep(0.05)
+            assert len(found) == 2
+            assert not any(map(_is_there, found))
+        finally:
+            run_of_its_own.kill()
+            for pid in filter(_is_there, found):
+                os.kill(pid, signal.SIGKILL)

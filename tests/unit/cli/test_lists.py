@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 
 import pytest
 
 import survgauge as sg
-from survgauge.cli.main import main
+from survgauge.cli.main import _parser, main
 from survgauge.metrics.registry import REGISTRY
 
 
@@ -155,3 +156,20 @@ def test_help_has_examples_and_fits(capsys, words):
     if words in (["evaluate"], ["audit"]):
         for group in ("files:", "what to ", "output:"):
             assert f"\n{group}" in shown
+
+
+def _options():
+    """Return every option of every command, with its help."""
+    parsers = [("", _parser())]
+    for command, parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += [(f"{command} {name}", one) for name, one in action.choices.items()]
+            elif action.help and action.option_strings:
+                yield pytest.param(action.help, id=f"{command} {action.option_strings[-1]}")
+
+
+@pytest.mark.parametrize("told", list(_options()))
+def test_the_help_of_an_option_says_what_it_is(told):
+    # "of the bootstrap" and "(default: time)" leave out the word that matters.
+    assert not told.startswith(("of ", "for ", "in ", "("))

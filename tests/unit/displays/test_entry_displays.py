@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge import displays
 from survgauge.data.conditional_curves import given_entry
 from survgauge.displays.description import Line, Points
 from survgauge.displays.mae_variants import VARIANTS, MAEVariantsDisplay
@@ -68,3 +69,23 @@ def test_decision_curve_and_calibration_panel(evaluation: sg.Evaluation) -> None
     ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, metrics=["ici"], time=5.0)
     for kind in ("decision_curve", "calibration_panel", "one_calibration"):
         assert ev.plot(kind) is not None
+
+
+@pytest.mark.parametrize("kind", ["incidence", "risk_groups"])
+def test_a_figure_that_knows_no_entry_says_what_to_do_instead(
+    evaluation: sg.Evaluation, kind: str
+) -> None:
+    late = int(np.count_nonzero(Y.entry))
+    said = rf"y_test has for {late} of 120 subjects; .*landmark=s\).* or look at mean_curve"
+    with pytest.raises(sg.InputError, match=said):
+        displays.display(evaluation, kind)
+    asked = {"metrics": ["mae_po"], "confidence": None}
+    at = sg.evaluate({"m": CURVES}, Y, landmark=2.0, **asked)
+    assert displays.display(at, kind).rows()
+    assert displays.display(evaluation, "mean_curve").rows()
+
+
+def test_outcomes_are_called_as_the_figure_does() -> None:
+    with pytest.raises(sg.InputError, match="delayed entry, which y has for"):
+        displays.IncidenceDisplay.from_outcomes(Y)
+    assert displays.IncidenceDisplay.from_outcomes(Y.from_landmark(2.0)).rows()

@@ -143,3 +143,12 @@ def test_every_command_is_on_its_page():
     shown = set(re.findall(r"^(\w+)\n-+$", text, re.MULTILINE))
     usage = _parser().format_help()
     assert shown == set(re.findall(r"^    (\w+)  ", usage, re.MULTILINE))
+
+
+def test_numbers_of_things_in_the_readme_are_those_of_the_package():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r'`ev\.plot\("(\w+)"\)`', text))
+    others = len(import_module("survgauge.displays").DISPLAYS) - len(shown)
+    assert f"and {others} other kinds draw" in text
+    assert f"# {len(sg.models.available())} models; survgauge models" in text
+    assert f"# {len(sg.datasets.available())} data sets; survgauge datasets" in text

@@ -260,16 +260,41 @@ def test_horizon_rule():
     y = sg.Outcomes(np.arange(1.0, 41.0), np.ones(40, dtype=bool))
     assert sg.evaluate({"m": y.time}, y, metrics=["mae_po"]).problem.horizon == 31.0
     heavy = sg.Outcomes(np.arange(1.0, 41.0), np.arange(40) < 3)
-    given = {"y_train": heavy, "censoring": "train", "metrics": ["mae_po"]}
+    given = {"y_train": heavy, "censoring": "train", "metrics": ["mae_po", "uno"]}
     ev = sg.evaluate({"m": y.time}, y, **given)
     g = sg.KaplanMeier.fit_censoring(heavy)
     assert float(g.at(ev.problem.horizon, "left")) >= 0.05
     low = sg.evaluate({"m": y.time}, y, min_at_risk=1, **given)
     assert "g-below-floor" in codes(low)
     assert float(g.at(low.problem.horizon)) < 0.05 <= float(g.at(low.problem.horizon, "left"))
-    assert "thin-risk-set" in codes(sg.evaluate({"m": y.time}, y, metrics=["mae_po"]))
     loose = sg.evaluate({"m": y.time}, y, metrics=["mae_po"], min_at_risk=1)
     assert loose.problem.horizon == 40.0
+
+
+@pytest.mark.parametrize(
+    ("metrics", "named"),
+    [
+        (["uno"], "uno stops at 31, because after it too few test subjects are at risk"),
+        (["mae_po", "mae_within", "uno"], "mae_within and uno stop at 31, because"),
+        (["mae_po", "mae_ipcw_d", "harrell"], None),
+        (["brier", "auc", "crps", "km_calibration"], None),
+    ],
+)
+def test_only_metrics_of_the_call_that_stop_are_said_to(metrics, named):
+    y = sg.Outcomes(np.arange(1.0, 41.0), np.ones(40, dtype=bool))
+    curves = sg.SurvivalCurves(np.arange(61.0), np.tile(np.linspace(1, 0, 61), (40, 1)))
+    ev = sg.evaluate(curves, y, metrics=metrics)
+    found = [w.message for w in ev.warnings if w.code == "thin-risk-set"]
+    assert len(found) == (named is not None)
+    assert all(message.startswith(named) for message in found)
+    assert all("9 of 40 subjects are observed longer (up to 40)" in text for text in found)
+
+
+def test_a_late_time_is_remarked_on_only_where_a_metric_is_read_at_it():
+    y = sg.Outcomes(np.arange(1.0, 41.0), np.ones(40, dtype=bool))
+    curves = sg.SurvivalCurves(np.arange(61.0), np.tile(np.linspace(1, 0, 61), (40, 1)))
+    assert "time-past-horizon" in codes(sg.evaluate(curves, y, metrics=["brier"], time=35))
+    assert "time-past-horizon" not in codes(sg.evaluate(curves, y, metrics=["ibs"], time=35))
 
 
 def test_groups_share_their_tails_and_are_named_in_warnings():

@@ -267,3 +267,12 @@ def test_late_first_visits_are_told(every, jitter, told):
 
     assert ("late-first-visits" in codes()) == told
     assert "late-first-visits" not in codes(y_train=y)
+
+
+def test_only_metrics_of_the_call_that_stop_are_said_to():
+    y, models, _ = draw()
+    given = {"true": models["true"]}
+    for metric, stops in (("interval_c", False), ("interval_ibs", True)):
+        ev = sg.evaluate(given, y, metrics=[metric])
+        found = [w.message for w in ev.warnings if w.code == "watch-ends"]
+        assert [text.startswith(f"{metric} stops at") for text in found] == [True] * stops

@@ -22,20 +22,14 @@ Count = Callable[[Ints | None, Floats, Bools, Floats | None, Floats | None], Pai
 
 def count_by_risk(risk: Floats, partners: bool = True) -> Count:
     """Return what counts the pairs by one risk of each subject."""
-
-    def count(
-        rows: Ints | None,
-        time: Floats,
-        anchor: Bools,
-        anchor_weight: Floats | None,
-        weight: Floats | None,
-    ) -> PairCounts:
-        own = risk if rows is None else risk[rows]
-        return pair_counts(
-            time, anchor, own, anchor_weight=anchor_weight, weight=weight, partners=partners
-        )
-
-    return count
+    return lambda rows, time, anchor, anchor_weight, weight: pair_counts(
+        time,
+        anchor,
+        risk if rows is None else risk[rows],
+        anchor_weight=anchor_weight,
+        weight=weight,
+        partners=partners,
+    )
 
 
 def entered_counts(
