@@ -106,7 +106,7 @@ def _median(y: Outcomes) -> float:
     """Return the median observed time; training outcomes may be counts at distinct times."""
     if not y.weighted:
         return float(np.median(y.time))
-    order = np.argsort(y.time)
+    order = np.argsort(y.time, kind="stable")
     time, reached = y.time[order], np.cumsum(y.weight[order])
     half = reached[-1] / 2
     middle = [int(reached.searchsorted(half, side)) for side in ("left", "right")]

@@ -156,10 +156,12 @@ def test_every_metric_that_can_be_named_is_simulated_somewhere():
 
 #: A run that never ends by itself, and says who works for it.
 ENDLESS = """
-import multiprocessing, time
+import multiprocessing, signal, time
 from simulation.workers import workers
 
 if __name__ == "__main__":
+    # A shell starts what runs in its background deaf to interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with workers(2) as pool:
         waiting = [pool.submit(time.sleep, 600) for _ in range(5)]
         print(*(child.pid for child in multiprocessing.active_children()), flush=True)

@@ -173,7 +173,7 @@ def test_an_evaluation_keeps_its_own_outcomes():
 
 
 def test_medians_are_computed_once_for_a_family_of_metrics(monkeypatch):
-    given_ = _many(2000, 20)
+    given_ = _many(3000, 20)
     curves = SurvivalCurves(given_.grid, given_.survival)
     y = Outcomes(*given_.y)
     asked: list[SurvivalCurves] = []
@@ -183,7 +183,7 @@ def test_medians_are_computed_once_for_a_family_of_metrics(monkeypatch):
     )
     evaluate(curves, y, y_train=given_.y, n_boot=0)
     # Once for the errors of a chunk, and once for the metrics that rank all subjects.
-    assert sum(len(one) == 2000 and not one.one_curve for one in asked) == 2
+    assert sum(len(one) == 3000 and not one.one_curve for one in asked) == 2
 
 
 def test_above_a_size_cells_keep_numbers_and_let_contributions_go(monkeypatch):
