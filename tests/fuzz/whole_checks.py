@@ -273,8 +273,9 @@ def small_helpers(case, rng, call):
     name = rng.choice(("harrell", "crps", "mae_hinge", "mae_uncensored"))
     if name == "crps" and case.tail == "nan":
         return
-    with warnings.catch_warnings():  # scorers tell a search about folds without a value
+    with warnings.catch_warnings():  # scorers tell a search about its folds
         warnings.filterwarnings("ignore", "(?s).* is undefined on this fold")
+        warnings.filterwarnings("ignore", r"\[c-below-half\]")
         scorer = sg.scorer(name, y_train=case.y_train())
         score = call(scorer, Model(), np.zeros((len(case), 1)), case.y())
     demand("a scorer gives a number", isinstance(float(score), float))
