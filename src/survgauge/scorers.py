@@ -21,7 +21,7 @@ from .errors import InputError, UndefinedMetricError, as_names, one_of
 from .evaluation.censoring_remarks import uses_reference
 from .evaluation.chosen import under_entry
 from .evaluation.interval_call import interval_problem, outcomes_of, refuse_settings
-from .evaluation.warnings import EvaluationWarning, undefined
+from .evaluation.warnings import EvaluationWarning, turned_round, undefined
 from .metrics.conventions import Convention
 from .metrics.one_cause import with_causes
 from .metrics.past_curve import past_remark
@@ -174,8 +174,7 @@ def _score(
         message = f"{metric.name} is undefined on this fold ({error}); its score is NaN"
         return float("nan"), replace(undefined(error, model, metric.name), message=message)
     value, remark = float(measured.value), None
-    spread = measured.stderr  # 0 where so few pairs are in one order that nothing is significant
-    if metric.is_share_of_pairs and spread > 0 and value + _TURNED_ROUND * spread < 0.5:
+    if metric.is_share_of_pairs and turned_round(measured, measured.stderr, _TURNED_ROUND):
         message = (
             f"{metric.name} of {model} is {value:.3f} on this fold, significantly below 0.5: is a "
             "risk read as a time, or a time as a risk? Then give predicts='risk' or "

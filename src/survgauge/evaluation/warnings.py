@@ -27,6 +27,8 @@ TAIL_SHARE = 0.10
 PAST_FLOOR = 0.10
 #: Largest weight above which a handful of subjects may decide.
 LARGE_WEIGHT = 20.0
+#: With so many events a ranking that is wrong throughout is no chance.
+_ENOUGH_EVENTS = 5
 #: Fewer clusters than this give rough standard errors.
 FEW_CLUSTERS = 10
 #: Surrogates this many times past the follow-up hang on the tail.
@@ -257,13 +259,23 @@ def check_measured(
             "large-weight",
             f"one subject stands for {largest:.1f} subjects, because G is small at its time",
         )
-    if metric.is_share_of_pairs and measured.value + 2 * _spread(measured, clusters) < 0.5:
+    if metric.is_share_of_pairs and turned_round(measured, _spread(measured, clusters)):
         remark(
             "c-below-half",
             f"the value {measured.value:.3f} is significantly below 0.5, so the order may be "
             "upside down",
         )
     return found
+
+
+def turned_round(measured: Measured, spread: float, errors: float = 2.0) -> bool:
+    """Whether a ranking is below one half by so many standard errors.
+
+    Where every pair is in the wrong order that error is 0. Few events may be so by chance: d of
+    them with a probability of 1 / d! at the most.
+    """
+    known = spread > 0 or measured.support.get("events", 0) >= _ENOUGH_EVENTS
+    return bool(known and measured.value + errors * spread < 0.5)
 
 
 def _spread(measured: Measured, clusters: Clusters | None) -> float:

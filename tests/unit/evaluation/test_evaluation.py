@@ -352,3 +352,11 @@ def test_the_median_follow_up_counts_from_entry():
     ev = sg.evaluate(np.full(6, 90.0), y, metrics=["mae_uncensored"], unit="years")
     assert ev.support["median_follow_up"] == 4.0
     assert "median follow-up 4 years" in str(ev)
+
+
+@pytest.mark.parametrize(("events", "said"), [(4, False), (5, True)])
+def test_a_few_events_in_the_wrong_order_are_no_evidence(events, said):
+    time = np.arange(1.0, events + 1)
+    wrong = sg.evaluate({"m": sg.RiskScores(time)}, (time, np.ones(events)), metrics=["harrell"])
+    assert wrong.rows()[0]["value"] == 0
+    assert ("c-below-half" in codes(wrong)) is said
