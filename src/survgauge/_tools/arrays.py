@@ -12,9 +12,7 @@ from ..errors import InputError, numbered
 from .array_types import Bools as Bools
 from .array_types import Floats as Floats
 from .array_types import Ints as Ints
-from .chunks import QUERIES, chunks
-from .sorting import sorting_order
-from .threads import run_all
+from .chunks import chunks
 
 #: Times and weights above this are refused: standard errors of squared errors take fourth powers.
 LARGEST = 1e60
@@ -249,6 +247,17 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def repeated(value: float, n: int) -> Floats:
+    """Return one number n times, stored once; not to be written to.
+
+    >>> repeated(1.0, 3)
+    array([1., 1., 1.])
+    """
+    # What numpy.broadcast_to gives, in a fraction of its time: it is asked for in every chunk.
+    array: Floats = np.ndarray((n,), np.float64, np.float64(value).tobytes(), strides=(0,))
+    return array
+
+
 def stored_once(array: NDArray[Any]) -> bool:
     """Whether all rows are one, stored once and read over and over (`numpy.broadcast_to`).
 
@@ -267,44 +276,3 @@ def dot(a: Floats, b: Floats) -> float:
     11.0
     """
     return float(sum((a[rows] * b[rows]).sum() for rows in chunks(a.size)))
-
-
-def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
-    """`numpy.searchsorted` whose cost stays flat when the table outgrows the cache.
-
-    Queries are sorted in chunks first, so that neighbouring look-ups touch neighbouring memory.
-    """
-    if values.size < 2048 or table.size < 2048:
-        return table.searchsorted(values, side)  # type: ignore[call-overload]
-    if values[0] == values[-1] and (values == values[0]).all():  # one prediction for everybody
-        one: Ints = table.searchsorted(values[:1], side)  # type: ignore[call-overload]
-        return np.repeat(one, values.size)
-    found = np.empty(values.size, dtype=np.intp)
-
-    def fill(rows: slice) -> None:
-        order = sorting_order(values[rows])
-        places: Ints = table.searchsorted(values[rows][order], side)  # type: ignore[call-overload]
-        found[rows][order] = places
-
-    run_all(fill, chunks(values.size, size=QUERIES))
-    return found
-
-
-def look_up_sorted(table: Floats, values: Floats, side: str = "right") -> Ints:
-    """`numpy.searchsorted` for sorted values: two sorted runs are merged in one pass.
-
-    >>> look_up_sorted(np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.0, 3.0]))
-    array([0, 2, 2])
-    """
-    ends: Ints = table.searchsorted(values[[0, -1]], side)  # type: ignore[call-overload]
-    near = table[ends[0] : ends[1]]
-    if near.size > 4 * values.size:
-        return table.searchsorted(values, side)  # type: ignore[call-overload]
-    # Of equals those come first that stand first.
-    if side == "right":
-        mine = np.concatenate((near, values)).argsort(kind="stable") >= near.size
-    else:
-        mine = np.concatenate((values, near)).argsort(kind="stable") < values.size
-    places = np.flatnonzero(mine)
-    places -= np.arange(values.size) - ends[0]
-    return places

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Floats, Ints, look_up
+from .._tools.arrays import LARGEST, Floats, Ints
+from .._tools.places import look_up
 from .._tools.random import stream
 from ..censoring.copulas import parameter, second_given_first
 from ..data.curves import SurvivalCurves

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, look_up
+from .._tools.arrays import Floats, Ints
+from .._tools.places import look_up
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..reference.cox import CoxModel

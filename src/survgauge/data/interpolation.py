@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.arrays import Bools, Floats, Ints
 from .._tools.chunks import BLOCK_VALUES, chunks
+from .._tools.places import look_up
 
 Curves = NDArray[np.floating[Any]]
 

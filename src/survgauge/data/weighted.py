@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Bools, Floats, Ints, subject_index, vector
+from .._tools.arrays import LARGEST, Bools, Floats, Ints, repeated, subject_index, vector
 from .._tools.sorting import sorting_order
 from ..errors import InputError
 
@@ -58,7 +58,7 @@ class Weighted:
     def weight(self) -> Floats:
         """Frequencies, ones where none were given; not to be written to."""
         if self._weight is None:
-            return np.broadcast_to(np.float64(1.0), self.time.size)
+            return repeated(1.0, self.time.size)
         return self._weight
 
     @property

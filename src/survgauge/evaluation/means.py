@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, stored_once
+from .._tools.arrays import Floats, repeated, stored_once
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.details import Details, unless_rounding
@@ -103,23 +103,18 @@ class SummedMeans:
             self.support[model].merge(terms.support)
             listed.append(terms)
         self._add_by_time(listed, shared, y)
-        alike = shared is not None and stored_once(shared)
-
-        def fill(rows: slice, out: Floats) -> None:
-            for k, terms in enumerate(listed):
-                out[k] = np.nan if terms is None else terms.a[rows]
-            if len(out) > len(listed):
-                out[-1] = np.nan if shared is None else shared[rows]
-
-        n = len(y)
+        unknown = repeated(np.nan, len(y))
+        columns = [unknown if terms is None else terms.a for terms in listed]
         if counts is None and not y.weighted:
+            alike = shared is not None and stored_once(shared)
             same = float(shared[0]) if alike and shared is not None else None
-            self.moments.update_by(fill, n, same, self._spread)
+            if not alike:
+                columns.append(unknown if shared is None else shared)
+            self.moments.update_columns(columns, same, self._spread)
             return
-        values = np.empty((len(self.models) + 1, n))
-        with np.errstate(invalid="ignore"):  # no weight, infinite loss
-            fill(slice(0, n), values)
-            if counts is not None:
+        values = np.array([*columns, unknown if shared is None else shared])
+        if counts is not None:
+            with np.errstate(invalid="ignore"):  # no weight, infinite loss
                 self.replicates += np.einsum("bn,dn->bd", counts, values)
         if not y.weighted:
             self.moments.update(values)

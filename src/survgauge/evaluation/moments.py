@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from .._tools.arrays import Floats
 _ROUNDING = 2e-15
 #: Subjects at a time: fewer would fit a smaller cache, but make threads wait for each other.
 _BLOCK = 65_536
+#: Subjects whose mean is near enough to that of all.
+_TYPICAL = 1_024
 
 
 class Moments:
@@ -71,37 +73,34 @@ class Moments:
             part.apart = _squares_apart(values[:-1], frequency)
         self.merge(part)
 
-    def update_by(
+    def update_columns(
         self,
-        fill: Callable[[slice, Floats], None],
-        n: int,
+        columns: Sequence[Floats],
         last: float | None = None,
         spread: bool = True,
     ) -> None:
-        """Add n subjects whose numbers `fill` writes, a block that fits the cache at a time.
+        """Add subjects whose numbers are columns, a block that fits the cache at a time.
 
-        Where the last number is the same for all, it is given and not written. Without `spread`
+        Where the last number is the same for all, it is given and has no column. Without `spread`
         the numbers are added up, but not their squares.
         """
-        size, models = self.total.size, self.total.size - 1
-        part = Moments(size)
-        room = np.empty((size if last is None else models, min(_BLOCK, n)))
-        shift: Floats | None = None
+        n, models = columns[0].size, self.total.size - 1
+        if not n:
+            return
+        part = Moments(self.total.size)
+        some = np.array([column[:_TYPICAL] for column in columns])
+        room = np.empty((len(columns), min(_BLOCK, n)))
         with np.errstate(invalid="ignore"):  # an infinite loss has no spread
+            shift = some.sum(axis=1) / some.shape[1]  # near the mean, so that no digits cancel
+            shift[~np.isfinite(shift)] = 0.0
             for start in range(0, n, _BLOCK):
-                rows = slice(start, min(start + _BLOCK, n))
-                block = room[:, : rows.stop - start]
-                fill(rows, block)
-                if shift is None:  # near the mean, so that no digits cancel
-                    shift = block.sum(axis=1) / block.shape[1]
-                    shift[~np.isfinite(shift)] = 0.0
-                block -= shift[:, None]
+                block = room[:, : min(_BLOCK, n - start)]
+                for column, typical, away in zip(columns, shift, block, strict=True):
+                    np.subtract(column[start : start + _BLOCK], typical, out=away)
                 part.total[: len(block)] += block.sum(axis=1)
                 if spread:
                     part.square[: len(block), : len(block)] += _products(block)
                     part.apart += _squares_apart(block[:models])
-            if shift is None:
-                return
             part.count = float(n)
             part.square -= np.outer(part.total, part.total) / n
             part.apart -= _squares_apart(part.total[:models, None]) / n

@@ -30,7 +30,7 @@ class SomeTimes:
     """
 
     def __init__(self) -> None:
-        self._step = 1
+        self._step, self._size = 1, 0
         #: Numbers of the subjects, their outcomes, and predicted times by model, by chunk.
         self._parts: list[tuple[Ints, Outcomes, dict[str, Floats]]] = []
 
@@ -39,11 +39,13 @@ class SomeTimes:
         y, start = problem.first, problem.start
         rows = np.arange(-start % self._step, len(y), self._step)
         rows = rows[y.weight[rows] > 0] if y.weighted else rows
-        self._thin(rows + start)
-        rows = rows[(rows + start) % self._step == 0]
+        if self._size + rows.size > _LOOKED_AT:
+            self._thin(rows + start)
+            rows = rows[(rows + start) % self._step == 0]
         if rows.size:
             times = {n: _median_times(p[rows]) for n, p in predictions.items() if p.has("times")}
             self._parts.append((rows + start, y[rows], times))
+            self._size += rows.size
 
     def merge(self, other: SomeTimes) -> None:
         """Add the subjects of another part, which stays as it is."""
@@ -63,7 +65,7 @@ class SomeTimes:
                 thinned.append((own, y, times))
             elif kept.size:
                 thinned.append((own[kept], y[kept], {n: t[kept] for n, t in times.items()}))
-        self._parts = thinned
+        self._parts, self._size = thinned, sum(own.size for own, _, _ in thinned)
 
     def found(self) -> tuple[Outcomes | None, dict[str, Floats]]:
         """Return the outcomes and all models' predicted times; None: there is nobody."""

@@ -416,13 +416,24 @@ class Problem:
     @property
     def setting(self) -> Setting:
         """What the surrogates of all time errors look at."""
-        options = {k: v for k, v in self.options.items() if k != "normalize"}
-        build = partial(make_setting, self.y, self.reference, tau=self.errors_stop, **options)
-        build = partial(build, censoring=self.assumed_g, sample_weight=self.sample_weight)
-        build = partial(build, dependence=self.dependence, cause=self.cause, entry=True)
-        build = partial(build, start=self.start, conditional=self.conditional)
-        setting: Setting = self.cached("setting", build)
+        setting: Setting = self.cached("setting", self._make_setting)
         return setting
+
+    def _make_setting(self) -> Setting:
+        options = {k: v for k, v in self.options.items() if k != "normalize"}
+        return make_setting(
+            self.y,
+            self.reference,
+            tau=self.errors_stop,
+            censoring=self.assumed_g,
+            sample_weight=self.sample_weight,
+            dependence=self.dependence,
+            cause=self.cause,
+            entry=True,
+            start=self.start,
+            conditional=self.conditional,
+            **options,
+        )
 
     @property
     def weights(self) -> CensoringWeights:

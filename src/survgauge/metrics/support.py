@@ -46,9 +46,12 @@ class Support:
 
     def copy(self) -> Support:
         """Return a record of its own with the same numbers."""
-        twin = Support()
-        twin.merge(self)
-        return twin
+        return Support(
+            **{
+                name: part.copy() if isinstance(part, dict) else part
+                for name, part in vars(self).items()
+            }
+        )
 
     def name(self, key: str, rows: Ints) -> None:
         """Name some rows of the test set, if there are any."""

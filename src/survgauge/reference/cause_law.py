@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, look_up
+from .._tools.arrays import Floats, Ints
+from .._tools.places import Places
 from ..data.causes import cause_code
 from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
@@ -76,7 +77,7 @@ class CauseLaw(ResidualLaw):
 
     Parameters
     ----------
-    atoms : ndarray of shape (K,)
+    atoms : ndarray of shape (K,) or Places
         Times at which events of any cause happen, rising.
     survival : ndarray of shape (K + 1,) or (n, K + 1)
         Probability of no event before the first of them and after each; of all subjects, or of
@@ -89,9 +90,9 @@ class CauseLaw(ResidualLaw):
 
     by_cause = True
 
-    def __init__(self, atoms: Floats, survival: Floats, own: Floats, stop: float) -> None:
+    def __init__(self, atoms: Floats | Places, survival: Floats, own: Floats, stop: float) -> None:
         super().__init__(atoms, survival, np.inf, "hold", stop)
-        self._own = np.where(atoms < stop, own, 0.0)
+        self._own = np.where(self.atoms < stop, own, 0.0)
         self.share = np.minimum(self._own.sum(axis=-1), 1.0)
 
     @classmethod
@@ -140,9 +141,9 @@ class CauseLaw(ResidualLaw):
         """Probability of no event of any cause at x, one x and j a subject."""
         return read(self._survival, j)
 
-    def alive_table(self, x: Floats, places: Ints | None = None) -> Floats:
+    def alive_table(self, x: Floats) -> Floats:
         """Probability of no event of any cause at common times x: (V,), or (n, V) by subject."""
-        return columns(self._survival, self.places(x) if places is None else places)
+        return columns(self._survival, self.places(x))
 
     def expected(
         self,
@@ -216,8 +217,8 @@ def own_hazards(reference: Reference, code: int) -> Floats:
     events, y = reference.law()[0], reference.going_on
     mine = y.cause == code
     weight = y.weight[mine] if y.weighted else None
-    if not events.size:
+    if not events.table.size:
         return np.empty(0)
-    count = np.bincount(look_up(events, y.time[mine], "left"), weight, events.size)
+    count = np.bincount(events.of(y.time[mine], "left"), weight, events.table.size)
     hazards: Floats = count / reference.whole.at_events()[0]
     return hazards

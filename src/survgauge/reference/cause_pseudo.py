@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.arrays import Bools, Floats, Ints
+from .._tools.places import look_up
 from .cause_law import CauseLaw, check_follow_up, own_hazards
 from .pseudo_means import PseudoMeans, check_members, joined, left_out
 from .reference import Reference
@@ -43,7 +44,7 @@ class _Tables:
     @classmethod
     def of(cls, reference: Reference, code: int, leaving: bool) -> _Tables:
         check_follow_up(reference)
-        whole, atoms = reference.whole, reference.law()[0]
+        whole, atoms = reference.whole, reference.law()[0].table
         hazard, sign = own_hazards(reference, code), -1 if leaving else 1
         survival = changed = np.ones(atoms.size + 1)
         change = np.zeros(atoms.size + 1)

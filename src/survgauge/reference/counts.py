@@ -6,12 +6,17 @@ from bisect import bisect_left
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._tools.arrays import Floats
+from .._tools.sorting import sorting_order
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from .kaplan_meier import KaplanMeier, RiskTable
 from .reference import Reference
+
+#: Outcomes are counted in cells instead of being sorted, where so many cells for each suffice.
+_CELLS_EACH = 8
 
 
 class OutcomeCounts:
@@ -50,18 +55,13 @@ class OutcomeCounts:
 
     def update(self, y: Any) -> None:
         """Add outcomes: anything that `Outcomes.of` reads, and several causes."""
-        found = Outcomes.of(y, causes=isinstance(y, Outcomes) or None)
+        found = Outcomes.of(y, causes=isinstance(y, Outcomes) or None).present()
         self._same_causes(found.causes)
-        table = RiskTable.of(found.any_cause())
-        total = table.events + table.censored
-        if found.cause is None or self.causes is None:
-            self._add(table.times, table.events[:, None], total)
-            return
-        place, width = table.times.searchsorted(found.time), len(self.causes) + 1
-        cells = np.bincount(
-            place * width + found.cause, found.weight, minlength=table.times.size * width
-        )
-        self._add(table.times, cells.reshape(-1, width)[:, 1:].astype(np.float64), total)
+        happened = found.event[:, None]
+        if found.cause is not None and found.causes is not None:
+            happened = found.cause[:, None] == np.arange(1, len(found.causes) + 1)
+        events = happened * found.weight[:, None] if found.weighted else happened
+        self._add(found.time + 0.0, events, found.weight)  # one zero only
 
     def _same_causes(self, causes: tuple[str, ...] | None) -> None:
         """Learn the causes from the first outcomes; all others have the same."""
@@ -85,9 +85,9 @@ class OutcomeCounts:
         self.dropped = max(self.dropped, other.dropped)
         self._add(other.times, other._events, other.total)
 
-    def _add(self, times: Floats, events: Floats, total: Floats) -> None:
-        # Bits that are dropped in the end are dropped at once, so that less has to be sorted.
-        self._waiting.append(_grouped(_without_bits(times, self.dropped), events, total))
+    def _add(self, times: Floats, events: NDArray[Any], total: Floats) -> None:
+        # Bits that are dropped in the end are dropped at once, so that less has to be kept.
+        self._waiting.append(_grouped(times, events, total, self.dropped))
         self._size += self._waiting[-1][0].size
         # Sorted together once as much is waiting as is there: n log n in all, not n^2.
         if self._size > max(self.times.size, 1 << 17):
@@ -98,11 +98,10 @@ class OutcomeCounts:
             return
         parts = [(self.times, self._events, self.total), *self._waiting]
         times, events, total = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = times.argsort(kind="stable")
-        times = times[order]
-        if self.most is not None:
-            self.dropped = _bits_to_drop(times, self.most, self.dropped)
-        grouped = _grouped(_without_bits(times, self.dropped), events[order], total[order])
+        grouped = _grouped(times, events, total, self.dropped)
+        if self.most is not None and grouped[0].size > self.most:
+            self.dropped = _bits_to_drop(grouped[0], self.most, self.dropped)
+            grouped = _grouped(*grouped, self.dropped)
         self.times, self._events, self.total = grouped
         self._waiting, self._size = [], 0
 
@@ -147,12 +146,32 @@ class OutcomeCounts:
         return Reference(self.outcomes(), causes=True)
 
 
-def _grouped(times: Floats, events: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
-    """Add up what has the same of the sorted times."""
-    first = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1])))
-    if first.size == times.size:
-        return times, events, total
-    return times[first], np.add.reduceat(events, first), np.add.reduceat(total, first)
+def _grouped(
+    times: Floats, events: NDArray[Any], total: Floats, dropped: int
+) -> tuple[Floats, Floats, Floats]:
+    """Add up what has the same time without its last bits; the times come back rising.
+
+    >>> _grouped(np.array([2.0, 1.0, 2.0]), np.array([[1], [0], [0]]), np.ones(3), 0)
+    (array([1., 2.]), array([[0.], [1.]]), array([1., 2.]))
+    """
+    keys = np.ascontiguousarray(times).view(np.uint64) >> np.uint64(dropped)
+    low, high = (keys.min(), keys.max()) if keys.size else (np.uint64(0), np.uint64(0))
+    if int(high - low) < _CELLS_EACH * keys.size:  # one cell for each time that there could be
+        place = (keys - low).astype(np.intp)
+        here = np.bincount(place, total).astype(np.float64, copy=False)
+        kept = np.flatnonzero(here)
+        cells = [np.bincount(place, column)[kept] for column in events.T]
+        return _times_of(kept.astype(np.uint64) + low, dropped), np.stack(cells, 1), here[kept]
+    order = sorting_order(times)
+    keys = keys[order]
+    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    counted: Floats = np.add.reduceat(events[order], first, dtype=np.float64)
+    return _times_of(keys[first], dropped), counted, np.add.reduceat(total[order], first)
+
+
+def _times_of(keys: NDArray[np.uint64], dropped: int) -> Floats:
+    """Return times from their leading bits."""
+    return (keys << np.uint64(dropped)).view(np.float64)
 
 
 def _bits_to_drop(times: Floats, most: int, least: int) -> int:
@@ -172,11 +191,3 @@ def _bits_to_drop(times: Floats, most: int, least: int) -> int:
         return 1 + np.count_nonzero(gaps >> np.uint64(dropped)) <= most
 
     return bisect_left(range(64), True, lo=least, key=few)
-
-
-def _without_bits(times: Floats, bits: int) -> Floats:
-    """Round times down by dropping the last bits of their mantissas."""
-    if not bits:
-        return times
-    mask = np.uint64(2**64 - 2**bits)
-    return (np.ascontiguousarray(times).view(np.uint64) & mask).view(np.float64)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, look_up, numbers, positive
+from .._tools.arrays import Floats, numbers, positive
+from .._tools.places import look_up
 from ..data.outcomes import Outcomes
 from ..errors import InputError, numbered
 from .partial_likelihood import PartialLikelihood, maximise

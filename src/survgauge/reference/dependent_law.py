@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints, look_up
+from .._tools.arrays import Floats, Ints
+from .._tools.places import look_up
 from .copula_graphic import CopulaGraphic
 from .dependence import Dependence
 from .losses import Loss

@@ -24,8 +24,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.arrays import Bools, Floats, Ints
 from .._tools.chunks import chunks
+from .._tools.places import look_up
 from .._tools.threads import in_order
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Floats, Ints, look_up
+from .._tools.arrays import Floats, Ints
+from .._tools.places import look_up
 from ..data.outcomes import Outcomes
 from .kaplan_meier import awaited
 

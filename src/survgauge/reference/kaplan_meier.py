@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    look_up,
-    look_up_sorted,
-    numbers,
-    positive,
-    probability,
-    to_numpy,
-)
+from .._tools.arrays import Bools, Floats, Ints, numbers, positive, probability, to_numpy
 from .._tools.chunks import QUERIES, chunks
+from .._tools.places import Places, look_up, look_up_sorted
 from .._tools.sorting import sorted_outcomes
 from .._tools.threads import run_all
 from ..data.interpolation import reached_by_steps
@@ -210,6 +201,7 @@ class KaplanMeier:
         self._padded = padded  # 1 before the first time
         self.survival: Floats = padded[1:]
         self._jumps = jumps
+        self._places = Places(times)
 
     @classmethod
     def fit(cls, y: Any, estimator: str = "kaplan_meier") -> KaplanMeier:
@@ -272,7 +264,7 @@ class KaplanMeier:
         asked, values = points.ravel(), np.empty(points.size)
 
         def fill(part: slice) -> None:
-            found = look_up(self.times, asked[part], side)
+            found = self._places.of(asked[part], side)
             self._padded.take(found, out=values[part], mode="clip")
 
         run_all(fill, chunks(asked.size, size=QUERIES))

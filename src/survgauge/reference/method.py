@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats
+from .._tools.arrays import Bools, Floats, stored_once
 from .._tools.calls import called
 from .._tools.short_repr import ShortRepr
 from ..data.outcomes import Outcomes
@@ -54,16 +54,18 @@ class Surrogates(ShortRepr):
         """Largest weight of a subject who is not absent."""
         if "largest_weight" not in self.looked_up:
             weight = self.weight[y.weight > 0] if y.weighted else self.weight
+            weight = weight[:1] if stored_once(weight) else weight
             self.looked_up["largest_weight"] = float(weight.max(initial=0.0))
         return float(self.looked_up["largest_weight"])
 
-    def largest_time(self, y: Outcomes) -> float | None:
+    def largest_time(self, setting: Setting) -> float | None:
         """Largest time that a censored subject counts as; None where none counts."""
         if "largest_time" not in self.looked_up:
-            counted = self.defined & ~y.event
+            rows, y = setting.censored, setting.y
+            if self.defined is not setting.everybody:
+                rows = rows[self.defined[rows]]
             if y.weighted:
-                counted &= y.weight > 0
-            rows = np.flatnonzero(counted)  # numbers of rows are read faster than flags
+                rows = rows[y.weight[rows] > 0]
             self.looked_up["largest_time"] = float(self.time[rows].max()) if rows.size else None
         largest: float | None = self.looked_up["largest_time"]
         return largest

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, look_up
+from .._tools.arrays import Floats
+from .._tools.places import look_up
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_area
 from .cause_pseudo import pseudo_times_of_all
@@ -100,7 +101,7 @@ def _given_entry(setting: Setting) -> Floats:
 def _steps_before(ref: Reference, t: Floats) -> tuple[Any, Floats]:
     """Number j of event times < t, and number at risk of the reference at t."""
     row = look_up(ref.table.times, t, "left")
-    return look_up(ref.event_times, t, "left"), np.append(ref.table.at_risk, 0.0)[row]
+    return ref.event_places.of(t, "left"), np.append(ref.table.at_risk, 0.0)[row]
 
 
 def _joining(ref: Reference, t: Floats, tail: str) -> Floats:

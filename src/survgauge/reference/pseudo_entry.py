@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, look_up
+from .._tools.arrays import Bools, Floats
+from .._tools.places import look_up
 from .reference import Reference
 from .residual import ResidualLaw
 
@@ -62,7 +63,7 @@ def mean_given_entry(reference: Reference, entry: Floats, tail: str, area: str =
 
     Trapezoids end where the follow-up does; past it there is the tail alone.
     """
-    first = np.where(entry > 0, look_up(reference.event_times, entry, "right"), 0)
+    first = np.where(entry > 0, reference.event_places.of(entry), 0)
     plain: Floats = ResidualLaw.of_reference(reference, tail).mean(entry, first)
     if area == "step":
         return plain

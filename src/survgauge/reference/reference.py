@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, flag, whole_number
+from .._tools.places import Places
 from ..data.curves import SurvivalCurves
 from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
@@ -180,6 +181,11 @@ class Reference:
         return self.nodes[1:-1]
 
     @property
+    def event_places(self) -> Places:
+        """The event times as a table in which times are looked up."""
+        return self._own("event_places", lambda: Places(self.event_times))
+
+    @property
     def nodes(self) -> Floats:
         """0, u_1, ..., u_K, t_last."""
 
@@ -197,9 +203,9 @@ class Reference:
         """Widths between neighbouring nodes."""
         return np.diff(self.nodes)
 
-    def law(self) -> tuple[Floats, Floats]:
+    def law(self) -> tuple[Places, Floats]:
         """Event times, and Kaplan-Meier before the first and after each of them."""
-        return self.event_times, self.survival
+        return self.event_places, self.survival
 
     def at_events(self, part: slice = slice(None)) -> tuple[Floats, Floats]:
         """Numbers at risk and of events at u_1, ..., u_K, or at a part of them."""
@@ -351,13 +357,13 @@ class StoppedReference(Reference):
         """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
         return 0.0 if self._reached else self.whole.last_survival
 
-    def law(self) -> tuple[Floats, Floats]:
+    def law(self) -> tuple[Places, Floats]:
         """Event times, and Kaplan-Meier before the first and after each of them.
 
         With the clock running: the times past `stop` are all of them `stop`.
         """
         if self._reached and not self.whole.table.event_rows.size:
-            return np.empty(0), np.ones(1)
+            return Places(np.empty(0)), np.ones(1)
         return self.whole.law()
 
 

@@ -7,13 +7,12 @@ subject: tables then have a row per subject, and are read at the subject's own p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import exp1
 
-from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.arrays import Bools, Floats, Ints
+from .._tools.places import Places
 from ..data.curves import SurvivalCurves
 from ..data.tails import tail_survival
 from .losses import Loss
@@ -68,7 +67,7 @@ class ResidualLaw:
 
     Parameters
     ----------
-    atoms : ndarray of shape (K,)
+    atoms : ndarray of shape (K,) or Places
         Times at which events happen before the tail begins, rising; those past `stop` count as it.
     survival : ndarray of shape (K + 1,) or (n, K + 1)
         Probability of being event-free before the first of them and after each; of all subjects,
@@ -87,9 +86,15 @@ class ResidualLaw:
     share: Floats = np.ones(())
 
     def __init__(
-        self, atoms: Floats, survival: Floats, last: float, tail: str, stop: float = np.inf
+        self,
+        atoms: Floats | Places,
+        survival: Floats,
+        last: float,
+        tail: str,
+        stop: float = np.inf,
     ) -> None:
-        self.atoms = atoms
+        self._places = atoms if isinstance(atoms, Places) else Places(atoms)
+        self.atoms = self._places.table
         self._survival = survival
         # Where the clock stops before the tail begins, what is left waits at the stop.
         self._last, self._tail = np.float64(min(last, stop)), tail if last < stop else "hold"
@@ -160,8 +165,12 @@ class ResidualLaw:
 
     def places(self, x: Floats) -> Ints:
         """For each time, the number of atoms at or before it."""
-        found = look_up(self.atoms, x, "right")
+        found = self.passed(x)
         return found if self.stop == np.inf else np.where(x >= self.stop, self.atoms.size, found)
+
+    def passed(self, x: Floats, side: str = "right") -> Ints:
+        """Return the number of atoms before each time, wherever the clock stops; or also at it."""
+        return self._places.of(x, side)
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f over what lies past u_j, j = 0..K, before the tail begins."""
@@ -190,12 +199,9 @@ class ResidualLaw:
                 np.copyto(total, self._tail_above(name, x), where=late)
         return total
 
-    def table(self, name: str, x: Floats, places: NDArray[Any] | None = None) -> Floats:
-        """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject.
-
-        `places` are those of x, where they are known.
-        """
-        total = columns(self._ahead(name), self.places(x) if places is None else places)
+    def table(self, name: str, x: Floats) -> Floats:
+        """Integral of f over (x, infinity) for common times x: (V,), or (n, V) by subject."""
+        total = columns(self._ahead(name), self.places(x))
         late = x >= self._last
         if late.any():
             total = total.copy()
@@ -206,9 +212,9 @@ class ResidualLaw:
         """Probability of being event-free at x, one x and j a subject."""
         return self.above("1", x, j)
 
-    def alive_table(self, x: Floats, places: NDArray[Any] | None = None) -> Floats:
+    def alive_table(self, x: Floats) -> Floats:
         """Probability of being event-free at common times x: (V,), or (n, V) by subject."""
-        return self.table("1", x, places)
+        return self.table("1", x)
 
     def _tail_above(self, name: str, x: Floats, wide: bool = False) -> Floats:
         """Integral of f over what lies past x and past the last atom, one x per subject.

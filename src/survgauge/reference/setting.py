@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.arrays import Bools, Floats, Ints, repeated
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_survival
@@ -125,7 +125,7 @@ class Setting:
     @cached_property
     def j(self) -> Ints:
         """For each of them, the number of reference event times <= c."""
-        return look_up(self.reference.event_times, self.c, "right")
+        return self.reference.event_places.of(self.c)
 
     @cached_property
     def past(self) -> Ints:
@@ -151,14 +151,14 @@ class Setting:
         """S at the entries of the censored subjects; 1 where that is not delayed."""
         entry = None if self.y.entry is None else self.y.entry[self.censored]
         if entry is None:
-            return np.broadcast_to(np.float64(1.0), self.c.size)
+            return repeated(1.0, self.c.size)
         law = self.law_curves
         if isinstance(law, SurvivalCurves):
             values = law[self.censored].at_own(entry)
         elif law is not None:
             values = law.curves[self.censored].free_at_own(entry)
         else:
-            values = self._survival_at(entry, look_up(self.reference.event_times, entry, "right"))
+            values = self._survival_at(entry, self.reference.event_places.of(entry))
         return np.where((entry > 0) & (values > 0), values, 1.0)
 
     @cached_property
@@ -311,7 +311,7 @@ class Setting:
     @property
     def ones(self) -> Floats:
         """Weights where all count alike; one number, read over and over."""
-        return np.broadcast_to(np.float64(1.0), len(self.y))
+        return repeated(1.0, len(self.y))
 
     def fill(
         self,
@@ -333,17 +333,26 @@ class Setting:
             )
         time = self.value.copy()
         time[self.censored] = surrogate
-        weights, known = self.ones, ~np.isnan(surrogate)
+        unknown, weights = np.isnan(surrogate), self.ones
         if not alike:
-            counted = self.confidence if confidence is None else confidence
-            weights = np.ones(len(self.y))
-            weights[self.censored] = counted
-            known &= ~np.isnan(counted)
-        if known.all():
+            weights = self._paper_weights if confidence is None else self._weighing(confidence)
+            unknown |= np.isnan(self.confidence if confidence is None else confidence)
+        if not unknown.any():
             return Surrogates(time, weights, self.everybody, **more)
-        lost, weights, defined = self.censored[~known], weights.copy(), self.everybody.copy()
+        lost, weights, defined = self.censored[unknown], weights.copy(), self.everybody.copy()
         defined[lost], weights[lost] = False, 0.0
         return Surrogates(time, weights, defined, **more)
+
+    def _weighing(self, confidence: Floats) -> Floats:
+        """Return weights of 1 for events, and those of the censored subjects."""
+        weights = np.ones(len(self.y))
+        weights[self.censored] = confidence
+        return weights
+
+    @cached_property
+    def _paper_weights(self) -> Floats:
+        """Weights of all methods that put one time in the place of a censored one."""
+        return self._weighing(self.confidence)
 
     def lost(self, surrogate: Floats, reason: str) -> dict[str, int]:
         """Count the censored subjects without a surrogate."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, look_up
+from .._tools.arrays import Floats
+from .._tools.places import look_up
 from .._tools.sorting import sorting_order
 from ..data.tails import tail_area
 from ..errors import InputError, one_of

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._tools.arrays import Floats, look_up
+from .._tools.arrays import Floats
+from .._tools.places import look_up
 from ..data.outcomes import Outcomes
 from .kaplan_meier import RiskTable
 

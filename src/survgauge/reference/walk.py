@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints, look_up
+from .._tools.arrays import Bools, Floats, Ints
+from .._tools.places import Places, look_up
 from .floored_g import FlooredG
 from .kaplan_meier import KaplanMeier
 from .losses import Loss
@@ -18,30 +19,6 @@ from .residual import ResidualLaw, read, value_of
 _LATE_PARTS = 64
 
 
-class MergedTimes:
-    """Atoms of a law and jumps of G in one table: one look-up finds a time among both.
-
-    Both are rising.
-    """
-
-    def __init__(self, atoms: Floats, jumps: Floats) -> None:
-        #: For each jump, the number of atoms at or before it.
-        self.atoms_until = look_up(atoms, jumps, "right").astype(np.int32)
-        is_jump = np.zeros(atoms.size + jumps.size, dtype=np.bool_)
-        is_jump[self.atoms_until + np.arange(jumps.size)] = True
-        self._both = np.empty(is_jump.size)
-        self._both[is_jump] = jumps
-        self._both[~is_jump] = atoms
-        self._jumps_until = np.zeros(is_jump.size + 1, dtype=np.int32)
-        np.cumsum(is_jump, out=self._jumps_until[1:])
-
-    def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
-        """Return the number of atoms and of jumps before t, with side="right" also at t."""
-        place = look_up(self._both, t, side)
-        jumps: Ints = self._jumps_until[place].astype(np.intp)
-        return place - jumps, jumps
-
-
 @dataclass(frozen=True)
 class Walk:
     """Partial sums over the times at which subjects are at risk of being censored."""
@@ -50,12 +27,10 @@ class Walk:
     law: ResidualLaw
     #: G of all subjects or of each.
     g: FlooredG
-    #: Times at which somebody can be censored, rising; of shape (V,).
-    times: Floats
+    #: V times at which somebody can be censored, rising.
+    places: Places
     #: 1/G - 1 before the first of them and after each; of shape (V + 1,) or (n, V + 1).
     excess: Floats
-    #: The times together with the atoms of the law, where G and the law are those of all.
-    merged: MergedTimes | None = None
     #: Whether a time before the last atom of the law stands for all from it to the next.
     by_cell: bool = False
     _sums: dict[str, Floats] = field(default_factory=dict, init=False)
@@ -79,7 +54,7 @@ class Walk:
         g = FlooredG(km, floor)
         times, values = g.falls(km)
         excess = np.concatenate(([0.0], 1 / values - 1))
-        return cls(law, g, times, excess, MergedTimes(law.atoms, times))
+        return cls(law, g, Places(times), excess)
 
     @classmethod
     def of_jumps(cls, law: ResidualLaw, g: FlooredG, weight: Floats) -> Walk:
@@ -87,7 +62,7 @@ class Walk:
         times = g.jumps()
         excess = np.zeros((weight.size, times.size + 1))
         excess[:, 1:] = np.minimum(1 / g.table(times, "right"), weight[:, None]) - 1
-        return cls(law, g, times, excess)
+        return cls(law, g, Places(times), excess)
 
     @classmethod
     def of_atoms(cls, law: ResidualLaw, g: FlooredG, weight: Floats, latest: float) -> Walk:
@@ -100,26 +75,24 @@ class Walk:
         np.minimum(excess, weight[:, None], out=excess)
         excess -= 1
         times = np.concatenate(([0.0], atoms[:-1], middles))
-        return cls(law, g, times, excess, by_cell=True)
+        return cls(law, g, Places(times), excess, by_cell=True)
+
+    @property
+    def times(self) -> Floats:
+        """Times at which somebody can be censored, of shape (V,)."""
+        return self.places.table
 
     def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
         """Return the number of atoms of the law and of times before t, or also at t ("right")."""
-        if self.merged is not None:
-            return self.merged.find(t, side)
-        return look_up(self.law.atoms, t, side), look_up(self.times, t, side)
+        return self.law.passed(t, side), self.places.of(t, side)
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f past each of the times."""
-        return self.law.table(name, self.times, self._places)
-
-    @property
-    def _places(self) -> Ints | None:
-        """Number of atoms at or before each of the times, where they are known."""
-        return None if self.merged is None else self.merged.atoms_until.astype(np.intp)
+        return self.law.table(name, self.times)
 
     def _shares(self) -> tuple[Floats, Bools]:
         """Steps / S at each of the times, and whether nothing of the law lies past it."""
-        alive = self.law.alive_table(self.times, self._places)
+        alive = self.law.alive_table(self.times)
         over = self.law.over(self.times, alive)
         shares = np.diff(self.excess)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -104,7 +104,9 @@ class Accumulator:
         if y.entry is not None:
             found = {name: denied_entries(y, p) for name, p in chunk.predictions.items()}
             self.denied.update(found)
-        late = (y.time > self.scoring.threshold) & (y.weight > 0)
+        late = y.time > self.scoring.threshold
+        if y.weighted:
+            late &= y.weight > 0
         self.past = self.past[0] + int(late.sum()), self.past[1] + int((late & y.event).sum())
         if not groups:
             self._score(None, chunk)

@@ -76,7 +76,8 @@ class Outline:
         self.subjects += y.count
         self.weighted |= y.weighted
         self.fractional |= y.fractional
-        self.last_time = max(self.last_time, float(y.time.max(where=y.weight > 0, initial=-np.inf)))
+        times = y.time[y.weight > 0] if y.weighted else y.time
+        self.last_time = max(self.last_time, float(times.max(initial=-np.inf)))
         self.digest = (self.digest + _digest(y, start)) % _MODULUS
         self._causes = y.causes
         self._raise((y.time, _codes(y), y.weight if y.weighted else None))

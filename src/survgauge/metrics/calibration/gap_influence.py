@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._tools.arrays import Floats, look_up
+from ..._tools.arrays import Floats
 from ..._tools.chunks import QUERIES, chunks
+from ..._tools.places import look_up
 from ..._tools.threads import run_all
 from ...data.curve_reader import Scratch
 from ...data.curves import SurvivalCurves

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, look_up
+from ..._tools.arrays import Bools, Floats, Ints
 from ..._tools.chunks import chunks
+from ..._tools.places import look_up
 from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curve_reader import Scratch

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import LARGEST, Bools, Floats, Ints, look_up, one_number, shown, vector
+from ..._tools.arrays import LARGEST, Bools, Floats, Ints, one_number, shown, vector
+from ..._tools.places import look_up
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled

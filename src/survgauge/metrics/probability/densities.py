@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, look_up, positive
+from ..._tools.arrays import Bools, Floats, positive
 from ..._tools.chunks import chunks
+from ..._tools.places import look_up
 from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, vector
+from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, repeated, stored_once, vector
 from ...data.curves import SurvivalCurves
 from ...data.incidence import CauseCurves
 from ...data.outcomes import Outcomes
@@ -276,10 +276,11 @@ def time_terms(
         end = None if setting.conditional is None else setting.conditional.follow_up
         _describe_robust(support, surrogates.robust, rule, point.times, loss, known, end)
     if setting.c.size and record.imputes:
-        support.largest["largest_surrogate"] = surrogates.largest_time(y)
+        support.largest["largest_surrogate"] = surrogates.largest_time(setting)
     if rule.normalised:
         loss = loss / rules["scale"]
-    a = weight * loss
+    alike = stored_once(weight) and weight[0] == 1
+    a = loss if alike else weight * loss
     if record.counts_censored:
         late = float(a[setting.censored[setting.past]].sum())
         support.rare_shares[PAST_KEY] = late, float(a.sum()), int(setting.past.size)
@@ -327,7 +328,7 @@ def _share(
     """How much each subject counts in the divisor of IPCW-D; None: its weight."""
     if normalize == "weights":
         return None
-    share = np.broadcast_to(np.float64(1.0), weight.size) if average is None else average
+    share = repeated(1.0, weight.size) if average is None else average
     if lost is not None and lost.any():
         share = np.where(lost, 0.0, share)
     return np.where(weight > 0, share, 0.0) if normalize == "events" else share

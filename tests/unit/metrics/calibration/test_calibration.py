@@ -50,6 +50,7 @@ def own(y, curves):
 def naive_masses(s, event, bins):
     row = [0.0] * bins
     edges = [k / bins for k in range(bins + 1)]
+    s = next((edge for edge in edges if abs(s - edge) <= 1e-12), s)  # as its convention says
     b = max(k for k in range(bins) if s >= edges[k])
     if event or s == 0:
         row[b] = 1.0
