@@ -1,9 +1,9 @@
 """Places of values in a sorted table, as `numpy.searchsorted` finds them, at a flat cost.
 
 A binary search touches memory all over a large table. Two ways avoid it. A table that is asked
-again and again, or by many values, is cut into buckets of equal width: the bucket of a value says
-where to begin, and a step or two lead to its place. Otherwise the values are sorted first, so that
-neighbours touch neighbouring memory.
+again and again, or by many values, is cut into buckets: the bucket of a value says where to begin,
+and a step or two lead to its place. Otherwise the values are sorted first, so that neighbours touch
+neighbouring memory.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _BUCKETS_EACH, _MANY_BUCKETS = 4, 1 << 18
 _ENTRIES_EACH = 64
 #: Entries in the bucket of a typical entry; with more of them buckets do not help.
 _CROWDED = 8.0
+#: Least offset of the buckets, as a share of the table's width.
+_LEAST_OFFSET = 1e-12
 #: Steps from the beginning of a bucket before a binary search goes on.
 _MOST_STEPS = 8
 
@@ -99,30 +101,41 @@ class Places:
     @cached_property
     def _buckets(self) -> _Buckets | None:
         """The table cut into buckets; None where these do not help."""
-        if not _SMALL_TABLE <= self.table.size < np.iinfo(np.int32).max:
+        table = self.table
+        if not _SMALL_TABLE <= table.size < np.iinfo(np.int32).max:
             return None
-        count = max(self.table.size, min(_BUCKETS_EACH * self.table.size, _MANY_BUCKETS))
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            scale = count / (self.table[-1] - self.table[0])
-        buckets = _Buckets(self.table, count, scale) if 0 < scale < np.inf else None
-        return None if buckets is None or buckets.crowd > _CROWDED else buckets
+        with np.errstate(over="ignore", invalid="ignore"):
+            width, early = table[[-1, table.size // 8]] - table[0]
+        if not 0 < width < np.inf:
+            return None
+        most = max(table.size, min(_BUCKETS_EACH * table.size, _MANY_BUCKETS))
+        buckets = _Buckets(table, max(early, _LEAST_OFFSET * width), most)
+        return None if buckets.crowd > _CROWDED else buckets
 
 
 class _Buckets:
-    """A sorted table in buckets of equal width: bucket b holds what is b / `scale` above its start.
+    """A sorted table in buckets that grow with the distance from its start.
 
-    Rounding keeps the order of values, so no entry that comes before a value is in a later bucket.
+    The bits of a float count evenly between two powers of two, and more and more coarsely from one
+    power to the next. So the leading bits of what a value is above the first entry, plus an
+    `offset`, number buckets of equal width up to the offset and wider and wider ones past it, as
+    times have it that become rare. Neither rounding nor cutting bits off changes the order of
+    values, so no entry that comes before a value is in a later bucket.
     """
 
-    def __init__(self, table: Floats, count: int, scale: float) -> None:
-        self._table, self._count, self._scale = table, count, scale
+    def __init__(self, table: Floats, offset: float, most: int) -> None:
+        self._table, self._offset = table, offset
+        first, last = (float(table[k] - table[0]) + offset for k in (0, -1))
+        bits = np.array([first, last]).view(np.int64).tolist()
+        self._cut = max(((bits[1] - bits[0]) // most).bit_length(), 0)
+        self._first, self._count = bits[0] >> self._cut, (bits[1] - bits[0]) >> self._cut
         #: How many entries come before each bucket.
-        self._before: NDArray[np.int32] = np.zeros(count + 3, dtype=np.int32)
+        self._before: NDArray[np.int32] = np.zeros(self._count + 4, dtype=np.int32)
         inside = self._before[1:]
         for rows in chunks(table.size):
             numbers = self._number(table[rows])
-            first, last = numbers[[0, -1]]
-            inside[first : last + 1] += np.bincount(numbers - first).astype(np.int32)
+            low, high = numbers[[0, -1]]
+            inside[low : high + 1] += np.bincount(numbers - low).astype(np.int32)
         #: Entries that share the bucket of an entry, on average.
         self.crowd = np.einsum("i,i->", inside, inside, dtype=np.float64) / table.size
         np.cumsum(inside, out=inside)
@@ -130,10 +143,13 @@ class _Buckets:
     def _number(self, values: Floats) -> Ints:
         """Return the bucket of each value; those past the table are in the last one."""
         with np.errstate(over="ignore"):
-            number = values - self._table[0]
-            number *= self._scale
-        np.clip(number, 0, self._count + 1, out=number)
-        return number.astype(np.intp)
+            above = values - self._table[0]
+            above += self._offset
+        number = above.view(np.int64)
+        number >>= self._cut
+        number -= self._first
+        np.clip(number, 0, self._count + 2, out=number)
+        return number.astype(np.intp, copy=False)
 
     def search(self, values: Floats, side: str, out: Ints) -> None:
         """Begin where the bucket of a value begins, and step past the entries before the value."""

@@ -16,15 +16,15 @@ from ..inference import bootstrap_counts
 from ..metrics.problem import Problem
 from ..reference.conditional import Conditional
 
-#: Subjects that are scored together: their numbers fit the cache.
-CHUNK_ROWS = 65_536
+#: Subjects that are scored together: with fewer, threads would wait for the interpreter more often.
+CHUNK_ROWS = 131_072
 #: In memory a chunk is no more than a small part of the subjects, but at least so many of them:
 #: what threads hold of chunks is to be little beside the input.
-LEAST_ROWS = CHUNK_ROWS // 4
+LEAST_ROWS = CHUNK_ROWS // 8
 #: Parts in which the baseline is scored in memory: few, as each looks at all of its curve.
 BASELINE_PARTS = 8
 #: Values of curves that are scored together.
-CHUNK_VALUES = 50 * CHUNK_ROWS
+CHUNK_VALUES = 25 * CHUNK_ROWS
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,8 @@ class OutcomeCounts:
 
     def _add(self, times: Floats, events: NDArray[Any], total: Floats) -> None:
         # Bits that are dropped in the end are dropped at once, so that less has to be kept.
+        if self.most is not None and not self.dropped and times.size > self.most:
+            self.dropped = _bits_to_drop(np.sort(times), self.most, 0)
         self._waiting.append(_grouped(times, events, total, self.dropped))
         self._size += self._waiting[-1][0].size
         # Sorted together once as much is waiting as is there: n log n in all, not n^2.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InputError
-from ..evaluation.chunk import CHUNK_ROWS, Chunk, chunk_rows, joined_chunks
+from ..evaluation.chunk import CHUNK_ROWS, Chunk, joined_chunks
 from ..evaluation.entry_remarks import denied_entries
 from ..evaluation.fold import Fold
 from ..evaluation.time_units import SomeTimes
@@ -79,10 +79,7 @@ class Accumulator:
         """
         data = batch if isinstance(batch, Batch) else Batch(batch, label)
         begin = (self.seen[-1][1] if self.seen else 0) if start is None else start
-        layout = self.scoring.layout
-        specs = (*layout.predictions.values(), *layout.laws.values())
-        widths = (len(getattr(s, "times", None) or ()) for s in specs)
-        size = chunk_rows(widths, self.scoring.request.batch_rows)
+        layout, size = self.scoring.layout, self.scoring.chunk_rows
         for first in range(0, len(data), size):
             part, at = data, begin + first
             if len(data) > size:

@@ -28,7 +28,7 @@ class Held:
     batch: Batch
     start: int
 
-    def batches(self, columns: list[str] | None) -> Iterator[Batch]:
+    def batches(self, columns: list[str] | None, most: int | None = None) -> Iterator[Batch]:
         """Yield the batch."""
         yield self.batch
 

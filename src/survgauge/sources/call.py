@@ -119,8 +119,8 @@ def evaluate_stream(
     workers : int, optional
         Threads; by default one per core. The numbers do not depend on it.
     batch_rows : int, optional
-        How many subjects each thread scores together: fewer take less memory. By default 65,536,
-        and fewer where curves have more than 61 values. The numbers do not depend on it.
+        How many subjects each thread scores together: fewer take less memory. By default
+        131,072, and fewer where curves have more than 25 values. The numbers do not depend on it.
     progress : function, optional
         Called with the number of rows done, of all rows (or None), and the name of the pass.
     time : float or several, optional
@@ -315,7 +315,7 @@ def outline_item(item: Item, layout: Layout, request: Request) -> Outline:
 def score_item(item: Item, scoring: Scoring) -> Accumulator:
     """Score a piece of the stream."""
     start, part = item.start, Accumulator(scoring)
-    for batch in item.batches(scoring.layout.columns()):
+    for batch in item.batches(scoring.layout.columns(), scoring.chunk_rows):
         if len(batch):
             part.update(batch, start)
             start += len(batch)

@@ -21,7 +21,7 @@ from .batches import Batch, require
 from .layout import Layout
 
 #: Rows decoded at once.
-READ_ROWS = 65_536
+READ_ROWS = 131_072
 #: Bytes of a column that are read at once.
 _BUFFER = 1 << 16
 #: Between the name of a model and a column of its own files.
@@ -191,11 +191,12 @@ class ParquetItem:
     start: int
     stop: int
 
-    def batches(self, columns: list[str] | None) -> Iterator[Batch]:
-        """Read the rows in order."""
+    def batches(self, columns: list[str] | None, most: int = READ_ROWS) -> Iterator[Batch]:
+        """Read the rows in order, at most so many at once."""
         source, wanted = self.source, self.source.split(columns)
+        size = min(source.size, most)
         streams = {
-            name: rows.between(self.start, self.stop, wanted[name], source.size)
+            name: rows.between(self.start, self.stop, wanted[name], size)
             for name, rows in {"": source.main, **source.apart}.items()
             if name == "" or wanted[name] != []
         }

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..evaluation.arrays import g_bins
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..evaluation.chosen import chosen_metrics, under_entry
+from ..evaluation.chunk import chunk_rows
 from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
 from ..evaluation.fold import FoldPlan
@@ -242,6 +243,13 @@ class Scoring:
     def counted(self) -> bool:
         """Whether outcomes are counted while they are scored."""
         return self.digest is None and self.request.counted
+
+    @property
+    def chunk_rows(self) -> int:
+        """How many subjects are scored together."""
+        specs = (*self.layout.predictions.values(), *self.layout.laws.values())
+        widths = (len(getattr(spec, "times", None) or ()) for spec in specs)
+        return chunk_rows(widths, self.request.batch_rows)
 
     def of_group(self, label: GroupKey | None) -> tuple[Problem, FoldPlan]:
         """Return the question and the plan of a group; without a first pass those of all."""

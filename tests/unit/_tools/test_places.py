@@ -54,14 +54,16 @@ def test_places_are_those_of_searchsorted(shape, size, side):
 
 def test_buckets_are_used_where_they_help_and_do_not_travel():
     rng = np.random.default_rng(0)
-    even, skewed = (np.sort(SHAPES[shape](rng, 20_000)) for shape in ("usual", "skewed"))
-    assert Places(even)._buckets is not None
-    assert Places(skewed)._buckets is None
-    used = Places(even)
-    used.of(even)
+    for shape in ("even", "usual", "skewed"):
+        assert Places(np.sort(SHAPES[shape](rng, 20_000)))._buckets is not None
+    for shape in ("far apart", "all the same"):
+        assert Places(np.sort(SHAPES[shape](rng, 20_000)))._buckets is None
+    table = np.sort(SHAPES["usual"](rng, 20_000))
+    used = Places(table)
+    used.of(table)
     sent = pickle.dumps(used)
-    assert len(sent) < 1.1 * even.nbytes
-    np.testing.assert_array_equal(pickle.loads(sent).of(even), used.of(even))
+    assert len(sent) < 1.1 * table.nbytes
+    np.testing.assert_array_equal(pickle.loads(sent).of(table), used.of(table))
 
 
 def test_one_value_for_everybody_and_values_far_fewer_than_entries():
