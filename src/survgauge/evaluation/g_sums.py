@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints
+from .._tools.places import Places
 from ..data.outcomes import Outcomes
 from ..errors import SurvgaugeError
 from ..reference.estimated_g import CensoringCounts, Pulls
@@ -52,6 +53,7 @@ class GBins:
         if tau is not None:
             self.edges = np.union1d(self.edges, [tau])
         self.edges = np.unique(self.edges)
+        self._places = Places(self.edges)
         where = self.place(table.times)
         self.events, self.censored = (
             np.bincount(where, counted, self.edges.size).astype(np.float64, copy=False)
@@ -70,15 +72,13 @@ class GBins:
 
     def place(self, time: Floats) -> Ints:
         """Number of the group of each time."""
-        found: Ints = np.maximum(self.edges.searchsorted(time, "right") - 1, 0)
-        return found
+        return np.maximum(self._places.of(time) - 1, 0)
 
     def entered(self, y: Outcomes) -> Ints:
         """Number of groups that had begun when each subject entered; 0: in from the beginning."""
         if y.entry is None:
             return np.zeros(len(y), dtype=np.intp)
-        found: Ints = self.edges.searchsorted(y.entry, "right")
-        return np.where(y.entry > 0, found, 0)
+        return np.where(y.entry > 0, self._places.of(y.entry), 0)
 
     def counts(self, **rules: Any) -> CensoringCounts:
         """Return what the subjects move through G."""
