@@ -79,7 +79,11 @@ def node(times: Floats, survival: Curves, rows: Ints, k: Ints) -> tuple[Floats, 
     """Times and values of grid points `k`, where -1 is the virtual point (0, 1)."""
     inside = np.maximum(k, 0)
     t = times[inside] if times.ndim == 1 else times[rows, inside]
-    s = survival[rows, inside].astype(np.float64, copy=False)
+    if survival.flags.c_contiguous:  # numbers of values are looked up faster than rows and columns
+        s = survival.reshape(-1).take(rows * survival.shape[1] + inside)
+    else:
+        s = survival[rows, inside]
+    s = s.astype(np.float64, copy=False)
     virtual = k < 0
     if virtual.any():
         t, s = np.where(virtual, 0.0, t), np.where(virtual, 1.0, s)

@@ -37,6 +37,9 @@ class SomeTimes:
     def update(self, problem: Problem, predictions: Mapping[str, Prediction]) -> None:
         """Add a chunk, whose rows have the numbers from `problem.start` on."""
         y, start = problem.first, problem.start
+        if not self._parts and not y.weighted:
+            while len(y) // self._step > _LOOKED_AT:  # these alone are too many
+                self._step *= 2
         rows = np.arange(-start % self._step, len(y), self._step)
         rows = rows[y.weight[rows] > 0] if y.weighted else rows
         if self._size + rows.size > _LOOKED_AT:
@@ -56,8 +59,10 @@ class SomeTimes:
     def _thin(self, more: Ints) -> None:
         """Make the step so large that few enough are left, together with the numbers `more`."""
         numbers = np.concatenate([*(own for own, _, _ in self._parts), more])
-        while np.count_nonzero(numbers % self._step == 0) > _LOOKED_AT:
+        numbers = numbers[numbers % self._step == 0]
+        while numbers.size > _LOOKED_AT:
             self._step *= 2
+            numbers = numbers[numbers & (self._step - 1) == 0]
         thinned = []
         for own, y, times in self._parts:
             kept = np.flatnonzero(own % self._step == 0)
