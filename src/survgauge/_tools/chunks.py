@@ -13,7 +13,7 @@ CHUNK = 32_768
 #: Look-ups made together: neighbours then find each other's memory in the cache.
 QUERIES = 131_072
 #: Values of curves in a block of rows, and blocks that one thread takes in a row.
-BLOCK_VALUES, SPAN_BLOCKS = 150_000, 5
+BLOCK_VALUES, SPAN_BLOCKS = 100_000, 7
 
 
 def chunks(stop: int, start: int = 0, size: int | None = None) -> Iterator[slice]:
