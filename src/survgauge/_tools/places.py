@@ -45,26 +45,6 @@ def look_up(table: Floats, values: Floats, side: str = "right") -> Ints:
     return _searched(table, values, side)
 
 
-def look_up_sorted(table: Floats, values: Floats, side: str = "right") -> Ints:
-    """`numpy.searchsorted` for sorted values: two sorted runs are merged in one pass.
-
-    >>> look_up_sorted(np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.0, 3.0]))
-    array([0, 2, 2])
-    """
-    ends: Ints = table.searchsorted(values[[0, -1]], side)  # type: ignore[call-overload]
-    near = table[ends[0] : ends[1]]
-    if near.size > 4 * values.size:
-        return table.searchsorted(values, side)  # type: ignore[call-overload]
-    # Of equals those come first that stand first.
-    if side == "right":
-        mine = np.concatenate((near, values)).argsort(kind="stable") >= near.size
-    else:
-        mine = np.concatenate((values, near)).argsort(kind="stable") < values.size
-    places = np.flatnonzero(mine)
-    places -= np.arange(values.size) - ends[0]
-    return places
-
-
 class Places:
     """Finds the places of values in a sorted table that is kept; no value may be NaN.
 

@@ -155,8 +155,7 @@ class CensoringWeights:
 
     def _read(self, t: Floats, side: str) -> Floats:
         if self.km is not None:
-            own = t is self.y.time
-            values = self.km.at_sorted(t, self.y.order(), side) if own else self.km.at(t, side)
+            values = self.km.at(t, side)
         elif self.y.entry is not None:
             values = self._since_entry(t, side)
         else:
@@ -177,7 +176,7 @@ class CensoringWeights:
         known = self.common
         if known is None:
             return ask_g(self._given, self.y.time, self.convention.event_limit)
-        return known.at_sorted(self.y.time, self.y.order(), self.convention.event_limit)
+        return known.at(self.y.time, self.convention.event_limit)
 
     @cached_property
     def at_entry(self) -> Floats:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, Ints
+from .._tools.arrays import Floats
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from .copula_graphic import CopulaGraphic
@@ -54,12 +54,6 @@ class DependentG(KaplanMeier):
     def at(self, t: Any, side: str = "right") -> Floats:
         """Probability for somebody event-free at `t`; with ``side="left"`` for an event at `t`."""
         return self._event.at(t, side) if side == "left" else super().at(t, side)
-
-    def at_sorted(self, t: Floats, order: Ints, side: str) -> Floats:
-        """`at` where the order of the times is known."""
-        if side == "left":
-            return self._event.at_sorted(t, order, side)
-        return super().at_sorted(t, order, side)
 
 
 @dataclass(frozen=True)

@@ -25,18 +25,6 @@ def test_both_estimates_match_the_product_formula(y):
             assert float(g.at(t, side)) == pytest.approx(float(naive.g_at(y, t, left)), abs=1e-12)
 
 
-@given(y=own.outcomes)
-@pytest.mark.parametrize("side", ["right", "left"])
-def test_sorted_times_are_read_like_others(y, side):
-    g = sg.KaplanMeier.fit_censoring(pair(y))
-    t = np.random.default_rng(1).permutation(np.arange(0, 12, 0.5))
-    with pytest.MonkeyPatch.context() as patch:
-        for piece in (32_768, 3, 1):
-            patch.setattr("survgauge._tools.chunks.CHUNK", piece)
-            got = g.at_sorted(t, np.argsort(t), side)
-            np.testing.assert_array_equal(got, g.at(t, side))
-
-
 @given(y=own.outcomes_with_event, area=own.areas, tail=own.tails)
 @settings(max_examples=200, deadline=None)
 def test_mean_is_the_area(y, area, tail):
