@@ -24,7 +24,7 @@ _FEW_VALUES, _SMALL_TABLE = 2_048, 64
 #: Buckets for each entry of a table; above the second number as many as entries. The fewer there
 #: are, the sooner they fit into the cache.
 _BUCKETS_EACH, _MANY_BUCKETS = 4, 1 << 18
-#: Buckets pay off where one value is asked for so many entries of a table that is kept.
+#: Buckets of a kept table pay off where there is a value to look up for every so many entries.
 _ENTRIES_EACH = 64
 #: Entries in the bucket of a typical entry; with more of them buckets do not help.
 _CROWDED = 8.0
@@ -100,14 +100,14 @@ class _Buckets:
     power to the next. So the leading bits of what a value is above the first entry, plus an
     `offset`, number buckets of equal width up to the offset and wider and wider ones past it, as
     times have it that become rare. Neither rounding nor cutting bits off changes the order of
-    values, so no entry that comes before a value is in a later bucket.
+    values, so all entries in earlier buckets than that of a value come before the value.
     """
 
     def __init__(self, table: Floats, offset: float, most: int) -> None:
         self._table, self._offset = table, offset
         first, last = (float(table[k] - table[0]) + offset for k in (0, -1))
         bits = np.array([first, last]).view(np.int64).tolist()
-        self._cut = max(((bits[1] - bits[0]) // most).bit_length(), 0)
+        self._cut = ((bits[1] - bits[0]) // most).bit_length()
         self._first, self._count = bits[0] >> self._cut, (bits[1] - bits[0]) >> self._cut
         #: How many entries come before each bucket.
         self._before: NDArray[np.int32] = np.zeros(self._count + 4, dtype=np.int32)
