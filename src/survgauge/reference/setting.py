@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints, repeated
+from .._tools.arrays import Bools, Floats, Ints, read_only, repeated
 from ..data.curves import SurvivalCurves
 from ..data.outcomes import Outcomes
 from ..data.tails import tail_survival
@@ -352,7 +352,7 @@ class Setting:
     @cached_property
     def _paper_weights(self) -> Floats:
         """Weights of all methods that put one time in the place of a censored one."""
-        return self._weighing(self.confidence)
+        return read_only(self._weighing(self.confidence))  # methods share it
 
     def lost(self, surrogate: Floats, reason: str) -> dict[str, int]:
         """Count the censored subjects without a surrogate."""
