@@ -32,11 +32,13 @@ def columns(
     rows: list[list[str]],
     left: int | tuple[int, ...] = 1,
     width: int | None = None,
+    under: list[str] | None = None,
 ) -> str:
     """Align columns: the first `left`, or those at the places `left`, to the left, others right.
 
-    What is wider than `width` is wrapped, if the last column is one of text; other tables are
-    printed part by part, each with the columns of text that come first.
+    `under` is a second line of the header. What is wider than `width` is wrapped, if the last
+    column is one of text; other tables are printed part by part, each with the columns of text
+    that come first.
 
     >>> print(columns(["a", "b"], [["x", "10"], ["yy", "7"]]))
     a    b
@@ -53,15 +55,16 @@ def columns(
     x  11
     """
     # A name with a line break must not break the table.
-    table = [[" ".join(cell.split()) or cell for cell in row] for row in [header, *rows]]
+    heads = [header] if under is None else [header, under]
+    table = [[" ".join(cell.split()) or cell for cell in row] for row in [*heads, *rows]]
     places = tuple(range(left)) if isinstance(left, int) else left
     size = [max(len(row[k]) for row in table) for k in range(len(header))]
     if width is None or sum(size) + len(_GAP) * (len(size) - 1) <= width:
-        return _aligned(table, places, size)
+        return _aligned(table, places, size, len(heads))
     last = len(header) - 1
     room = width - sum(size[:-1]) - len(_GAP) * last
     if last in places and room >= _LEAST_TEXT:
-        return _aligned(_wrapped(table, room), places, [*size[:-1], room])
+        return _aligned(_wrapped(table, room), places, [*size[:-1], room], len(heads))
     lead = next((k for k in range(len(header)) if k not in places), last)
     parts, part = [], list(range(lead))
     taken = sum(size[:lead]) + len(_GAP) * lead
@@ -77,6 +80,7 @@ def columns(
             [[row[k] for k in part] for row in table],
             tuple(place for place, k in enumerate(part) if k in places),
             [size[k] for k in part],
+            len(heads),
         )
         for part in [*parts, part]
     )
@@ -91,8 +95,8 @@ def _wrapped(table: list[list[str]], room: int) -> list[list[str]]:
     return found
 
 
-def _aligned(table: list[list[str]], places: tuple[int, ...], size: list[int]) -> str:
-    """Join the cells of a header and its rows, with a rule below the header."""
+def _aligned(table: list[list[str]], places: tuple[int, ...], size: list[int], heads: int) -> str:
+    """Join the cells of a header and its rows, with a rule below the header of `heads` lines."""
 
     def line(row: list[str]) -> str:
         cells = [
@@ -101,8 +105,8 @@ def _aligned(table: list[list[str]], places: tuple[int, ...], size: list[int]) -
         ]
         return _GAP.join(cells).rstrip()
 
-    rule = ["-" * w for w in size]
-    return "\n".join([line(table[0]), line(rule), *(line(row) for row in table[1:])])
+    rows = [*table[:heads], ["-" * w for w in size], *table[heads:]]
+    return "\n".join(map(line, rows))
 
 
 def p_text(p: float | None) -> str:

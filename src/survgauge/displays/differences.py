@@ -11,11 +11,11 @@ import numpy as np
 from ..errors import InputError, one_of
 from ..evaluation import Evaluation
 from ..evaluation.verdict import judged_by
-from ..evaluation.when import column_of, titled
+from ..evaluation.when import column_of, metric_unit, titled
 from ..metrics.registry import REGISTRY
 from ._base import Display
 from .description import Axis, Chart, Mark, Model, Panel, Points, Row, Rule, p_relation
-from .measures import metric_unit, plain_float, read_at, unit_words
+from .measures import plain_float, read_at, unit_words
 from .scores import row_label
 
 #: More pairs than this make no figure.

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..evaluation.landmarks import Landmarks
+from ..evaluation.when import metric_unit
 from ..metrics.registry import REGISTRY
 from ._base import Display
 from .description import Axis, Chart, Line, Mark, Model, Panel, amount, positions
-from .measures import metric_unit, plain_float
+from .measures import plain_float
 
 
 @dataclass(frozen=True, eq=False)

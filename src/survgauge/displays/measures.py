@@ -6,22 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import InputError, one_of
-from ..evaluation.when import clock, titled, when
-from ..metrics.registry import REGISTRY, Metric
+from ..evaluation.when import clock, metric_unit, titled, when
+from ..metrics.registry import REGISTRY
 from .description import Axis, Mark, Rule
 
 _NAN = float("nan")
-
-
-def metric_unit(metric: Metric, unit: str) -> str:
-    """Unit of a metric in the words of the evaluation.
-
-    >>> metric_unit(REGISTRY["mse_po"], "days"), metric_unit(REGISTRY["mae_po"], "")
-    ('days^2', 'time')
-    """
-    if not metric.unit.startswith("time"):
-        return metric.unit
-    return metric.unit.replace("time", unit) if unit else metric.unit
 
 
 def unit_words(unit: str) -> str:

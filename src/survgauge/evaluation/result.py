@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from .._tools.arrays import whole_number
 from .._tools.plain import as_frame, plain
 from ..data.event_words import EventWords
 from ..data.predictions import Prediction
@@ -19,7 +20,9 @@ from .groups import group_differences, group_means
 from .score import NAN, Score
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
+from .value_tables import wide_rows
 from .warnings import EvaluationWarning
+from .when import metric_unit
 
 if TYPE_CHECKING:
     from ..study.result import Study
@@ -62,7 +65,10 @@ class Evaluation:
 
         Where there are groups, rows have the key group; it is None for everybody together.
         """
-        return [self._grouped(score.row()) for score in self.scores]
+        return [
+            self._grouped(score.row() | {"unit": metric_unit(score.metric, self.unit)})
+            for score in self.scores
+        ]
 
     def _grouped(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"group": None, **row} if "groups" in self.support else row
@@ -74,16 +80,28 @@ class Evaluation:
         Columns: group (where there are groups; "all subjects" comes first), model, metric, time
         (that the metric is read at), until (where its clock stops; both are missing where there is
         none), value, low, high, stderr, skill (1 - loss / loss of the reference set's
-        Kaplan-Meier, of a cause its Aalen-Johansen), direction, unit.
+        Kaplan-Meier, of a cause its Aalen-Johansen), direction, unit (what times are counted in,
+        such as days, or days^2 for squared errors).
         """
         elsewhere = ("interval", "convention")
-        rows = []
-        for row in self.rows():
-            shown = {k: v for k, v in row.items() if k not in elsewhere}
-            if shown.get("group", "") is None:
-                shown["group"] = ALL_SUBJECTS
-            rows.append(shown)
-        return as_frame(rows)
+        rows = self._named_groups()
+        return as_frame([{k: v for k, v in row.items() if k not in elsewhere} for row in rows])
+
+    def _named_groups(self) -> list[dict[str, Any]]:
+        """Return the rows, with a name for everybody together where there are groups."""
+        whole = {"group": ALL_SUBJECTS}
+        return [row | whole if row.get("group", "") is None else row for row in self.rows()]
+
+    def wide(self, digits: int = 3) -> Any:
+        """Return a frame with a row per model and a column per metric, as a paper prints it.
+
+        Cells are text: ``value [low, high]``, each number to `digits` significant digits; without
+        brackets where there is no interval, "-" where a metric has no value, and missing where it
+        does not apply to a model. The index is the model (with groups: group and model); a metric
+        that is read at several times has a column for each. `table` has the numbers themselves.
+        """
+        rows = wide_rows(self._named_groups(), whole_number(digits, "digits", 1))
+        return as_frame(rows).set_index(["group", "model"] if "groups" in self.support else "model")
 
     @property
     def conventions(self) -> Any:

@@ -6,20 +6,21 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .._tools.text_tables import columns, number, p_text, percent, relation
+from .._tools.text_tables import columns, number, p_text, percent
 from ..data.event_words import EventWords, counted_events
 from ..metrics.registry import REGISTRY, Metric
 from .explanations import WEIGHTS, advice_for, weight_of
 from .joined import Remark, joined
 from .sentences import DIGITS, verdict_sentences
+from .value_tables import WIDEST, model_rows, value_text
 from .verdict import Cell, best_rows, cell_of, first_metrics, headline
 from .when import clock, column_of, names, rounded, title_of, when
 
 if TYPE_CHECKING:
     from .result import Evaluation
 
-#: Columns of a paragraph, and of the widest table with intervals in a short text.
-_WIDTH, _WIDEST = 96, 120
+#: Columns of a paragraph.
+_WIDTH = 96
 #: Groups in a short text.
 _MOST_GROUPS = 12
 
@@ -119,18 +120,27 @@ def _by_group(data: dict[str, Any], metric: str) -> str:
         for row in data["metrics"]
         if row["metric"] == metric and str(row.get("group")) in order[:_MOST_GROUPS]
     ]
-    table = "Groups" + _few_values({**data, "metrics": rows}, [metric]).removeprefix("Metrics")
+    intervals = data["confidence"] is not None
+    table = _table(
+        {**data, "metrics": rows},
+        [metric],
+        intervals=intervals,
+        digits=DIGITS,
+        identifiers=False,
+        width=WIDEST,
+    )
+    table = "Groups" + table.removeprefix("Metrics")
     more = len(order) - _MOST_GROUPS
     return f"{table}\n{more} smaller groups: .table" if more > 0 else table
 
 
 def _few_values(data: dict[str, Any], metrics: list[str]) -> str:
-    """Return the table with intervals where it is not too wide, else without."""
-    if data["confidence"] is not None:
-        short = _table(data, metrics, intervals=True, digits=DIGITS, identifiers=False)
-        if max(map(len, short.split("\n"))) <= _WIDEST:
-            return short
-    return _table(data, metrics, intervals=False)
+    """Return a metric per row where that is not too wide, else a model per row."""
+    intervals = data["confidence"] is not None
+    table = _table(data, metrics, intervals=intervals, digits=DIGITS, identifiers=False)
+    if max(map(len, table.split("\n"))) <= WIDEST:
+        return table
+    return f"{_heading(data, intervals)}\n{model_rows(data, metrics, intervals)}"
 
 
 def _table(
@@ -147,12 +157,13 @@ def _table(
     clocks: dict[Cell, tuple[str, str]] = {}
     for row in sorted(data["metrics"], key=lambda row: _place(row, metrics)):
         if row["metric"] in metrics:
-            cells.setdefault(cell_of(row), {})[row["model"]] = _value(row, intervals, digits)
+            text = value_text(row, digits, digits if intervals else None)
+            cells.setdefault(cell_of(row), {})[row["model"]] = text
             clocks.setdefault(cell_of(row), (title_of(row), when(row)))
     grouped = any(group is not None for group, _, _ in cells)
     header = ["group"] * grouped + [
         "metric",
-        *[""] * identifiers,
+        *["name"] * identifiers,
         "time",
         *["better"] * identifiers,
     ]
@@ -162,20 +173,27 @@ def _table(
         line = [_group(group)] * grouped + [title, *[name] * identifiers]
         line += [read, *[_better(REGISTRY[name])] * identifiers]
         rows.append([*line, *(by_model.get(model, "n/a") for model in data["models"])])
-    level = f" with {data['confidence'] * 100:g} % intervals" if intervals else ""
-    unit = data["unit"] or "the unit of the data"
     table = columns([*header, *data["models"]], rows, left=len(header))
     if width is not None and max(map(len, table.split("\n"))) > width:
-        table = _narrow([*header, *data["models"]], rows, int(grouped), width)
-    of_cause = EventWords.of(data["support"]).of_cause
-    return f"Metrics{of_cause}{level} (times in {unit})\n{table}"
+        header += data["models"]
+        narrow = _narrow if identifiers else columns
+        table = narrow(header, rows, len(header) - len(data["models"]), width)
+    return f"{_heading(data, intervals)}\n{table}"
 
 
-def _narrow(header: list[str], rows: list[list[str]], title: int, width: int) -> str:
-    """Leave room to the models: without the titles of the metrics, which are at that place."""
+def _heading(data: dict[str, Any], intervals: bool) -> str:
+    """Say what a table of values has."""
+    level = f" with {data['confidence'] * 100:g} % intervals" if intervals else ""
+    unit = data["unit"] or "the unit of the data"
+    return f"Metrics{EventWords.of(data['support']).of_cause}{level} (times in {unit})"
+
+
+def _narrow(header: list[str], rows: list[list[str]], left: int, width: int) -> str:
+    """Leave room to the models: without the titles of the metrics, which come before the names."""
+    title = header.index("metric")
     header = [*header[:title], "metric", *header[title + 2 :]]
     rows = [[*row[:title], *row[title + 1 :]] for row in rows]
-    return columns(header, rows, title + 3, width)
+    return columns(header, rows, left - 1, width)
 
 
 def _group(label: Any) -> str:
@@ -191,20 +209,6 @@ def _better(metric: Metric) -> str:
 
 def _place(row: dict[str, Any], metrics: list[str]) -> int:
     return metrics.index(row["metric"]) if row["metric"] in metrics else len(metrics)
-
-
-def _value(row: dict[str, Any], interval: bool, digits: int) -> str:
-    """Return a value, with its interval if that is wanted and known."""
-    value = row["value"]
-    if not isinstance(value, float):
-        return "-" if value is None else str(value)
-    if REGISTRY[row["metric"]].inference == "test":
-        return f"p {relation(value)}"
-    shown = number(value, digits)
-    limits = [row["low"], row["high"]]
-    if not interval or not all(isinstance(limit, float) for limit in limits):
-        return shown
-    return f"{shown} [{', '.join(number(limit, digits) for limit in limits)}]"
 
 
 def _comparisons(result: Evaluation, width: int | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._tools.text_tables import number
-from ..metrics.registry import REGISTRY
+from ..metrics.registry import REGISTRY, Metric
 
 #: A metric, and the time that it is read at (None: it is about no single time).
 Column = tuple[str, float | None]
@@ -30,6 +30,17 @@ def rounded(time: float, unit: str = "") -> str:
     text = f"{time:.6g}"
     short = sum(sign.isdigit() for sign in text) <= 5
     return f"{text if short else number(time)} {unit}".rstrip()
+
+
+def metric_unit(metric: Metric, unit: str) -> str:
+    """Unit of a metric in the words of the evaluation.
+
+    >>> metric_unit(REGISTRY["mse_po"], "days"), metric_unit(REGISTRY["mae_po"], "")
+    ('days^2', 'time')
+    """
+    if not metric.unit.startswith("time"):
+        return metric.unit
+    return metric.unit.replace("time", unit) if unit else metric.unit
 
 
 def column_of(row: Mapping[str, Any]) -> Column:
