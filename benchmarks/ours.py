@@ -152,7 +152,7 @@ def ici(data: Data) -> Callable[[], Any]:
     import survgauge as sg
 
     given = curves(data)
-    return lambda: sg.integrated_calibration_index(data.test, given, data.middle).ici
+    return lambda: sg.integrated_calibration_index_cox(data.test, given, data.middle).ici
 
 
 def net_benefit(data: Data) -> Callable[[], Any]:

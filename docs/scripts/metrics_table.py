@@ -73,8 +73,8 @@ def page_of(name: str) -> str:
         return "intervals"
     if name == "mae_within":
         return "mae_dr"
-    if name in ("calibration_intercept", "calibration_slope_at"):
-        return "weak_calibration"
+    if name == "calibration_intercept":
+        return "calibration_slope"
     if name == "multi_brier":
         return "multi_log_loss"
     return "robust_scores" if name in ("brier_dr", "ibs_dr", "crps_dr") else name

@@ -41,16 +41,16 @@ from .inference import compare_folds as compare_folds
 from .inference import holm as holm
 from .metrics.calibration.a_calibration import a_calibration as a_calibration
 from .metrics.calibration.calibration import d_calibration as d_calibration
-from .metrics.calibration.calibration_measures import calibration_slope as calibration_slope
-from .metrics.calibration.calibration_measures import (
-    calibration_slope_details as calibration_slope_details,
-)
 from .metrics.calibration.calibration_measures import km_calibration as km_calibration
 from .metrics.calibration.calibration_measures import (
     km_calibration_details as km_calibration_details,
 )
 from .metrics.calibration.coverage import coverage as coverage
 from .metrics.calibration.coverage import coverage_details as coverage_details
+from .metrics.calibration.cox_slope import calibration_slope_cox as calibration_slope_cox
+from .metrics.calibration.cox_slope import (
+    calibration_slope_cox_details as calibration_slope_cox_details,
+)
 from .metrics.calibration.interval_calibration import IntervalCalibration as IntervalCalibration
 from .metrics.calibration.interval_calibration import interval_calibration as interval_calibration
 from .metrics.calibration.interval_calibration import (
@@ -74,7 +74,14 @@ from .metrics.calibration.smooth_calibration import ICIResult as ICIResult
 from .metrics.calibration.smooth_calibration import (
     integrated_calibration_index as integrated_calibration_index,
 )
+from .metrics.calibration.smooth_calibration import (
+    integrated_calibration_index_cox as integrated_calibration_index_cox,
+)
 from .metrics.calibration.weak_calibration import WeakCalibration as WeakCalibration
+from .metrics.calibration.weak_calibration import calibration_slope as calibration_slope
+from .metrics.calibration.weak_calibration import (
+    calibration_slope_details as calibration_slope_details,
+)
 from .metrics.calibration.weak_calibration import weak_calibration as weak_calibration
 from .metrics.censoring_tests import CensoringTest as CensoringTest
 from .metrics.censoring_tests import censoring_test as censoring_test

@@ -26,7 +26,7 @@ from .metrics.conventions import Convention
 from .metrics.one_cause import with_causes
 from .metrics.past_curve import past_remark
 from .metrics.problem import Problem
-from .metrics.registry import REGISTRY, Metric
+from .metrics.registry import REGISTRY, Metric, current_name
 from .reference.reference import Reference
 
 #: Where estimators keep the outcomes that they were trained on.
@@ -305,7 +305,8 @@ def scorer(
     {'mae_hinge': -1.6666666666666667, 'harrell': 0.5}
     """
     given = dict(locals())
-    names = dict.fromkeys([name] if isinstance(name, str) else as_names(name, "name"))
+    given_names = [name] if isinstance(name, str) else as_names(name, "name")
+    names = dict.fromkeys(map(current_name, given_names))
     if not names:
         raise InputError("name must hold at least one metric; got an empty list")
     for one in names:

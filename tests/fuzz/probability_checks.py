@@ -288,20 +288,22 @@ def _greenwood(members, time):
 
 @kind(covering)
 def fitted_calibration(case, rng, call):
-    """Slope and ICI fit a Cox model: order and units change nothing, no warning leaks."""
+    """Slope and ICI are regressions: order and units change nothing, no warning leaks."""
     curves, last = case.curves(), max(t for t, _, w in case.rows() if w > 0)
     time = last * rng.uniform(0.3, 0.9)
     order = rng.sample(range(len(case)), len(case))
     other = case.take(order)
-    slope = call(sg.calibration_slope, case.y(), curves, time)
-    again = call(sg.calibration_slope, other.y(), other.curves(), time)
-    same("slope: order of the subjects", again, slope, 1e-5, 1e-5)
-    index = call(sg.integrated_calibration_index, case.y(), curves, time)
-    again = call(sg.integrated_calibration_index, other.y(), other.curves(), time)
-    if index is UNDEFINED or again is UNDEFINED:
-        same("ICI: order of the subjects", again, index)
-    else:
-        same("ICI: order of the subjects", again.ici, index.ici, 1e-5, 1e-5)
-        demand("ICI in [0, 1]", 0 <= index.ici <= 1)
+    for slope_by in (sg.calibration_slope, sg.calibration_slope_cox):
+        slope = call(slope_by, case.y(), curves, time)
+        again = call(slope_by, other.y(), other.curves(), time)
+        same("slope: order of the subjects", again, slope, 1e-5, 1e-5)
+    for index_by in (sg.integrated_calibration_index, sg.integrated_calibration_index_cox):
+        index = call(index_by, case.y(), curves, time)
+        again = call(index_by, other.y(), other.curves(), time)
+        if index is UNDEFINED or again is UNDEFINED:
+            same("ICI: order of the subjects", again, index)
+        else:
+            same("ICI: order of the subjects", again.ici, index.ici, 1e-5, 1e-5)
+            demand("ICI in [0, 1]", 0 <= index.ici <= 1)
     linear = [rng.gauss(0, 1) for _ in range(len(case))]
-    call(sg.calibration_slope_details, case.y(), linear)
+    call(sg.calibration_slope_cox_details, case.y(), linear)

@@ -20,7 +20,7 @@ from .kinds import kind
 #: Not in streams.
 WHOLE_ONLY = ("antolini",)
 #: Metrics that fit a model iteratively; a handful of subjects does not identify it.
-FITTED = ("ici", "calibration_intercept", "calibration_slope_at", "royston_d")
+FITTED = ("ici", "calibration_intercept", "calibration_slope", "royston_d")
 
 
 def subjects(rng):

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from survgauge import SurvivalCurves
-from survgauge.metrics.calibration.calibration_measures import calibration_slope_details
+from survgauge.metrics.calibration.cox_slope import calibration_slope_cox_details
 from survgauge.metrics.calibration.residuals import (
     cox_snell_residuals,
     deviance_residuals,
     martingale_residuals,
 )
-from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index
+from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index_cox
 from survgauge.metrics.logrank import log_rank_test
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())
@@ -69,7 +69,7 @@ def test_ici(name, ties):
     block = data["calibration"]
     want = block[ties]
     curves = SurvivalCurves(data["times"], data["models"]["A"]["survival"])
-    result = integrated_calibration_index(y["test"], curves, block["t"], ties=ties)
+    result = integrated_calibration_index_cox(y["test"], curves, block["t"], ties=ties)
     np.testing.assert_allclose(result.convention["knots"], want["knots"], rtol=1e-12)
     np.testing.assert_allclose(result.observed, want["observed"], rtol=1e-10)
     assert result.ici == pytest.approx(want["ICI"], rel=1e-10)
@@ -83,11 +83,11 @@ def test_ici(name, ties):
 def test_slope(name, model):
     data, y = read(name)
     want, block = data["calibration"]["slope"][model], data["models"][model]
-    details = calibration_slope_details(y["test"], block["risk"], ties="breslow")
+    details = calibration_slope_cox_details(y["test"], block["risk"], ties="breslow")
     assert details.value == pytest.approx(want["slope"], rel=1e-9)
     assert details.support["model_stderr"] == pytest.approx(want["se"], rel=1e-9)
     # A proportional hazards model has the same slope at any time.
     curves = SurvivalCurves(data["times"], block["survival"])
     for time in data["times"][1:4]:
-        details = calibration_slope_details(y["test"], curves, time, ties="breslow")
+        details = calibration_slope_cox_details(y["test"], curves, time, ties="breslow")
         assert details.value == pytest.approx(want["slope"], rel=1e-9)

@@ -29,7 +29,7 @@ def read(name: str) -> tuple[sg.Outcomes, sg.SurvivalCurves, dict[str, Any]]:
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_coxph(name: str, ties: str) -> None:
     y, curves, wanted = read(name)
-    slope = sg.calibration_slope_details(y, curves, AT, ties=ties)
+    slope = sg.calibration_slope_cox_details(y, curves, AT, ties=ties)
     royston = sg.royston_d(y, DATA[name]["data"]["risk"], ties=ties)
     for found, key in ((slope, "slope"), (royston, "royston")):
         want = wanted[key][ties]

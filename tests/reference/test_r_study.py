@@ -56,13 +56,13 @@ def test_weak_calibration(name):
 @pytest.mark.parametrize("name", SETS)
 def test_the_records_have_the_same_numbers(name):
     y, risk, curves, wanted = read(name)
-    names = ["ipa", "calibration_intercept", "calibration_slope_at"]
+    names = ["ipa", "calibration_intercept", "calibration_slope"]
     asked = {"time": wanted["at"], "convention": "riskregression", "min_at_risk": 1}
     ev = sg.evaluate({"A": curves}, y, metrics=names, confidence=None, **asked)
     found = {row["metric"]: row["value"] for row in ev.rows()}
     assert found["ipa"] == pytest.approx(wanted["ipa"]["ipa"], abs=1e-9)
     assert found["calibration_intercept"] == pytest.approx(wanted["weak"]["intercept"], abs=1e-8)
-    assert found["calibration_slope_at"] == pytest.approx(wanted["weak"]["slope"], abs=1e-8)
+    assert found["calibration_slope"] == pytest.approx(wanted["weak"]["slope"], abs=1e-8)
     ev = sg.evaluate({"A": sg.RiskScores(risk)}, y, metrics=["royston_d"])
     assert ev.rows()[0]["value"] == pytest.approx(wanted["royston"]["D"], abs=1e-9)
     assert ev.support["metrics"]["A"]["royston_d"]["r_squared"] == pytest.approx(

@@ -88,7 +88,7 @@ LOW = {"median": 16.0}
 def by_risk_sets(y: sg.Outcomes, curves: sg.SurvivalCurves) -> np.ndarray:
     """Value and standard error of what compares those at risk together."""
     found = [
-        sg.calibration_slope_details(y, curves, AT),
+        sg.calibration_slope_cox_details(y, curves, AT),
         sg.royston_d(y, -curves.median()),
         sg.concordance_td_details(y, curves, tau=TAU),
         sg.concordance_td_details(y, curves, tau=TAU, method="ipcw"),

@@ -10,7 +10,7 @@ from .._tools.arrays import Floats, Ints
 from ..data.outcomes import Outcomes
 from ..inference import critical, log_log_band
 from ..metrics.calibration.kernels import group_rates
-from ..metrics.calibration.pseudo_regression import pseudo_observations
+from ..metrics.calibration.status import pseudo_observations
 from ..reference.aalen_johansen import AalenJohansen
 from ._bands import incidence_band
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,11 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
 from ..inference import interval
-from ..metrics.calibration.calibration_measures import calibration_slope_details
 from ..metrics.calibration.kernels import risk_groups
 from ..metrics.calibration.observed_expected import observed_expected
-from ..metrics.calibration.smooth_calibration import ICIResult, integrated_calibration_index
-from ..metrics.calibration.weak_calibration import weak_calibration
+from ..metrics.calibration.smooth_calibration import ICIResult, smooth_status
+from ..metrics.calibration.status import StatusAtTime
+from ..metrics.calibration.weak_calibration import slope_of
 from ..metrics.details import Clusters, Details, standard_error
 from ..metrics.problem import Problem
 from ._bands import smooth_band
@@ -139,9 +138,8 @@ class CalibrationPanelDisplay(FromPredictions):
         clusters, cause = ev.problem.clusters, ev.problem.cause
 
         def compute(prediction: Prediction) -> ICIResult:
-            given = y, prediction.curves, when
-            smooth = integrated_calibration_index(*given, knots=knots, cause=cause)
-            return smooth.clustered(clusters)
+            status = StatusAtTime.asked(ev.problem, prediction, when)
+            return smooth_status(status, knots).clustered(clusters)
 
         smooth = measure_each(usable, left_out, "the smooth calibration curve", compute)
         # Bars end where the predictions do.
@@ -182,7 +180,6 @@ class CalibrationPanelDisplay(FromPredictions):
         # Measures stand inside the panels where they cover nothing, otherwise all in the titles.
         inside = all(self._corner(model, end) for model in self.predicted)
         words = EventWords(self.cause)
-        slope = "log hazard" if self.cause is None else "log(-log(1 - risk))"
         level = ""
         if self.confidence is not None:
             level = (
@@ -196,8 +193,8 @@ class CalibrationPanelDisplay(FromPredictions):
             f"risk ({words.risk}){level}. "
             f"The bars below count predictions: those of subjects with {words.the_event} by then "
             "point upwards, the others downwards. O/E is observed over expected events (best: 1), "
-            f"slope that of the {slope} (best: 1). ICI is the mean distance from the line; by "
-            "chance, the one expected of a perfectly calibrated model.",
+            "slope that of the log(-log(1 - risk)) (best: 1). ICI is the mean distance from the "
+            "line; by chance, the one expected of a perfectly calibrated model.",
             tuple(self._panel(model, end, inside) for model in self.predicted),
             columns=columns, shared="y", width=3.5 * columns, left_out=self.left_out,
         )  # fmt: skip
@@ -300,24 +297,23 @@ def _measures(
     problem: Problem, prediction: Prediction, time: float, level: float | None
 ) -> tuple[Measure, Measure]:
     """Observed over expected events and calibration slope with their intervals."""
-    cause, given = problem.cause, (problem.y, prediction, time, level, problem.clusters)
 
-    def slope(y: Outcomes, curves: Any, time: float) -> Details:
-        if cause is None:
-            return calibration_slope_details(y, curves, time)
-        return weak_calibration(y, curves, time, cause=cause).slope
+    def ratio() -> Details:
+        return observed_expected(problem.y, prediction.curves, time, cause=problem.cause)
 
-    ratio = _measure(partial(observed_expected, cause=cause), "log", *given)
-    return ratio, _measure(slope, "normal", *given)
+    def slope() -> Details:
+        return slope_of(StatusAtTime.asked(problem, prediction, time))
+
+    known = level, problem.clusters
+    return _measure(ratio, "log", *known), _measure(slope, "normal", *known)
 
 
 def _measure(
-    compute: Callable[..., Details], scale: str, y: Outcomes, prediction: Prediction, time: float,
-    level: float | None, clusters: Clusters | None,
-) -> Measure:  # fmt: skip
+    compute: Callable[[], Details], scale: str, level: float | None, clusters: Clusters | None
+) -> Measure:
     nan = float("nan")
     try:
-        found = compute(y, prediction.curves, time)
+        found = compute()
     except UndefinedMetricError:
         return nan, nan, nan
     if level is None or (scale == "log" and not found.value > 0):

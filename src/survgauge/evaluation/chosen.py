@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import InputError, one_of
-from ..metrics.registry import REGISTRY, Metric, default_metrics, metrics_of
+from ..metrics.registry import REGISTRY, Metric, current_name, default_metrics, metrics_of
 from .warnings import EvaluationWarning
 
 
@@ -37,7 +37,7 @@ def chosen_metrics(
                 "interval-censored: use evaluate, whose table and page have the metrics of these"
             )
         return [m for m in known if threshold is not None or not m.reads_threshold], []
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    names = [current_name(n) for n in ([metrics] if isinstance(metrics, str) else metrics)]
     for name in names:
         one_of("metrics", name, REGISTRY, "survgauge metrics or sg.available_metrics()")
     if not names:

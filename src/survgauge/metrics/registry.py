@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 from dataclasses import fields
 from typing import Any
+from warnings import warn
 
 from ..errors import InputError
 from ..reference.surrogates import METHODS, Method
@@ -18,6 +19,25 @@ __all__ = [
 ]  # fmt: skip
 
 REGISTRY: dict[str, Metric] = {}
+
+#: Metrics that were renamed: former name, and the one that replaces it for a version.
+RENAMED = {"calibration_slope_at": "calibration_slope"}
+
+
+def current_name(name: Any) -> Any:
+    """Return the name that a metric has now; anything else as it is.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     current_name("calibration_slope_at"), current_name("ibs"), str(told[0].message)
+    ('calibration_slope', 'ibs', "the metric 'calibration_slope_at' is now 'calibration_slope'")
+    """
+    now = RENAMED.get(name) if isinstance(name, str) else None
+    if now is None:
+        return name
+    warn(f"the metric {name!r} is now {now!r}", DeprecationWarning, stacklevel=2)
+    return now
 
 
 def _taken_apart(metric: Metric) -> tuple[Any, ...]:

@@ -269,8 +269,8 @@ def test_tests_of_calibration_that_disagree_are_both_told() -> None:
 
 def test_a_slope_that_is_clearly_off_is_explained() -> None:
     assert calibrated(calibration_slope=(0.6, 0.5, 0.7))[1] == (
-        "The calibration slope is clearly below 1: predicted differences between subjects are too "
-        "large."
+        "The calibration slope is clearly below 1: predicted risks differ too much between "
+        "subjects."
     )
     assert "above 1" in calibrated(calibration_slope=(1.6, 1.5, 1.7))[1]
 

@@ -25,7 +25,7 @@ def log_log(s: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_slope_and_royston_by_risk_sets_with_entry(seed: int, whole: bool, ties: str) -> None:
     y, curves = naive.draw(seed, whole=whole)
-    found = sg.calibration_slope(y, curves, 5.0, ties=ties)
+    found = sg.calibration_slope_cox(y, curves, 5.0, ties=ties)
     wanted = loops.cox(y, log_log(curves.at(5.0)), efron=ties == "efron")
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
     risk = 1 - curves.at(5.0)
@@ -127,9 +127,9 @@ def test_intercept_slope_and_ici_at_a_time(seed: int, whole: bool) -> None:
 
 
 ASKED = {
-    "slope": lambda y, c: sg.calibration_slope_details(y, c, 5.0, ties="breslow"),
+    "slope_cox": lambda y, c: sg.calibration_slope_cox_details(y, c, 5.0, ties="breslow"),
     "intercept": lambda y, c: sg.weak_calibration(y, c, 5.0).intercept,
-    "slope_at": lambda y, c: sg.weak_calibration(y, c, 5.0).slope,
+    "slope": lambda y, c: sg.weak_calibration(y, c, 5.0).slope,
     "antolini": lambda y, c: sg.concordance_td_details(y, c),
     "antolini_ipcw": lambda y, c: sg.concordance_td_details(y, c, method="ipcw", tau=8.0),
 }
@@ -170,7 +170,7 @@ def test_royston_contributions_are_derivatives() -> None:
         np.testing.assert_allclose(found.psi[i], (moved[1] - moved[0]) / 0.1, rtol=0.15, atol=2e-4)
 
 
-ALL = ["ici", "calibration_slope", "calibration_intercept", "calibration_slope_at", "antolini"]
+ALL = ["ici", "calibration_slope", "calibration_intercept", "calibration_slope_cox", "antolini"]
 
 
 def test_entry_of_zero_changes_nothing() -> None:
@@ -188,7 +188,7 @@ def test_whole_frequencies_are_repeated_rows() -> None:
     times = np.arange(60) % 3
     rows = np.repeat(np.arange(60), times)
     one = sg.Outcomes(y.time, y.event, times, entry=y.entry)
-    for name in ("intercept", "slope_at", "antolini", "slope"):
+    for name in ("intercept", "slope_cox", "antolini", "slope"):
         found = ASKED[name](one, curves).value
         np.testing.assert_allclose(found, ASKED[name](y[rows], curves[rows]).value, rtol=1e-8)
     found, wanted = (

@@ -10,7 +10,7 @@ CAUSES = ("relapse", "death")
 GRID = np.linspace(0.5, 20, 40)
 METRICS = [
     "d_calibration", "a_calibration", "one_calibration", "km_calibration", "ici",
-    "calibration_intercept", "calibration_slope_at", "observed_expected",
+    "calibration_intercept", "calibration_slope", "observed_expected",
 ]  # fmt: skip
 SPEC = {
     name: sg.IncidenceColumns({"relapse": f"{name}_1", "death": f"{name}_2"}, GRID)
@@ -79,7 +79,7 @@ def test_one_chunk_after_the_other_is_the_same(data):
         "a_calibration": lambda c: sg.a_calibration(y, c, cause=1).p_value,
         "one_calibration": lambda c: sg.one_calibration(y, c, 4.0, cause=1).p_value,
         "ici": lambda c: sg.integrated_calibration_index(y, c, 4.0, cause=1).ici,
-        "calibration_slope_at": lambda c: sg.weak_calibration(y, c, 4.0, cause=1).slope.value,
+        "calibration_slope": lambda c: sg.weak_calibration(y, c, 4.0, cause=1).slope.value,
     }
     for row in whole.rows():
         if row["metric"] in functions:

@@ -7,36 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats
-from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
-from ...reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
+from .status import Pseudo
 
 _STEPS, _EXACT, _HALVINGS = 100, 1e-12, 40
 #: Near the solution a step changes the loss by less than it can be computed.
 _ROUNDING = 1e-9
+#: Least eigenvalue of the curvature, over Gauss's trace, from which on Newton's step is taken.
+_CONVEX = 1e-3
 #: A coefficient beyond this stands for none: risks of exp(-exp(30)) and 1 - exp(-exp(-30)).
 _FAR = 30.0
 #: Least eigenvalue of the information, over the largest, of coefficients that the outcomes tell.
 _FLAT = 1e-10
-
-Pseudo = PseudoIncidence | PseudoIncidenceGivenEntry
-
-
-def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
-    """Pseudo-observations of the status free of the event at a time; all subjects are present.
-
-    Under delayed entry, given that at entry, before the time. Refuses where everybody or nobody has
-    the event by then.
-    """
-    kind = PseudoIncidence if y.entry is None else PseudoIncidenceGivenEntry
-    pseudo: Pseudo = kind.of(y, competes, time)
-    if not 0 < pseudo.survival < 1:
-        who = "nobody" if pseudo.survival >= 1 else "everybody"
-        which = "the event" if competes is None else "an event of the cause"
-        raise UndefinedMetricError(
-            f"{who} has {which} by time {time:g}, so no finite intercept is best"
-        )
-    return pseudo
 
 
 @dataclass(frozen=True)
@@ -50,24 +32,28 @@ class LeastSquares:
 
     @classmethod
     def fit(cls, pseudo: Pseudo, design: Floats, offset: Floats, start: Floats) -> LeastSquares:
-        """Go from `start` by Gauss and Newton, with shorter steps where they overshoot."""
+        """Go from `start` by Newton's steps, with shorter ones where they overshoot."""
         weight, risk, beta = pseudo.weight, 1.0 - pseudo.values, start
 
-        def at(beta: Floats) -> tuple[Floats, Floats, float]:
-            mean, first, _ = _risk(beta @ design + offset)
+        def at(beta: Floats) -> tuple[Floats, Floats, Floats, float]:
+            mean, first, second = _risk(beta @ design + offset)
             gap = risk - mean
-            return gap, first, float(weight @ gap**2)
+            return gap, first, second, float(weight @ gap**2)
 
-        gap, first, loss = at(beta)
+        gap, first, second, loss = at(beta)
         for _ in range(_STEPS):
-            information = _weighted(design, weight * first**2)
-            try:
-                step = np.linalg.solve(information, design @ (weight * first * gap))
+            curved = _weighted(design, weight * (first**2 - second * gap))
+            flat = _weighted(design, weight * first**2)
+            try:  # Gauss's information where the loss is not convex
+                step = np.linalg.solve(
+                    curved if np.linalg.eigvalsh(curved)[0] > _CONVEX * np.trace(flat) else flat,
+                    design @ (weight * first * gap),
+                )
             except np.linalg.LinAlgError:
                 break
             limit = loss + _ROUNDING * loss
             for _ in range(_HALVINGS):
-                gap, first, loss = at(beta + step)
+                gap, first, second, loss = at(beta + step)
                 if loss <= limit:
                     break
                 step = step / 2

@@ -1,28 +1,23 @@
-"""The smoother of ICI: Cox's model of the outcomes on a spline of the prediction.
-
-Where other events compete, and under delayed entry, it is a regression of pseudo-observations on
-the same spline.
-"""
+"""The smoother of ICI: a regression of what was observed on a spline of the prediction."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints, dot
+from ..._tools.arrays import Floats, Ints, dot, repeated
 from ..._tools.chunks import chunks
 from ..._tools.sorting import sorting_order
-from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
-from ...reference.partial_likelihood import PartialLikelihood
 from ...reference.risk_sets import combine, product
 from ..cox import CoxRegression
 from ..details import Clusters
 from .distance_intervals import SmoothGap
 from .inputs import log_log
 from .kernels import weighted_quantile
-from .pseudo_regression import Pseudo, PseudoRegression
+from .pseudo_regression import PseudoRegression
 
 # Where Harrell puts the knots: quantiles of the covariate.
 KNOTS = {
@@ -36,46 +31,40 @@ _FIRST = 1_000
 _POINTS = 64
 
 
+#: A fit of what was observed to few columns of subjects.
+Regress = Callable[[Floats], CoxRegression | PseudoRegression]
+
+
 class SmoothFit:
     """The fitted smoother with its derivatives, so that replicates need no new fit.
 
-    Subjects are by time; `rows` says where they came from.
+    `rows` says where the subjects came from, `weights` how often each is there.
     """
 
     def __init__(
-        self,
-        y: Outcomes,
-        s: Floats,
-        rows: Ints,
-        time: float,
-        knots: int,
-        ties: str,
-        pseudo: Pseudo | None = None,
-    ) -> None:
-        self._pseudo = pseudo
+        self, s: Floats, weights: Floats | None, rows: Ints, time: float, knots: int,
+        regress: Regress,
+    ) -> None:  # fmt: skip
         self.s, self.rows, self.time = s, rows, time
-        self.weight: Floats = y.weight
-        self.weights = y.weight if y.weighted else None
+        self.weight: Floats = repeated(1.0, s.size) if weights is None else weights
+        self.weights = weights
         x, self.moved = log_log(s)
-        self.terms, self.knots = _choose_knots(x, self.weights, knots)
-        self.fit = self._fitted(y, x, ties)
+        self.terms, self.knots = _choose_knots(x, weights, knots)
+        self.fit = regress(self._columns_to_change(x))
         if self.terms == "spline" and not self.fit.identified:
             self.terms, self.knots = "line", np.empty(0)
-            self.fit = self._fitted(y, x, ties)
+            self.fit = regress(self._columns_to_change(x))
         if not self.fit.identified:
             raise UndefinedMetricError(
-                "integrated_calibration_index is not identified by these outcomes: the curve of "
-                "observed on predicted probabilities has no best slope, as when every event has "
-                "the highest prediction of all who are still at risk"
+                "the smooth calibration curve is not identified by these outcomes: observed on "
+                "predicted probabilities has no best slope, as when the events are those of the "
+                "highest predictions"
             )
         self.hazard = self.fit.hazard(time)
 
-    def _fitted(self, y: Outcomes, x: Floats, ties: str) -> CoxRegression | PseudoRegression:
-        # Columns are standardised in place.
-        columns = self._columns(x.copy() if self.terms == "line" else x)
-        if self._pseudo is not None:
-            return PseudoRegression(self._pseudo, columns)
-        return CoxRegression.of(PartialLikelihood(y.time, y.event, y.weight, columns, ties))
+    def _columns_to_change(self, x: Floats) -> Floats:
+        """Columns that a fit may standardise in place."""
+        return self._columns(x.copy() if self.terms == "line" else x)
 
     def observed(self) -> Floats:
         """Smooth observed probability of each subject."""

@@ -7,23 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats
+from ..._tools.arrays import Floats
 from ..._tools.short_repr import ShortRepr
-from ...data.outcomes import Outcomes
 from ...errors import NotApplicableError
-from ..checks import read_curves
 from ..details import Details
-from ..one_cause import one_cause
-from .inputs import (
-    checked_time,
-    description,
-    log_log,
-    read_past,
-    refuse_past_follow_up,
-    survival_at,
-    taking_part,
-)
-from .pseudo_regression import LeastSquares, Pseudo, pseudo_observations
+from .inputs import log_log
+from .pseudo_regression import LeastSquares
+from .status import StatusAtTime
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,74 +85,85 @@ def weak_calibration(
     >>> round(found.intercept.value, 3), round(found.slope.value, 3)
     (-0.338, 1.089)
     """
-    asked = Regression.of(y_true, curves, time, probability, cause)
-    return WeakCalibration(asked.intercept(), asked.slope())
+    status = StatusAtTime.of(y_true, curves, time, probability, cause)
+    return WeakCalibration(intercept_of(status), slope_of(status))
 
 
-@dataclass(frozen=True)
-class Regression:
-    """Pseudo-observations of present subjects and what was predicted for them."""
+def calibration_slope(
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    probability: str = "survival",
+    cause: int | str | None = None,
+) -> float:
+    """Calibration slope at a time: coefficient of the predicted log(-log S) of observed risks.
 
-    y: Outcomes
-    #: Who takes part, and their outcomes.
-    present: Bools
-    rows: Outcomes
-    pseudo: Pseudo
-    x: Floats
-    convention: dict[str, Any]
-    support: dict[str, Any]
+    1 is best; below 1 predicted risks differ too much between subjects, above 1 too little. What
+    was observed are pseudo-observations at `time`, so that hazards need not be proportional: the
+    true model has slope 1, whatever the shape of its hazards. See `weak_calibration` for the
+    regression, and `calibration_slope_cox` for the slope by a Cox model.
 
-    @classmethod
-    def of(
-        cls,
-        y_true: Any,
-        curves: Any,
-        time: float,
-        probability: str = "survival",
-        cause: int | str | None = None,
-    ) -> Regression:
-        """Check the arguments; refuse where everybody or nobody has the event by the time."""
-        asked = one_cause(y_true, curves, None, cause, entry=True)
-        y = asked.y
-        time, predicted = checked_time(time), read_curves(asked.curves)
-        s = survival_at(y, predicted, time, probability)
-        present = taking_part(y, time)
-        x, moved = log_log(s[present])
-        rows = y if present.all() else y[present]
-        refuse_past_follow_up(rows, time)
-        competes = None if asked.competes is None else asked.competes[present]
-        pseudo = pseudo_observations(rows, competes, time)
-        convention, support = description(y, predicted, asked)
-        estimate = "Kaplan-Meier" if competes is None else "Aalen-Johansen"
-        how = "infinitesimal jackknife" if y.entry is None else "given entry"
-        convention |= {
-            "time": time,
-            "observed": f"pseudo-observations of {estimate} ({how})",
-            "link": "complementary log-log, least squares",
-        }
-        support |= {**read_past(y, predicted, time), "moved_from_0_or_1": moved}
-        return cls(y, present, rows, pseudo, x, convention, support)
+    Parameters
+    ----------
+    y_true, curves, time, probability, cause
+        As for `weak_calibration`.
 
-    def intercept(self) -> Details:
-        """Calibration in the large: predictions as they are, but for a constant."""
-        return self._details(np.ones((1, self.x.size)), self.x, np.zeros(1), 0)
+    Returns
+    -------
+    float
+        `calibration_slope_details` adds a standard error from the subjects' contributions.
 
-    def slope(self) -> Details:
-        """Coefficient of the predictions, beside a constant."""
-        if not self.x.max() > self.x.min():
-            raise NotApplicableError(
-                "the calibration slope needs predictions that differ between subjects; all are "
-                "equal"
-            )
-        middle = float(np.average(self.x, weights=self.rows.weight))
-        design = np.stack((np.ones(self.x.size), self.x - middle))
-        return self._details(design, np.zeros(self.x.size), np.array([middle, 1.0]), 1)
+    Examples
+    --------
+    >>> y = ([1, 2, 3, 4, 5, 6, 7, 8], [1, 0, 1, 0, 0, 1, 1, 0])
+    >>> round(calibration_slope(y, [0.3, 0.8, 0.7, 0.6, 0.4, 0.8, 0.7, 0.9], 4.5), 3)
+    1.089
+    """
+    return slope_of(StatusAtTime.of(y_true, curves, time, probability, cause)).value
 
-    def _details(self, design: Floats, offset: Floats, start: Floats, which: int) -> Details:
-        fit = LeastSquares.fit(self.pseudo, design, offset, start)
-        psi = np.zeros(len(self.y))
-        psi[self.present] = fit.influence()[which]
-        frequency = self.y.weight if self.y.weighted else None
-        return Details(
-            float(fit.beta[which]), dict(self.convention), dict(self.support), psi, frequency
+
+def calibration_slope_details(
+    y_true: Any,
+    curves: Any,
+    time: float,
+    *,
+    probability: str = "survival",
+    cause: int | str | None = None,
+) -> Details:
+    """`calibration_slope` with contributions, convention and support.
+
+    Parameters
+    ----------
+    y_true, curves, time, probability, cause
+        As for `weak_calibration`.
+    """
+    return slope_of(StatusAtTime.of(y_true, curves, time, probability, cause))
+
+
+def intercept_of(status: StatusAtTime) -> Details:
+    """Calibration in the large: predictions as they are, but for a constant."""
+    x, moved = log_log(status.s)
+    return _details(status, moved, np.ones((1, x.size)), x, np.zeros(1), 0)
+
+
+def slope_of(status: StatusAtTime) -> Details:
+    """Coefficient of the predictions, beside a constant."""
+    x, moved = log_log(status.s)
+    if not x.max() > x.min():
+        raise NotApplicableError(
+            "the calibration slope needs predictions that differ between subjects; all are equal"
         )
+    middle = float(np.average(x, weights=status.pseudo.weight))
+    design = np.stack((np.ones(x.size), x - middle))
+    return _details(status, moved, design, np.zeros(x.size), np.array([middle, 1.0]), 1)
+
+
+def _details(
+    status: StatusAtTime, moved: int, design: Floats, offset: Floats, start: Floats, which: int
+) -> Details:
+    fit = LeastSquares.fit(status.pseudo, design, offset, start)
+    psi = status.to_all(fit.influence()[which], 0.0)
+    support = status.support | {"moved_from_0_or_1": moved}
+    value = float(fit.beta[which])
+    return Details(value, dict(status.convention), support, psi, status.frequency)

@@ -8,13 +8,15 @@ from typing import Any
 from ...data.predictions import Prediction
 from ..calibration.a_calibration import ExpectedEvents, a_calibration
 from ..calibration.calibration import d_calibration, one_calibration
-from ..calibration.calibration_measures import calibration_slope_details, km_distance
+from ..calibration.calibration_measures import km_distance
+from ..calibration.cox_slope import calibration_slope_cox_details
 from ..calibration.mean_curve_sums import MeanCurveSums
 from ..calibration.observed_expected import observed_expected
 from ..calibration.own_survival import OwnSurvival
 from ..calibration.own_times import read_curves_of
-from ..calibration.smooth_calibration import smooth_calibration
-from ..calibration.weak_calibration import Regression
+from ..calibration.smooth_calibration import ICIResult, smooth_hazards, smooth_status
+from ..calibration.status import StatusAtTime
+from ..calibration.weak_calibration import intercept_of, slope_of
 from ..details import Details
 from ..problem import Problem
 from ..record import ANY, POSITIVE, UNIT, Measured, Metric
@@ -57,19 +59,22 @@ def _km_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _ici(problem: Problem, prediction: Prediction) -> Measured:
-    r = smooth_calibration(
-        problem.y,
-        prediction.curves,
-        supported_time(problem),
-        cause=problem.cause,
-        contributions=problem.contributions,
-    )
-    r = r.clustered(problem.clusters)
+    status = StatusAtTime.asked(problem, prediction)
+    return _distance(problem, smooth_status(status, contributions=problem.contributions))
+
+
+def _ici_cox(problem: Problem, prediction: Prediction) -> Measured:
+    given = problem.y, prediction.curves, supported_time(problem)
+    return _distance(problem, smooth_hazards(*given, contributions=problem.contributions))
+
+
+def _distance(problem: Problem, found: ICIResult) -> Distance:
+    r = found.clustered(problem.clusters)
     return Distance(r.ici, r.convention, r.support, r.psi, r.frequency, r.law)
 
 
-def _calibration_slope(problem: Problem, prediction: Prediction) -> Measured:
-    return calibration_slope_details(problem.y, prediction.curves, supported_time(problem))
+def _slope_cox(problem: Problem, prediction: Prediction) -> Measured:
+    return calibration_slope_cox_details(problem.y, prediction.curves, supported_time(problem))
 
 
 def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
@@ -77,17 +82,12 @@ def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
     return observed_expected(problem.y, prediction.curves, time, cause=cause)
 
 
-def _regression(problem: Problem, prediction: Prediction) -> Regression:
-    time, cause = supported_time(problem), problem.cause
-    return Regression.of(problem.y, prediction.curves, time, cause=cause)
-
-
 def _intercept(problem: Problem, prediction: Prediction) -> Measured:
-    return _regression(problem, prediction).intercept()
+    return intercept_of(StatusAtTime.asked(problem, prediction))
 
 
-def _slope_at(problem: Problem, prediction: Prediction) -> Measured:
-    return _regression(problem, prediction).slope()
+def _slope(problem: Problem, prediction: Prediction) -> Measured:
+    return slope_of(StatusAtTime.asked(problem, prediction))
 
 
 def _a_calibration(problem: Problem, prediction: Prediction) -> Measured:
@@ -165,12 +165,13 @@ RECORDS = (
         takes_entry=True,
         reported=True,
         other_names=("integrated_calibration_index",),
-        about="Mean distance of predicted from observed (smoothed) probabilities at the time.",
+        about="Mean distance of predicted from observed probabilities at the time, smoothed "
+        "through pseudo-observations.",
         compute=_ici,
         keeps=("at_time",),
         reads="time",
         inference="own",
-        reference="Austin et al. (2020), Statistics in Medicine 39",
+        reference="Austin et al. (2020), Statistics in Medicine 39; Gerds et al. (2014)",
         causes="takes",
         **_CALIBRATION,
     ),
@@ -179,12 +180,14 @@ RECORDS = (
         title="Calibration slope",
         takes_entry=True,
         reported=True,
-        about="Slope of the observed on the predicted log hazard.",
-        below="predicted differences between subjects are too large",
-        above="predicted differences between subjects are too small",
-        compute=_calibration_slope,
+        other_names=("slope", "weak_calibration"),
+        about="Slope of the observed on the predicted log(-log S) at the time.",
+        below="predicted risks differ too much between subjects",
+        above="predicted risks differ too little between subjects",
+        compute=_slope,
         target=1.0,
-        reference="van Houwelingen (2000), Statistics in Medicine 19",
+        reference="van Geloven et al. (2022), BMJ 377",
+        causes="takes",
         **_AIMED,
     ),
     Metric(
@@ -221,18 +224,31 @@ RECORDS = (
         **_AIMED,
     ),
     Metric(
-        name="calibration_slope_at",
-        title="Calibration slope at the time",
-        takes_entry=True,
-        other_names=("slope", "weak_calibration"),
-        about="Slope of the observed on the predicted log(-log S) at the time.",
-        below="predicted risks at the time differ too much between subjects",
-        above="predicted risks at the time differ too little between subjects",
-        compute=_slope_at,
-        target=1.0,
-        reference="van Geloven et al. (2022), BMJ 377",
+        name="ici_cox",
+        title="ICI by a Cox model",
+        about="Mean distance of predicted from observed probabilities at the time, smoothed by a "
+        "Cox model, which takes hazards to be proportional.",
+        other_names=("integrated_calibration_index_cox", "austin"),
+        compute=_ici_cox,
+        keeps=("at_time",),
+        reads="time",
+        inference="own",
+        reference="Austin et al. (2020), Statistics in Medicine 39",
         default=False,
-        causes="takes",
+        **_CALIBRATION,
+    ),
+    Metric(
+        name="calibration_slope_cox",
+        title="Calibration slope by a Cox model",
+        takes_entry=True,
+        about="Slope of the observed on the predicted log hazard over the whole follow-up, which "
+        "takes hazards to be proportional.",
+        below="predicted hazards differ too much between subjects, or are not proportional",
+        above="predicted hazards differ too little between subjects, or are not proportional",
+        compute=_slope_cox,
+        target=1.0,
+        reference="van Houwelingen (2000), Statistics in Medicine 19",
+        default=False,
         **_AIMED,
     ),
     Metric(

@@ -16,12 +16,14 @@ from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, Undefin
 from survgauge.metrics.calibration import mean_curve as _mean_curve
 from survgauge.metrics.calibration.calibration import d_calibration
 from survgauge.metrics.calibration.calibration_measures import (
-    calibration_slope,
-    calibration_slope_details,
     km_calibration,
     km_calibration_details,
 )
 from survgauge.metrics.calibration.coverage import coverage, coverage_details
+from survgauge.metrics.calibration.cox_slope import (
+    calibration_slope_cox,
+    calibration_slope_cox_details,
+)
 from survgauge.metrics.calibration.kernels import bridge_tail, weighted_quantile
 from survgauge.metrics.calibration.one_calibration import one_calibration
 
@@ -656,24 +658,24 @@ def test_the_true_model_covers_its_level():
 
 def test_slope_of_the_true_model_is_one_and_scales():
     y, curves = simulated(3000, 0)
-    details = calibration_slope_details(y, curves, 4.0)
+    details = calibration_slope_cox_details(y, curves, 4.0)
     assert details.value == pytest.approx(1, abs=3 * details.stderr)
     assert details.stderr == pytest.approx(details.support["model_stderr"], rel=0.2)
     x = np.log(-np.log(curves.at(4.0)))
-    assert calibration_slope(y, x) == pytest.approx(details.value, rel=1e-9)
-    assert calibration_slope(y, 2 * x + 5) == pytest.approx(details.value / 2, rel=1e-9)
-    assert calibration_slope(y, 1 - curves.at(4.0), 4.0, probability="event") == pytest.approx(
+    assert calibration_slope_cox(y, x) == pytest.approx(details.value, rel=1e-9)
+    assert calibration_slope_cox(y, 2 * x + 5) == pytest.approx(details.value / 2, rel=1e-9)
+    assert calibration_slope_cox(y, 1 - curves.at(4.0), 4.0, probability="event") == pytest.approx(
         details.value, rel=1e-9
     )
 
 
 def test_slope_without_events_or_differences_is_undefined():
     with pytest.raises(UndefinedMetricError, match="event"):
-        calibration_slope(([1, 2], [0, 0]), [0.1, 0.2])
+        calibration_slope_cox(([1, 2], [0, 0]), [0.1, 0.2])
     with pytest.raises(UndefinedMetricError, match="equal"):
-        calibration_slope(([1, 2], [1, 0]), [0.1, 0.1])
+        calibration_slope_cox(([1, 2], [1, 0]), [0.1, 0.1])
     with pytest.raises(InputError, match="time"):
-        calibration_slope(([1, 2], [1, 0]), SurvivalCurves([0, 1], [[1, 0.5]] * 2))
+        calibration_slope_cox(([1, 2], [1, 0]), SurvivalCurves([0, 1], [[1, 0.5]] * 2))
 
 
 @pytest.mark.parametrize(
@@ -689,14 +691,14 @@ def test_slope_without_events_or_differences_is_undefined():
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_a_slope_that_the_outcomes_do_not_identify_is_undefined(time, event, x, ties):
     with pytest.raises(UndefinedMetricError, match="not identified"):
-        calibration_slope((time, event), x, ties=ties)
+        calibration_slope_cox((time, event), x, ties=ties)
     p = np.exp(-np.exp(np.array(x) - 3))
     with pytest.raises(UndefinedMetricError, match="not identified"):
-        calibration_slope((time, event), p, 2.0, ties=ties)
+        calibration_slope_cox((time, event), p, 2.0, ties=ties)
 
 
 def test_predictions_of_zero_and_one_are_moved_and_counted():
-    details = calibration_slope_details(
+    details = calibration_slope_cox_details(
         ([1, 2, 3, 4, 5], [1, 1, 1, 0, 1]), [0.0, 0.3, 0.6, 1.0, 0.5], 3.0
     )
     assert np.isfinite(details.value)
@@ -715,9 +717,9 @@ METRICS = {
     "km stderr": lambda y, c: km_calibration_details(y, c).stderr,
     "coverage": coverage,
     "coverage stderr": lambda y, c: coverage_details(y, c).stderr,
-    "slope": lambda y, c: calibration_slope(y, c, 3.0),
-    "slope breslow": lambda y, c: calibration_slope(y, c, 3.0, ties="breslow"),
-    "slope stderr": lambda y, c: calibration_slope_details(y, c, 3.0).stderr,
+    "slope": lambda y, c: calibration_slope_cox(y, c, 3.0),
+    "slope breslow": lambda y, c: calibration_slope_cox(y, c, 3.0, ties="breslow"),
+    "slope stderr": lambda y, c: calibration_slope_cox_details(y, c, 3.0).stderr,
 }
 
 

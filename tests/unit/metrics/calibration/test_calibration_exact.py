@@ -141,7 +141,7 @@ def test_a_smooth_curve_whose_errors_are_not_finite_has_a_value_and_no_interval(
     end = [0.1800712694519716, 0.06459423865520209, 0.25, 0.24221245864808272]
     rows = [*zip(start, end, strict=True), (0.8749623275893139, 0.6620995619062442)]
     curves = sg.SurvivalCurves([4.399999999999999, 4.8], [list(row) for row in rows])
-    found = sg.integrated_calibration_index(y, curves, 2.493414512180683)
+    found = sg.integrated_calibration_index_cox(y, curves, 2.493414512180683)
     assert 0 < found.ici < 1
     assert math.isnan(found.support["expected_if_calibrated"])
 

@@ -89,21 +89,21 @@ def test_coverage_counts_the_ends_of_its_interval_and_the_mass_past_c():
 def test_a_slope_says_what_its_covariate_is():
     y = ([1, 2, 3, 4, 5, 6], [1, 1, 0, 1, 1, 1])
     x = np.array([1.0, 0.2, 0.6, -0.3, 0.1, -1.0])
-    given = sg.calibration_slope_details(y, x)
+    given = sg.calibration_slope_cox_details(y, x)
     assert given.convention["covariate"] == "given linear predictor"
     assert given.convention["time"] is None
     assert given.support["moved_from_0_or_1"] == 0
     s = np.exp(-np.exp(x))
-    read = sg.calibration_slope_details(y, s, 3.0)
+    read = sg.calibration_slope_cox_details(y, s, 3.0)
     assert read.convention["covariate"] == "log(-log S)"
     assert read.convention["time"] == 3.0
     assert read.value == pytest.approx(given.value)
-    other = sg.calibration_slope_details(y, 1 - s, 3.0, probability="event", ties="breslow")
+    other = sg.calibration_slope_cox_details(y, 1 - s, 3.0, probability="event", ties="breslow")
     assert other.convention["ties"] == "breslow"
     assert other.value == pytest.approx(given.value)  # there are no ties
     weighted = sg.Outcomes(*y, [1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
-    absent = sg.calibration_slope_details(weighted, x)
-    rest = sg.calibration_slope_details(([1, 2, 3, 4, 5], [1, 1, 0, 1, 1]), x[:5])
+    absent = sg.calibration_slope_cox_details(weighted, x)
+    rest = sg.calibration_slope_cox_details(([1, 2, 3, 4, 5], [1, 1, 0, 1, 1]), x[:5])
     assert absent.value == pytest.approx(rest.value)
     assert absent.psi[5] == 0.0
     np.testing.assert_allclose(absent.psi[:5], rest.psi)

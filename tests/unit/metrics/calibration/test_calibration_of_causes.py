@@ -10,7 +10,8 @@ import survgauge as sg
 from survgauge.metrics.calibration import smooth_fit
 from survgauge.metrics.calibration.cause_survival import cause_survival
 from survgauge.metrics.calibration.groups import shared_shape
-from survgauge.metrics.calibration.weak_calibration import Regression
+from survgauge.metrics.calibration.status import StatusAtTime
+from survgauge.metrics.calibration.weak_calibration import intercept_of
 from survgauge.reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
 from survgauge.reference.survival_at import survival_at
 
@@ -379,8 +380,8 @@ def test_aalen_johansen_of_the_same_subjects_is_calibrated(ties):
     hazard = cause_survival(curves, 1, y.time)
     known = sg.KaplanMeier.fit(y.only(1)).at(y.time)
     np.testing.assert_allclose(hazard, known, rtol=1e-9, atol=1e-12)
-    found = Regression.of(y, curves, AT, cause=1)
-    assert found.intercept().value == pytest.approx(0.0, abs=1e-9)
+    found = StatusAtTime.of(y, curves, AT, cause=1)
+    assert intercept_of(found).value == pytest.approx(0.0, abs=1e-9)
     assert sg.integrated_calibration_index(y, curves, AT, cause=1).ici < 1e-9
     assert sg.km_calibration(y, curves, cause=1) < 1e-20
     assert sg.one_calibration(y, curves, AT, cause=1).statistic < 1e-18

@@ -14,7 +14,7 @@ from survgauge import (
     UndefinedMetricError,
     evaluate,
 )
-from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index
+from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index_cox
 from survgauge.metrics.calibration.smooth_fit import restricted_cubic_spline
 from survgauge.metrics.cox import CoxRegression
 from survgauge.reference import partial_likelihood as _partial_likelihood
@@ -103,7 +103,7 @@ def test_pieces_of_subjects_do_not_change_the_fit(ties, weighted, digits, monkey
     weight = np.random.default_rng(1).integers(0, 4, 300) if weighted else None
     outcomes, columns = Outcomes(time, event, weight), np.stack([s, s**2])
     whole = CoxRegression(time, event, outcomes.weight + 0.25, columns, ties)
-    result = integrated_calibration_index(outcomes, s, 4.0, ties=ties)
+    result = integrated_calibration_index_cox(outcomes, s, 4.0, ties=ties)
     monkeypatch.setattr(_partial_likelihood, "_VALUES", 6)
     monkeypatch.setattr(_partial_likelihood, "_LEAST", 3)
     monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 7)
@@ -113,7 +113,7 @@ def test_pieces_of_subjects_do_not_change_the_fit(ties, weighted, digits, monkey
     np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-11)
     np.testing.assert_allclose(parts.influences(4.0), whole.influences(4.0), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(parts.relative_risk(), whole.relative_risk(), rtol=1e-11)
-    again = integrated_calibration_index(outcomes, s, 4.0, ties=ties)
+    again = integrated_calibration_index_cox(outcomes, s, 4.0, ties=ties)
     for name in ("ici", "e50", "emax", "observed", "curve_observed", "psi"):
         value, want = getattr(again, name), getattr(result, name)
         np.testing.assert_allclose(value, want, rtol=1e-9, atol=1e-13)
@@ -153,7 +153,7 @@ def test_spline_is_smooth_and_linear_outside_its_knots(knots):
 @pytest.mark.parametrize("knots", [3, 4])
 def test_ici_is_the_mean_distance_from_the_cox_curve(ties, knots):
     y, s = simulated(80, 0, tied=True)
-    result = integrated_calibration_index(y, s, 4.0, knots=knots, ties=ties)
+    result = integrated_calibration_index_cox(y, s, 4.0, knots=knots, ties=ties)
     x = np.log(-np.log(s))
     where = {3: [0.1, 0.5, 0.9], 4: [0.05, 0.35, 0.65, 0.95]}[knots]
     basis = restricted_cubic_spline(x, np.quantile(x, where))
@@ -182,7 +182,7 @@ def test_ici_is_the_mean_distance_from_the_cox_curve(ties, knots):
 
 def test_curve_passes_through_the_subjects():
     y, s = simulated(100, 4)
-    result = integrated_calibration_index(y, s, 4.0)
+    result = integrated_calibration_index_cox(y, s, 4.0)
     order = np.argsort(result.predicted)
     between = np.interp(result.predicted[order], result.curve_predicted, result.curve_observed)
     np.testing.assert_allclose(between, result.observed[order], atol=2e-3)
@@ -191,8 +191,8 @@ def test_curve_passes_through_the_subjects():
 
 def test_the_true_model_is_close_and_a_wrong_one_is_not():
     y, s = simulated(4000, 7)
-    good = integrated_calibration_index(y, s, 4.0)
-    bad = integrated_calibration_index(*simulated(4000, 7, distort=2.0), 4.0)
+    good = integrated_calibration_index_cox(y, s, 4.0)
+    bad = integrated_calibration_index_cox(*simulated(4000, 7, distort=2.0), 4.0)
     assert good.ici < 0.02
     assert bad.ici > 0.12
     assert bad.ici == pytest.approx(np.mean(bad.predicted - (1 - s)), abs=0.02)
@@ -202,9 +202,9 @@ def test_curves_and_probabilities_agree():
     y, s = simulated(60, 2)
     curves = SurvivalCurves([4.0], s[:, None])
     values = [
-        integrated_calibration_index(y, curves, 4.0).ici,
-        integrated_calibration_index(y, s, 4.0).ici,
-        integrated_calibration_index(y, 1 - s, 4.0, probability="event").ici,
+        integrated_calibration_index_cox(y, curves, 4.0).ici,
+        integrated_calibration_index_cox(y, s, 4.0).ici,
+        integrated_calibration_index_cox(y, 1 - s, 4.0, probability="event").ici,
     ]
     assert values == pytest.approx([values[0]] * 3)
 
@@ -214,8 +214,8 @@ def test_whole_frequencies_equal_replicated_rows(ties):
     y, s = simulated(50, 6, tied=True)
     count = np.random.default_rng(1).integers(0, 4, 50)
     rows = np.repeat(np.arange(50), count)
-    weighted = integrated_calibration_index(Outcomes(y.time, y.event, count), s, 4.0, ties=ties)
-    plain = integrated_calibration_index(y[rows], s[rows], 4.0, ties=ties)
+    weighted = integrated_calibration_index_cox(Outcomes(y.time, y.event, count), s, 4.0, ties=ties)
+    plain = integrated_calibration_index_cox(y[rows], s[rows], 4.0, ties=ties)
     for name in ("ici", "e50", "e90", "emax", "stderr"):
         assert getattr(weighted, name) == pytest.approx(getattr(plain, name), rel=1e-8)
     assert np.isnan(weighted.observed[count == 0]).all()
@@ -226,7 +226,7 @@ def test_contributions_are_derivatives_where_knots_stay():
     # Three values hold the knots in place while frequencies move.
     y, _ = simulated(60, 8, tied=True)
     s = np.repeat([0.8, 0.5, 0.3], 20)
-    result = integrated_calibration_index(y, s, 4.0)
+    result = integrated_calibration_index_cox(y, s, 4.0)
     assert result.convention["terms"] == "spline"
     for i in (0, 25, 50):
         sides = []
@@ -234,7 +234,7 @@ def test_contributions_are_derivatives_where_knots_stay():
             weight = np.ones(60)
             weight[i] += h
             sides.append(
-                integrated_calibration_index(Outcomes(y.time, y.event, weight), s, 4.0).ici
+                integrated_calibration_index_cox(Outcomes(y.time, y.event, weight), s, 4.0).ici
             )
         assert result.psi[i] == pytest.approx((sides[0] - sides[1]) / 2e-5, rel=1e-4, abs=1e-7)
     assert result.psi.sum() == pytest.approx(0, abs=1e-8)
@@ -242,14 +242,14 @@ def test_contributions_are_derivatives_where_knots_stay():
 
 def test_resampled_is_close_to_a_refit():
     y, s = simulated(400, 9, distort=1.3)
-    result = integrated_calibration_index(y, s, 4.0)
+    result = integrated_calibration_index_cox(y, s, 4.0)
     assert result.resampled(np.ones(400)) == pytest.approx(result.ici, rel=1e-12)
     rng = np.random.default_rng(0)
     quick, refit = [], []
     for _ in range(60):
         count = np.bincount(rng.integers(0, 400, 400), minlength=400)
         quick.append(result.resampled(count))
-        refit.append(integrated_calibration_index(Outcomes(y.time, y.event, count), s, 4.0).ici)
+        refit.append(integrated_calibration_index_cox(Outcomes(y.time, y.event, count), s, 4.0).ici)
     assert np.corrcoef(quick, refit)[0, 1] > 0.98
     assert np.std(quick) == pytest.approx(np.std(refit), rel=0.1)
     assert result.stderr == pytest.approx(np.std(refit), rel=0.25)
@@ -260,15 +260,15 @@ def test_resampled_is_close_to_a_refit():
 def test_evaluate_gives_the_standard_error_of_the_result():
     y, s = simulated(120, 9)
     curves = SurvivalCurves([4.0, 5.0], np.stack((s, s), axis=1))
-    (score,) = evaluate({"m": curves}, y, metrics=["ici"], time=4.0).scores
-    result = integrated_calibration_index(y, curves, 4.0)
+    (score,) = evaluate({"m": curves}, y, metrics=["ici_cox"], time=4.0).scores
+    result = integrated_calibration_index_cox(y, curves, 4.0)
     assert score.stderr == result.stderr
     assert (score.low, score.high) == result.interval()
 
 
 def test_equal_predictions_are_compared_with_nelson_aalen():
     y, _ = simulated(50, 1, tied=True)
-    result = integrated_calibration_index(y, np.full(50, 0.4), 4.0, ties="breslow")
+    result = integrated_calibration_index_cox(y, np.full(50, 0.4), 4.0, ties="breslow")
     observed = 1 - float(KaplanMeier.fit(y, "nelson_aalen").at(4.0))
     assert result.convention["terms"] == "constant"
     assert result.ici == pytest.approx(abs(observed - 0.6))
@@ -277,7 +277,7 @@ def test_equal_predictions_are_compared_with_nelson_aalen():
 
 def test_two_different_predictions_give_a_line():
     y, _ = simulated(50, 1)
-    result = integrated_calibration_index(y, np.repeat([0.4, 0.7], 25), 4.0)
+    result = integrated_calibration_index_cox(y, np.repeat([0.4, 0.7], 25), 4.0)
     assert result.convention["terms"] == "line"
     assert np.unique(result.observed.round(12)).size == 2
 
@@ -286,7 +286,7 @@ def test_certain_predictions_are_moved_and_counted():
     y, s = simulated(80, 2)
     s = s.copy()
     s[:3], s[3:5] = 0.0, 1.0
-    result = integrated_calibration_index(y, s, 4.0)
+    result = integrated_calibration_index_cox(y, s, 4.0)
     assert result.support["moved_from_0_or_1"] == 5
     assert np.isfinite([result.ici, result.e90, result.stderr]).all()
     assert result.predicted[:5].tolist() == [1, 1, 1, 0, 0]
@@ -295,17 +295,17 @@ def test_certain_predictions_are_moved_and_counted():
 def test_undefined_inputs():
     s = [0.9, 0.6, 0.4, 0.2]
     with pytest.raises(UndefinedMetricError, match="event"):
-        integrated_calibration_index(([1, 2, 3, 4], [0, 0, 0, 0]), s, 2.0)
+        integrated_calibration_index_cox(([1, 2, 3, 4], [0, 0, 0, 0]), s, 2.0)
     with pytest.raises(UndefinedMetricError, match="past the last test time"):
-        integrated_calibration_index(([1, 2, 3, 4], [1, 0, 1, 0]), s, 5.0)
+        integrated_calibration_index_cox(([1, 2, 3, 4], [1, 0, 1, 0]), s, 5.0)
     with pytest.raises(InputError, match="knots"):
-        integrated_calibration_index(([1, 2, 3, 4], [1, 0, 1, 0]), s, 2.0, knots=7)
+        integrated_calibration_index_cox(([1, 2, 3, 4], [1, 0, 1, 0]), s, 2.0, knots=7)
     with pytest.raises(InputError, match="ties"):
-        integrated_calibration_index(([1, 2, 3, 4], [1, 0, 1, 0]), s, 2.0, ties="exact")
+        integrated_calibration_index_cox(([1, 2, 3, 4], [1, 0, 1, 0]), s, 2.0, ties="exact")
 
 
 def test_no_event_by_the_time_means_nothing_was_observed():
-    result = integrated_calibration_index(
+    result = integrated_calibration_index_cox(
         ([5, 6, 7, 8, 9], [1, 0, 1, 1, 1]), [0.7, 0.2, 0.9, 0.3, 0.8], 3.0
     )
     assert result.observed.tolist() == [0] * 5
@@ -314,7 +314,7 @@ def test_no_event_by_the_time_means_nothing_was_observed():
 
 
 def test_one_subject():
-    result = integrated_calibration_index(([4.0], [1]), [0.3], 4.0, ties="breslow")
+    result = integrated_calibration_index_cox(([4.0], [1]), [0.3], 4.0, ties="breslow")
     assert result.ici == pytest.approx(abs(1 - np.exp(-1) - 0.7))
 
 
@@ -323,6 +323,8 @@ def test_more_steps_of_efron_than_fit_are_refused():
     survival = np.linspace(0.1, 0.9, 10)[[1, 0, 3, 2, 5, 4, 7, 6, 9, 8]]
     many, more = (Outcomes(time, np.ones(10, dtype=bool), np.full(10, w)) for w in (1.0, 1e8))
     with pytest.raises(UndefinedMetricError, match="Efron's rule takes a step for each"):
-        integrated_calibration_index(more, survival, 3.0)
-    found = [integrated_calibration_index(y, survival, 3.0, ties="breslow") for y in (many, more)]
+        integrated_calibration_index_cox(more, survival, 3.0)
+    found = [
+        integrated_calibration_index_cox(y, survival, 3.0, ties="breslow") for y in (many, more)
+    ]
     np.testing.assert_allclose(found[0].ici, found[1].ici, rtol=1e-6)

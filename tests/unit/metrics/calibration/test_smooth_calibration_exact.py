@@ -35,7 +35,7 @@ TIME8, EVENT8 = np.arange(1.0, 9.0), np.array([1, 0, 1, 1, 1, 0, 1, 1], dtype=bo
 
 def test_equal_predictions_vary_as_nelson_aalen_does():
     s, time, ones = 0.4, 6.0, np.ones(8)
-    found = sg.integrated_calibration_index((TIME8, EVENT8), np.full(8, s), time)
+    found = sg.integrated_calibration_index_cox((TIME8, EVENT8), np.full(8, s), time)
     hazard = nelson_aalen(ones, time)
     assert found.convention["terms"] == "constant"
     assert found.ici == pytest.approx(abs((1 - math.exp(-hazard)) - (1 - s)))
@@ -64,9 +64,9 @@ def test_equal_predictions_vary_as_nelson_aalen_does():
 def result(weighted=True):
     if weighted:
         y = sg.Outcomes(TIME, EVENT, WEIGHT)
-        return sg.integrated_calibration_index(y, SURVIVAL, 5.0, ties="breslow")
+        return sg.integrated_calibration_index_cox(y, SURVIVAL, 5.0, ties="breslow")
     y = TIME[AGAIN], EVENT[AGAIN]
-    return sg.integrated_calibration_index(y, SURVIVAL[AGAIN], 5.0, ties="breslow")
+    return sg.integrated_calibration_index_cox(y, SURVIVAL[AGAIN], 5.0, ties="breslow")
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -112,11 +112,11 @@ def test_the_law_of_many_subjects_is_told_by_64_at_even_ranks():
     rng = np.random.default_rng(5)
     n = 200
     s, t, c = rng.uniform(0.1, 0.9, n), rng.exponential(2, n), rng.exponential(4, n)
-    found = sg.integrated_calibration_index((np.minimum(t, c), t <= c), s, 1.0)
+    found = sg.integrated_calibration_index_cox((np.minimum(t, c), t <= c), s, 1.0)
     ranks = np.ceil((np.arange(64) + 0.5) * n / 64).astype(int) - 1
     np.testing.assert_allclose(found.law.x, np.log(-np.log(np.sort(s)[ranks])))
     np.testing.assert_allclose(found.law.weight, 1 / 64)
-    few = sg.integrated_calibration_index((np.minimum(t, c)[:64], (t <= c)[:64]), s[:64], 1.0)
+    few = sg.integrated_calibration_index_cox((np.minimum(t, c)[:64], (t <= c)[:64]), s[:64], 1.0)
     np.testing.assert_allclose(few.law.x, np.log(-np.log(np.sort(s[:64]))))
 
 
@@ -145,7 +145,7 @@ def test_the_gap_of_the_law_is_that_of_the_curves():
 
 def test_absent_subjects_have_no_part_and_no_observed_probability():
     y = sg.Outcomes([*TIME, 2.5], [*EVENT, True], [*WEIGHT, 0.0])
-    found = sg.integrated_calibration_index(y, [*SURVIVAL, 0.99], 5.0, ties="breslow")
+    found = sg.integrated_calibration_index_cox(y, [*SURVIVAL, 0.99], 5.0, ties="breslow")
     alone = result()
     assert found.ici == pytest.approx(alone.ici, rel=1e-12)
     assert found.psi[10] == 0.0
@@ -158,11 +158,11 @@ def test_absent_subjects_have_no_part_and_no_observed_probability():
 
 
 def test_what_was_observed_by_the_time_is_counted_to_the_moment():
-    found = sg.integrated_calibration_index((TIME, EVENT), SURVIVAL, 4.0)
+    found = sg.integrated_calibration_index_cox((TIME, EVENT), SURVIVAL, 4.0)
     # Events at 1, 2, 3, 4 and 4; nobody was censored before.
     assert found.support["events_by_time"] == 5.0
     assert found.support["censored_before_time"] == 0
-    later = sg.integrated_calibration_index((TIME, EVENT), SURVIVAL, 6.0)
+    later = sg.integrated_calibration_index_cox((TIME, EVENT), SURVIVAL, 6.0)
     # The censoring at 5 is before it, that at 6 is not.
     assert later.support["censored_before_time"] == 1
     frequencies = result()
@@ -173,24 +173,24 @@ def test_knots_that_fall_together_make_a_line():
     rng = np.random.default_rng(6)
     s = np.array([0.5] * 20 + [0.3, 0.4, 0.7, 0.6])
     y = 1.0 + rng.permutation(24), np.ones(24)
-    found = sg.integrated_calibration_index(y, s, 12.0)
+    found = sg.integrated_calibration_index_cox(y, s, 12.0)
     assert found.convention["terms"] == "line"
     assert found.convention["knots"] == []
-    spread = sg.integrated_calibration_index(y, np.linspace(0.2, 0.8, 24), 12.0)
+    spread = sg.integrated_calibration_index_cox(y, np.linspace(0.2, 0.8, 24), 12.0)
     assert spread.convention["terms"] == "spline"
 
 
 def test_a_replicate_of_the_subjects_themselves_has_their_index():
-    found = sg.integrated_calibration_index((TIME, EVENT), SURVIVAL, 1.5)
+    found = sg.integrated_calibration_index_cox((TIME, EVENT), SURVIVAL, 1.5)
     assert found._smooth.hazard < 0.5
     assert found.resampled(np.ones(10)) == pytest.approx(found.ici, rel=1e-12)
-    again = sg.integrated_calibration_index(sg.Outcomes(TIME, EVENT, WEIGHT), SURVIVAL, 1.5)
+    again = sg.integrated_calibration_index_cox(sg.Outcomes(TIME, EVENT, WEIGHT), SURVIVAL, 1.5)
     assert again.resampled(WEIGHT) == pytest.approx(again.ici, rel=1e-12)
 
 
 def test_a_curve_that_is_read_past_its_end_is_counted():
     curves = sg.SurvivalCurves([0.0, 4.0], np.column_stack((np.ones(10), SURVIVAL)))
-    found = sg.integrated_calibration_index((TIME, EVENT), curves, 4.5)
+    found = sg.integrated_calibration_index_cox((TIME, EVENT), curves, 4.5)
     assert found.support["past_curve"] == sg.one_calibration(
         (TIME, EVENT), curves, 4.5
     ).support["past_curve"]  # fmt: skip
@@ -198,7 +198,9 @@ def test_a_curve_that_is_read_past_its_end_is_counted():
 
 def test_events_in_the_order_of_their_predictions_identify_no_slope():
     with pytest.raises(sg.UndefinedMetricError, match="is not identified by these outcomes"):
-        sg.integrated_calibration_index((np.arange(1.0, 9.0), [1] * 8), np.arange(1, 9) / 10, 5.0)
+        sg.integrated_calibration_index_cox(
+            (np.arange(1.0, 9.0), [1] * 8), np.arange(1, 9) / 10, 5.0
+        )
 
 
 def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
@@ -211,7 +213,7 @@ def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
 def test_a_line_is_fitted_where_outcomes_identify_no_spline():
     time = np.array([4.0, 2.0, 6.0, 1.0, 5.0, 3.0])
     s = np.array([0.75, 0.45, 0.8, 0.15, 0.85, 0.65])
-    found = sg.integrated_calibration_index((time, [1] * 6), s, 5.0)
+    found = sg.integrated_calibration_index_cox((time, [1] * 6), s, 5.0)
     assert found.convention["terms"] == "line"
     assert found.convention["knots"] == []
     x = np.log(-np.log(s))

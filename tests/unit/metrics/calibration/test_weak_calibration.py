@@ -109,7 +109,7 @@ def test_no_value_where_none_is_best(y, message):
 def test_equal_predictions_have_an_intercept_and_no_slope():
     y, _ = case()
     constant = sg.SurvivalCurves([0, 20], [[1.0, 0.1]] * len(y))
-    names = ["calibration_intercept", "calibration_slope_at"]
+    names = ["calibration_intercept", "calibration_slope"]
     rows = sg.evaluate({"m": constant}, y, metrics=names, time=TIME).rows()
     assert np.isfinite(rows[0]["value"])
     assert np.isnan(rows[1]["value"])
