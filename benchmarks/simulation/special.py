@@ -144,7 +144,7 @@ def folds(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> T
                 fit = np.linalg.lstsq(design[seen], np.log(y.time[seen]), rcond=None)[0]
                 predicted = np.exp(design[test] @ fit)
                 scores[which, fold] = sg.mae(
-                    y[test], predicted, y_train=y[~test], tau=censoring.tau
+                    y[test], predicted, y_train=y[~test], tau=censoring.tau, method="po"
                 )
         found = sg.compare_folds(*scores, n_train=0.9 * n, n_test=0.1 * n)
         tally.test({**key, "metric": "compare_folds of mae_po", "model": "equal"}, found.p_value)

@@ -20,17 +20,22 @@ from .data.predictions import Prediction
 from .errors import InputError, UndefinedMetricError, as_names, one_of
 from .evaluation.censoring_remarks import uses_reference
 from .evaluation.chosen import under_entry
+from .evaluation.explanations import advice_for
 from .evaluation.interval_call import interval_problem, outcomes_of, refuse_settings
-from .evaluation.warnings import EvaluationWarning, turned_round, undefined
+from .evaluation.warnings import EvaluationWarning, check_measured, turned_round, undefined
 from .metrics.conventions import Convention
 from .metrics.one_cause import with_causes
 from .metrics.past_curve import past_remark
 from .metrics.problem import Problem
-from .metrics.registry import REGISTRY, Metric, current_name
+from .metrics.registry import REGISTRY, Measured, Metric, current_name
 from .reference.reference import Reference
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")
+#: Names of the usual choice: `sg.mae` without a method.
+_ALIASES = {"mae": "mae_within"}
+#: Warnings about what is assumed past the follow-up, which `evaluate` gives as well.
+_TAILS = ("tail-times", "past-reference", "far-surrogates", "unseen-times", "law-tail")
 #: Standard errors below 0.5 at which a ranking is said to be turned round. A search looks at many
 #: folds, so it takes more than the two of `evaluate`.
 _TURNED_ROUND = 3.0
@@ -65,6 +70,8 @@ class _Scoring:
     """Metrics with their settings, and what was remarked on while they were computed."""
 
     metrics: tuple[Metric, ...]
+    #: What the user calls each metric.
+    names: tuple[str, ...]
     y_train: Any = None
     predicts: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -109,15 +116,11 @@ class _Scoring:
                 raise InputError(
                     f"{metric.name} needs {metric.needs}, but {model} gives {prediction.kind} only"
                 )
-        looking = [
-            metric.name
-            for metric in self.metrics
-            if metric.weights_by_g or metric.reads_g or uses_reference([metric])
-        ]
+        looking = [m for m in self.metrics if m.weights_by_g or m.reads_g or uses_reference([m])]
         if reference is None and looking:
             message = (
                 f"{model} does not keep the outcomes it was trained on, so each test fold is its "
-                f"own reference set for {', '.join(looking)}; wrap the model in "
+                f"own reference set for {', '.join(m.name for m in looking)}; wrap the model in "
                 "survgauge.models.from_sklearn(...), or give y_train to the scorer"
             )
             self.remarks.add(EvaluationWarning("in-sample-reference", message, model))
@@ -126,9 +129,9 @@ class _Scoring:
         if cause is not None:
             prediction = prediction.ranked_by(problem.until)
         scores = {}
-        for metric in self.metrics:
-            scores[metric.name], remark = _score(metric, problem, prediction, model)
-            if remark is not None:
+        for name, metric in zip(self.names, self.metrics, strict=True):
+            scores[name], remarks = _score(metric, problem, prediction, model)
+            for remark in remarks:
                 self.remarks.add(remark)
         return scores
 
@@ -164,7 +167,7 @@ def _with_causes(y: Any, reference: Any) -> Outcomes:
 
 def _score(
     metric: Metric, problem: Problem, prediction: Prediction, model: str
-) -> tuple[float, EvaluationWarning | None]:
+) -> tuple[float, list[EvaluationWarning]]:
     """One metric, larger being better; NaN where it is undefined, so that a search goes on."""
     try:
         # No score where the curves do not reach.
@@ -172,16 +175,30 @@ def _score(
         measured = metric.measure(problem, prediction)
     except UndefinedMetricError as error:
         message = f"{metric.name} is undefined on this fold ({error}); its score is NaN"
-        return float("nan"), replace(undefined(error, model, metric.name), message=message)
-    value, remark = float(measured.value), None
+        return float("nan"), [replace(undefined(error, model, metric.name), message=message)]
+    value = float(measured.value)
+    remarks = _of_tails(metric, problem, measured, model)
     if metric.is_share_of_pairs and turned_round(measured, measured.stderr, _TURNED_ROUND):
         message = (
             f"{metric.name} of {model} is {value:.3f} on this fold, significantly below 0.5: is a "
             "risk read as a time, or a time as a risk? Then give predicts='risk' or "
             "predicts='time' to the scorer"
         )
-        remark = EvaluationWarning("c-below-half", message, model, metric.name)
-    return -metric.badness(value), remark
+        remarks.append(EvaluationWarning("c-below-half", message, model, metric.name))
+    return -metric.badness(value), remarks
+
+
+def _of_tails(
+    metric: Metric, problem: Problem, measured: Measured, model: str
+) -> list[EvaluationWarning]:
+    """Warnings about assumed tails, as `evaluate` has them, with what to do."""
+    support, remarks = {"tau": problem.tau, "horizon": problem.horizon}, []
+    for found in check_measured(metric, measured, model):
+        if found.code in _TAILS:
+            todo = advice_for(found.code, metric.name, support)
+            text = f"{metric.name} of {model}: {found.message}; {todo}"
+            remarks.append(replace(found, message=text))
+    return remarks
 
 
 class Scorer(_Scoring):
@@ -201,8 +218,8 @@ class Scorer(_Scoring):
 
     @property
     def name(self) -> str:
-        """Name of the metric."""
-        return self.metric.name
+        """Name of the metric, as it was given."""
+        return self.names[0]
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score a fitted estimator on a test fold."""
@@ -218,11 +235,6 @@ class MultiScorer(_Scoring):
 
     def __repr__(self) -> str:
         return f"scorer({list(self.names)!r})"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return tuple(metric.name for metric in self.metrics)
 
     def __call__(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
@@ -256,9 +268,9 @@ def scorer(
     Parameters
     ----------
     name : str or list of str
-        A metric of `available_metrics`, for instance "mae_po": the scorer gives a number. A list
-        such as ["mae_po", "ibs", "harrell"]: it gives one number per name, and a search takes
-        ``refit="mae_po"``.
+        A metric of `available_metrics`, or "mae" for "mae_within", as `mae` is unless a method
+        is named: the scorer gives a number. A list such as ["mae", "ibs", "harrell"]: it gives one
+        number per name, and a search takes ``refit="mae"``.
     y_train : outcomes, optional
         Reference set for all folds. Without it the scorer asks the estimator what it was trained on
         (`survgauge.models` remember it, as does `from_sklearn`); where the estimator does not say,
@@ -282,8 +294,9 @@ def scorer(
     -------
     Scorer or MultiScorer
         Larger is better: losses are negated. Remarks (a metric that is undefined on a fold, a
-        missing reference set, a ranking that is turned round) are Python warnings once for each
-        kind of remark and class of estimators; ``.warnings`` lists all of them.
+        missing reference set, a ranking that is turned round, an assumed tail that matters) are
+        Python warnings once for each kind of remark and class of estimators; ``.warnings`` lists
+        all of them.
 
     Notes
     -----
@@ -309,26 +322,23 @@ def scorer(
     names = dict.fromkeys(map(current_name, given_names))
     if not names:
         raise InputError("name must hold at least one metric; got an empty list")
+    metrics = []
     for one in names:
-        one_of("name", one, REGISTRY, "sg.available_metrics()")
-        REGISTRY[one].check_threshold(threshold)
-        REGISTRY[one].check_cause(cause)
-        REGISTRY[one].check_outcomes(REGISTRY[next(iter(names))].outcomes)
-    if REGISTRY[next(iter(names))].outcomes == "interval":
+        known = _ALIASES.get(one, one)
+        one_of("name", known, REGISTRY, "sg.available_metrics()")
+        metrics.append(REGISTRY[known])
+        metrics[-1].check_threshold(threshold)
+        metrics[-1].check_cause(cause)
+        metrics[-1].check_outcomes(metrics[0].outcomes)
+    if metrics[0].outcomes == "interval":
         refuse_settings(scorer, given, ("name", "predicts"))
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
     if time is not None:
-        time = positive(time, "time")  # one score per metric, so one time
-    settings = {
-        "time": time, "tau": tau, "threshold": threshold, "convention": convention,
-        "censoring": censoring,
-        "on_unsupported": on_unsupported, "min_g": min_g, "min_at_risk": min_at_risk,
-        "weighted": weighted, "area": area, "tail": tail, "normalize": normalize, "floor": floor,
-        "cause": cause,
-    }  # fmt: skip
+        given["time"] = positive(time, "time")  # one score per metric, so one time
+    settings = {key: given[key] for key in given if key not in ("name", "y_train", "predicts")}
     kind = Scorer if isinstance(name, str) else MultiScorer
-    return kind(tuple(REGISTRY[one] for one in names), y_train, predicts, settings)
+    return kind(tuple(metrics), tuple(names), y_train, predicts, settings)
 
 
 class SurvivalKFold:

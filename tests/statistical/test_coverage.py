@@ -35,7 +35,7 @@ def measure(y, x, train):
     for name, predicted in (("good", curves(x, 0.6, 1.4)), ("poor", curves(x, 0.2, 1.1))):
         risk = -predicted.median() + (0.8 * np.sin(40 * x) if name == "poor" else 0.0)
         found[name] = {
-            "mae_po": sg.time_error_details(y, predicted, y_train=train),
+            "mae_po": sg.time_error_details(y, predicted, y_train=train, method="po"),
             "ibs": sg.integrated_brier_score_details(y, predicted, TIMES, y_train=train),
             "harrell": sg.concordance_index_details(y, risk),
             "uno": sg.concordance_index_details(y, risk, method="uno", tau=TAU, y_train=train),

@@ -44,6 +44,13 @@ class CauseTimes:
         return replace(self, time=self.time[rows])
 
 
+def check_same_causes(y: Outcomes, reference: Reference) -> None:
+    """Refuse a reference set that has other causes than the outcomes."""
+    known = reference.given.causes
+    if known != y.causes:
+        raise InputError(f"y_train must have the causes of y_true, {y.causes}; got {known}")
+
+
 def cause_times(
     y: Outcomes,
     reference: Reference,
@@ -61,9 +68,7 @@ def cause_times(
             "tau must be given with cause=: under competing risks an error in time is about the "
             "time free of the cause up to a horizon, such as tau=5"
         )
-    known = reference.given.causes
-    if known != y.causes:
-        raise InputError(f"y_train must have the causes of y_true, {y.causes}; got {known}")
+    check_same_causes(y, reference)
     if area != "step":
         raise InputError(f"area must be 'step' with cause=: Aalen-Johansen is steps; got {area!r}")
     if dependence is not None:

@@ -112,8 +112,7 @@ class Method:
     misses_late : bool
         Whether it cannot see errors past the last reference time.
     usual : bool
-        Whether it is the one that `mae` takes unless another is named; remarks on predicted times
-        stand beside its mean absolute error.
+        Whether remarks on predicted times stand beside its mean absolute error.
     """
 
     name: str

@@ -52,8 +52,10 @@ def test_table_and_json_hold_what_python_gives(files, capsys):
     cell = {(m["model"], m["metric"]): m for m in result["metrics"]}
     rows = files["rows"]
     curves = sg.SurvivalCurves(*files["survival"])
-    want = sg.mae((rows[40:, 0], rows[40:, 1]), curves, y_train=(rows[:40, 0], rows[:40, 1]))
-    assert cell["cox", "mae_po"]["value"] == pytest.approx(want, rel=1e-12)
+    test, train = (rows[40:, 0], rows[40:, 1]), (rows[:40, 0], rows[:40, 1])
+    for name, method in (("mae_po", "po"), ("mae_within", None)):
+        want = sg.mae(test, curves, y_train=train, method=method)
+        assert cell["cox", name]["value"] == pytest.approx(want, rel=1e-12)
     assert cell["cox", "mae_po"]["convention"]["reference"] == "training outcomes"
     assert cell["lr", "mae_po"]["convention"]["point"] == "given times"
     assert result["support"]["metrics"]["cox"]["mae_po"]["tail_share"] >= 0

@@ -74,7 +74,7 @@ def test_values_and_errors_are_those_of_the_single_functions():
     ev = sg.evaluate(models, y, sample_weight=weight, **options)
     rows = {(r["model"], r["metric"]): r for r in ev.rows()}
     mean = weight / weight.mean()
-    error = sg.time_error_details(y, models["a"], y_train=train, sample_weight=mean)
+    error = sg.time_error_details(y, models["a"], y_train=train, sample_weight=mean, method="po")
     assert rows["a", "mae_po"]["value"] == pytest.approx(error.value)
     assert rows["a", "mae_po"]["stderr"] == pytest.approx(error.stderr)
     rank = sg.concordance_index_details(y, -models["a"].median(), sample_weight=mean)

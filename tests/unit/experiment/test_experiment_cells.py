@@ -67,8 +67,9 @@ def test_a_cell_by_hand(tmp_path):
     model.fit(prepare.transform(ss.X.iloc[train]), ss.y[train])
     curves = model.predict_curves(prepare.transform(ss.X.iloc[test]))
     truth = Outcomes(ss.true_time[test], np.ones(test.size))
-    assert found["mae_po"]["value"] == pytest.approx(mae(ss.y[test], curves, y_train=ss.y[train]))
-    unweighted = mae(ss.y[test], curves, y_train=ss.y[train], weighted=False)
+    given = {"y_train": ss.y[train], "method": "po"}
+    assert found["mae_po"]["value"] == pytest.approx(mae(ss.y[test], curves, **given))
+    unweighted = mae(ss.y[test], curves, **given, weighted=False)
     assert found["mae_po(weighted=false)"]["value"] == pytest.approx(unweighted)
     true_mae = np.mean(np.abs(curves.median() - ss.true_time[test]))
     for name in ("mae_po", "mae_uncensored", "mae_po(weighted=false)"):

@@ -270,7 +270,8 @@ def test_metrics_that_know_independent_censoring_only_are_left_out_or_refused():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda y, s: sg.mae(y, s, dependence=0.4), "method 'po' knows independent"),
+        (lambda y, s: sg.mae(y, s, dependence=0.4), "method 'dr' knows independent"),
+        (lambda y, s: sg.mae(y, s, method="po", dependence=0.4), "method 'po' knows independent"),
         (lambda y, s: sg.mae(y, s, method="dr", dependence=0.4), "method 'dr' knows independent"),
         (
             lambda y, s: sg.mae(y, s, method="ipcw_d", dependence="0.4"),

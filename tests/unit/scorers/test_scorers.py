@@ -52,20 +52,21 @@ def test_scorers_negate_losses_and_use_the_training_outcomes():
     X, y = data()
     model = Scaled().fit(X[:60], y[:60])
     want = sg.mae(y[60:], model.predict_time(X[60:]), y_train=y[:60])
-    assert sg.scorer("mae_po")(model, X[60:], y[60:]) == pytest.approx(-want)
-    assert sg.scorer("mae_po").convention(model) == "training outcomes"
+    assert sg.scorer("mae")(model, X[60:], y[60:]) == pytest.approx(-want, rel=1e-12)
+    assert sg.scorer("mae_within")(model, X[60:], y[60:]) == pytest.approx(-want, rel=1e-12)
+    assert sg.scorer("mae").convention(model) == "training outcomes"
     forgetful = Scaled(remember=False).fit(X[:60], y[:60])
     in_sample = sg.mae(y[60:], model.predict_time(X[60:]))
     with pytest.warns(UserWarning, match="Scaled does not keep the outcomes it was trained on"):
-        assert sg.scorer("mae_po")(forgetful, X[60:], y[60:]) == pytest.approx(-in_sample)
-    assert sg.scorer("mae_po").convention(forgetful) == "test fold, in sample"
-    fixed = sg.scorer("mae_po", y_train=y[:60])
+        assert sg.scorer("mae")(forgetful, X[60:], y[60:]) == pytest.approx(-in_sample)
+    assert sg.scorer("mae").convention(forgetful) == "test fold, in sample"
+    fixed = sg.scorer("mae", y_train=y[:60])
     assert fixed(forgetful, X[60:], y[60:]) == pytest.approx(-want)
 
 
 def test_several_at_once_in_cross_validate_and_in_a_pipeline():
     X, y = data()
-    scoring = {name: sg.scorer(name) for name in ("mae_po", "mae_hinge", "rmse_margin")}
+    scoring = {name: sg.scorer(name) for name in ("mae", "mae_hinge", "rmse_margin")}
     model = make_pipeline(StandardScaler(), Scaled())
     found = cross_validate(model, X, y, scoring=scoring, cv=sg.SurvivalKFold(3))
     outcomes = sg.Outcomes.of(y)  # our own outcomes go through scikit-learn's selection as well
@@ -311,16 +312,46 @@ def test_lists_of_metrics_are_checked():
 @pytest.mark.filterwarnings("always")
 def test_a_search_warns_once_for_each_kind_of_remark_and_keeps_all():
     X, y = data(200)
-    scoring = sg.scorer(["mae_po", "mae_ipcw_d", "ibs"])
+    scoring = sg.scorer(["mae", "mae_ipcw_d", "ibs"])
     model, grid = Exponential(remember=False), {"factor": [0.7, 1.0, 2.0]}
     with pytest.warns(UserWarning, match="in-sample-reference") as caught:
         search = GridSearchCV(model, grid, scoring=scoring, refit="ibs", cv=4).fit(X, y)
     assert len(caught) == 1
     text = str(caught[0].message)
     assert "Exponential does not keep the outcomes it was trained on" in text
-    assert "its own reference set for mae_po, mae_ipcw_d, ibs" in text
+    assert "its own reference set for mae_within, mae_ipcw_d, ibs" in text
     assert [remark.code for remark in scoring.warnings] == ["in-sample-reference"] * 12
     assert search.scorer_.warnings == scoring.warnings
+
+
+@pytest.mark.filterwarnings("always")
+def test_errors_that_lean_on_assumed_tails_are_warned_of_as_in_evaluate():
+    X, y = data(200)
+    model = Exponential(factor=2.0).fit(X[:150], y[:150])
+    curves = model.predict_curves(X[150:])
+    short = sg.SurvivalCurves(curves.times[:9], curves.survival[:, :9])  # none gets to one half
+    model.predict_curves = lambda X: short
+    scoring = sg.scorer(["mae_po", "mae_ipcw_t", "mae"])
+    with pytest.warns(UserWarning, match=r"\[tail-times\] mae_po of .*; .*give tau \(for example"):
+        scoring(model, X[150:], y[150:])
+    codes = {(one.code, one.metric) for one in scoring.warnings}
+    ev = sg.evaluate(short, y[150:], y_train=y[:150], metrics=["mae_po", "mae_ipcw_t"])
+    tails = {"tail-times", "past-reference", "far-surrogates", "unseen-times"}
+    assert codes == {(one.code, one.metric) for one in ev.warnings if one.code in tails}
+    assert ("tail-times", "mae_po") in codes
+    quiet = sg.scorer(["mae_po", "mae"], tau=3.0)
+    quiet(model, X[150:], y[150:])
+    assert quiet.warnings == []
+
+
+def test_mae_is_a_name_of_its_own_beside_others():
+    X, y = data()
+    scores = sg.scorer(["mae", "mae_within", "mae_hinge"])(Scaled().fit(X[:60], y[:60]), X, y)
+    assert list(scores) == ["mae", "mae_within", "mae_hinge"]
+    assert scores["mae"] == scores["mae_within"] != scores["mae_hinge"]
+    assert sg.scorer("mae").name == "mae"
+    assert sg.scorer("mae").metric.name == "mae_within"
+    assert repr(sg.scorer(["mae", "ibs"])) == "scorer(['mae', 'ibs'])"
 
 
 @pytest.mark.filterwarnings("always")

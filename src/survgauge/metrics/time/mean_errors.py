@@ -31,6 +31,8 @@ def mae(
 ) -> float:
     """Mean absolute error under censoring: `time_error` with the absolute loss.
 
+    Unless a `method` is named, the doubly robust error up to the last time that the data support.
+
     Parameters
     ----------
     y_true, predicted
@@ -74,7 +76,8 @@ def mse(
 ) -> float:
     """Mean squared error under censoring: `time_error` with the squared loss.
 
-    Of curves the mean is the prediction.
+    Of curves the mean is the prediction. Unless a `method` is named, the doubly robust error up to
+    the last time that the data support.
 
     Parameters
     ----------
@@ -119,7 +122,8 @@ def rmse(
 ) -> float:
     """Root of the mean squared error under censoring, in the unit of time.
 
-    Of curves the mean is the prediction.
+    Of curves the mean is the prediction. Unless a `method` is named, the doubly robust error up to
+    the last time that the data support.
 
     Parameters
     ----------

@@ -61,7 +61,8 @@ class TimeErrorDetails:
         return self.value
 
     def __repr__(self) -> str:
-        method = self.convention["method"]
+        method, tau = self.convention["method"], self.convention["tau"]
+        method += "" if tau is None else f" up to {tau:g}"
         return f"TimeErrorDetails({method}: value={self.value:.6g}, stderr={self.stderr:.3g})"
 
     @property

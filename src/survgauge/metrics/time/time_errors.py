@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from ..._tools.arrays import vector
 from ..._tools.chunks import CHUNK, chunks
 from ..._tools.threads import in_order
 from ...data.adapters import as_curves_named, is_flat
@@ -12,6 +14,7 @@ from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, as_names, one_of
+from ...reference.cause_law import check_same_causes
 from ...reference.dependence import dependence_of
 from ...reference.kaplan_meier import KaplanMeier
 from ...reference.losses import LOSSES, Loss
@@ -21,6 +24,7 @@ from ..checks import absent_replaced, given_entry_of
 from ..one_cause import one_cause, with_causes
 from ..support import Support
 from .joined import joined
+from .supported_tau import supported_tau
 from .terms import (
     Point,
     TimeErrorDetails,
@@ -60,10 +64,17 @@ def check_knows_causes(method: Method) -> None:
     )
 
 
-def _usual(method: str | None, cause: int | str | None) -> str:
-    """Return the method: unless named, pseudo-observations, and doubly robust with a cause."""
-    usual = "po" if cause is None else "dr"
-    return usual if method is None else method
+@dataclass(frozen=True)
+class _Question:
+    """Time errors that are asked for, with everything checked."""
+
+    setting: Setting
+    predicted: Any
+    methods: tuple[str, ...]
+    rule: Loss
+    normalize: str
+    #: What the convention says of a horizon that follows from the data.
+    horizon: dict[str, Any] = field(default_factory=dict)
 
 
 def _check_takes_law(methods: tuple[str, ...], conditional: Any) -> None:
@@ -112,15 +123,20 @@ def time_error_details(
     >>> d = time_error_details(y, [3, 3, 3, 3], method="ipcw_t")
     >>> round(d.value, 3), d.support["censored"], d.convention["reference"]
     (3.077, 1, 'test outcomes, in sample')
+    >>> d = time_error_details(y, [3, 3, 3, 3])  # up to the last time that the data support
+    >>> d
+    TimeErrorDetails(dr up to 8: value=3.25, stderr=0.968)
+    >>> d.convention["tau"], d.convention["horizon"]
+    (8.0, 'last time that the data support')
     """
-    method = _usual(method, cause)
-    found = time_errors(
-        y_true, predicted, methods=(method,), y_train=y_train, loss=loss, weighted=weighted,
-        tau=tau, area=area, tail=tail, normalize=normalize, censoring=censoring,
+    question = _question(
+        y_true, predicted, None if method is None else (method,), loss, normalize, y_train=y_train,
+        weighted=weighted, tau=tau, area=area, tail=tail, censoring=censoring,
         sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
         dependence=dependence, cause=cause,
     )  # fmt: skip
-    return found[method]
+    (found,) = _details(question).values()
+    return found
 
 
 def time_errors(
@@ -174,37 +190,28 @@ def time_errors(
         raise InputError("methods must name at least one method; got an empty list")
     for name in names:
         one_of("methods", name, METHODS)
-    setting, predicted = _question(
-        y_true,
-        predicted,
-        names,
-        loss,
-        normalize,
-        y_train=y_train,
-        area=area,
-        tail=tail,
-        tau=tau,
-        weighted=weighted,
-        censoring=censoring,
-        true_time=true_time,
-        sample_weight=sample_weight,
-        conditional=conditional,
-        floor=floor,
-        dependence=dependence,
+    question = _question(
+        y_true, predicted, names, loss, normalize, y_train=y_train, weighted=weighted, tau=tau,
+        area=area, tail=tail, censoring=censoring, sample_weight=sample_weight,
+        true_time=true_time, conditional=conditional, floor=floor, dependence=dependence,
         cause=cause,
-    )
-    return _details(setting, predicted, names, LOSSES[loss], normalize)
+    )  # fmt: skip
+    return _details(question)
 
 
 def _question(
     y_true: Any,
     predicted: Any,
-    methods: tuple[str, ...],
+    named: tuple[str, ...] | None,
     loss: str,
     normalize: str,
     **options: Any,
-) -> tuple[Setting, Any]:
-    """Check everything: outcomes, and the predicted times or curves."""
+) -> _Question:
+    """Check everything: outcomes, and the predicted times or curves.
+
+    Where no method is `named`, the doubly robust one up to the last time that the data support.
+    """
+    methods = ("dr",) if named is None else named
     for name in methods:
         one_of("method", name, METHODS)
         check_knows_dependence(METHODS[name], options["dependence"])
@@ -219,38 +226,39 @@ def _question(
     if options["cause"] is not None:
         y_true = Outcomes.of(y_true, "y_true", causes=True, entry=True)
         causes, train = y_true.causes or (), options["y_train"]
-        if not (train is None or isinstance(train, Reference)):
+        if isinstance(train, Reference):
+            check_same_causes(y_true, train)
+        elif train is not None:
             options["y_train"] = with_causes(train, "y_train", causes, entry=True)
+    horizon = {}
+    if named is None:
+        options["tau"], horizon["horizon"] = supported_tau(y_true, options)
+        if is_flat(predicted):  # one that is infinite is no time, although it would end at tau
+            predicted = vector(predicted, "predicted")
     setting = make_setting(y_true, **options, entry=True)
     if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
         predicted = as_curves_named(predicted, "predicted")
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(setting.y):
         predicted = given_entry_of(absent_replaced(predicted, setting.y), setting.y)
-    return setting, predicted
+    return _Question(setting, predicted, methods, LOSSES[loss], normalize, horizon)
 
 
-def _details(
-    setting: Setting, predicted: Any, methods: tuple[str, ...], rule: Loss, normalize: str
-) -> dict[str, TimeErrorDetails]:
-    """Return several methods on a setting and what was predicted."""
-    return joined(setting, methods, _parts(setting, predicted, methods, rule, normalize))
+def _details(question: _Question) -> dict[str, TimeErrorDetails]:
+    """Return the errors by all methods that are asked for."""
+    return joined(question.setting, question.methods, _parts(question))
 
 
-def _parts(
-    setting: Setting,
-    predicted: Any,
-    methods: tuple[str, ...],
-    rule: Loss,
-    normalize: str,
-    counted: bool = True,
-) -> Iterator[list[TimeTerms]]:
+def _parts(question: _Question, counted: bool = True) -> Iterator[list[TimeTerms]]:
     """Yield the terms of each method, of chunks that stay in the cache, on several threads.
 
     Without `counted` nothing is said about what the data cover.
     """
-    n = len(setting.y)
+    setting, predicted, methods = question.setting, question.predicted, question.methods
+    rule, normalize, n = question.rule, question.normalize, len(setting.y)
     times, tail = predicted_times(predicted, n, rule.point, setting.tau)
-    rules = {m: convention(setting, m, rule, predicted, normalize) for m in methods}
+    rules = {
+        m: convention(setting, m, rule, predicted, normalize) | question.horizon for m in methods
+    }
     by_g = any(METHODS[m].weights_by_g or METHODS[m].reads_g for m in methods)
 
     def terms(part: Setting, rows: slice) -> list[TimeTerms]:
@@ -290,8 +298,9 @@ def time_error(
 ) -> float:
     """Mean error of predicted event times where some test outcomes are censored.
 
-    The weighted mean of loss(e_i, p_i), where e_i is the event time of an event and what `method`
-    puts in its place for a censored subject.
+    Unless a method is named, the doubly robust error up to the last time that the data support,
+    which `evaluate` calls ``mae_within``. With a method, the weighted mean of loss(e_i, p_i), where
+    e_i is the event time of an event and what `method` puts in its place for a censored subject.
 
     Parameters
     ----------
@@ -302,8 +311,10 @@ def time_error(
     y_train : outcomes, optional
         Reference set of the surrogates; without it the test outcomes are their own reference.
     method : str, optional
-        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, dr or true; by default po,
-        and dr with a `cause`.
+        uncensored, hinge, margin, ipcw_d, ipcw_t, po, pop_po, expected, dr or true: that
+        definition, without a horizon unless `tau` is given. None: dr up to `tau`, or up to the last
+        time with G(t-) of at least 0.05 and ten test subjects at risk where that is earlier;
+        `time_error_details` says which in ``convention["tau"]`` and ``convention["horizon"]``.
     loss : str
         absolute, squared, relative, log or normalised.
     weighted : bool
@@ -333,10 +344,10 @@ def time_error(
         ``margin``: Kendall's tau, or `Dependence` with a copula. By default none.
     cause : int or str, optional
         With competing risks, the cause that matters. The error is then that of the time free of
-        it up to `tau`, which has to be given: T if the event is of this cause and before tau, and
-        tau for everybody else. Predictions are such times or `IncidenceCurves`, of which absolute
-        losses take the median of the cause (tau where it is not reached) and squared losses tau
-        less the restricted mean time lost.
+        it up to `tau`, which has to be given with a `method`: T if the event is of this cause and
+        before tau, and tau for everybody else. Predictions are such times or `IncidenceCurves`, of
+        which absolute losses take the median of the cause (tau where it is not reached) and squared
+        losses tau less the restricted mean time lost.
 
     Returns
     -------
@@ -352,35 +363,22 @@ def time_error(
     >>> y_train = ([1, 3, 4, 6, 9], [1, 1, 0, 1, 1])
     >>> y_test = ([2, 5, 7], [1, 0, 1])
     >>> round(time_error(y_test, [3, 5, 6], y_train=y_train), 4)
+    1.3333
+    >>> round(time_error(y_test, [3, 5, 6], y_train=y_train, method="po"), 4)
     1.25
     >>> time_error(y_test, [3, 5, 6], y_train=y_train, method="uncensored")
     1.0
     """
-    name = _usual(method, cause)
-    setting, predicted = _question(
-        y_true,
-        predicted,
-        (name,),
-        loss,
-        normalize,
-        y_train=y_train,
-        weighted=weighted,
-        tau=tau,
-        area=area,
-        tail=tail,
-        censoring=censoring,
-        true_time=true_time,
-        sample_weight=sample_weight,
-        conditional=conditional,
-        floor=floor,
-        dependence=dependence,
-        cause=cause,
-    )
-    question = setting, predicted, (name,), LOSSES[loss], normalize
+    question = _question(
+        y_true, predicted, None if method is None else (method,), loss, normalize, y_train=y_train,
+        weighted=weighted, tau=tau, area=area, tail=tail, censoring=censoring,
+        sample_weight=sample_weight, true_time=true_time, conditional=conditional, floor=floor,
+        dependence=dependence, cause=cause,
+    )  # fmt: skip
     above, below, anybody = 0.0, 0.0, False
-    for (part,) in _parts(*question, counted=False):
+    for (part,) in _parts(question, counted=False):
         above, below = above + float(part.a.sum()), below + float(part.s.sum())
         anybody = anybody or bool(part.weight.any())
     if not (below > 0 and anybody):
-        _details(*question)  # refuses, with the reasons
+        _details(question)  # refuses, with the reasons
     return above / below

@@ -72,7 +72,9 @@ def random_law(rng, n, causes=2, points=6, last=20.0, zero=False):
 def test_doubly_robust_is_the_definition(loss, weighted, cause):
     for seed, tau in ((0, 9.0), (1, 6.5), (2, 14.0)):
         y, train, p = drawn(seed, weighted=weighted)
-        found = sg.time_error_details(y, p, y_train=train, tau=tau, loss=loss, cause=cause)
+        found = sg.time_error_details(
+            y, p, y_train=train, tau=tau, loss=loss, cause=cause, method="dr"
+        )
         q, law, jumps = np.minimum(p, tau), law_of(train), jumps_of(y, tau)
         wanted = [
             naive.phi(loss, *one, law, cause, tau, jumps)
@@ -100,7 +102,9 @@ def test_doubly_robust_with_laws_of_their_own_is_the_definition(loss, own_g):
             g = sg.SurvivalCurves(times, values, "step", "hold")
             each = [floored(times, row, 0.1) for row in values]
         given = sg.Conditional(incidence=curves, censoring=g)
-        found = sg.time_error_details(y, p, tau=tau, loss=loss, cause=1, conditional=given)
+        found = sg.time_error_details(
+            y, p, tau=tau, loss=loss, cause=1, conditional=given, method="dr"
+        )
         q = np.minimum(p, tau)
         subjects = zip(y.time, y.cause, q, laws, each, strict=True)
         wanted = [naive.phi(loss, t, k, o, law, 1, tau, j) for t, k, o, law, j in subjects]
@@ -318,7 +322,7 @@ def test_either_law_or_g_has_to_be_right(law, g, loss, cause, tau):
     for p in (0.7, 2.0, 2.9):
         found = sg.time_error(
             y, np.full(n, p), tau=tau, cause=cause, loss=loss, conditional=given,
-            sample_weight=probability, floor=0.01,
+            sample_weight=probability, floor=0.01, method="dr",
         )  # fmt: skip
         truth = sum(
             TRUE[k - 1, i] * LOSS[loss](naive.value(t, k, cause, tau), min(p, tau))
@@ -449,7 +453,7 @@ def test_frequencies_are_rows():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tau": None}, "tau must be given with cause="),
+        ({"tau": None, "method": "dr"}, "tau must be given with cause="),
         ({"cause": "cure"}, "cause must be the code or the name"),
         ({"method": "ipcw_t"}, "'ipcw_t' knows one kind of event only"),
         ({"area": "trapezoid"}, "area must be 'step' with cause="),
@@ -488,11 +492,11 @@ def test_incidence_without_a_cause_is_refused():
 def test_a_horizon_past_the_reference_set_is_refused():
     y, train, p = drawn(0)
     with pytest.raises(sg.UndefinedMetricError, match="followed up to 14 only"):
-        sg.mae(y, p, y_train=train, tau=15.0, cause=1)
+        sg.mae(y, p, y_train=train, tau=15.0, cause=1, method="dr")
     assert sg.mae(y, p, y_train=train, tau=15.0, cause=1, method="uncensored") > 0
     short = sg.AalenJohansen.fit(train[train.time < 6]).curves(len(y))
     with pytest.raises(sg.UndefinedMetricError, match="the incidence ends at 5"):
-        sg.mae(y, p, tau=8.0, cause=1, conditional=sg.Conditional(incidence=short))
+        sg.mae(y, p, tau=8.0, cause=1, method="dr", conditional=sg.Conditional(incidence=short))
 
 
 def test_a_reference_set_in_which_everybody_had_an_event_may_end_before_the_horizon():
@@ -507,12 +511,21 @@ def test_a_reference_set_in_which_everybody_had_an_event_may_end_before_the_hori
 def test_doubly_robust_past_the_end_of_the_law_is_the_definition(loss):
     y, _, p = drawn(13)
     train = sg.Outcomes([1, 2, 3, 4, 5, 6], [1, 2, 1, 2, 2, 1], causes=NAMES)
-    found = sg.time_error_details(y, p, y_train=train, tau=12.0, loss=loss, cause=1)
+    found = sg.time_error_details(y, p, y_train=train, tau=12.0, loss=loss, cause=1, method="dr")
     q, law, jumps = np.minimum(p, 12.0), law_of(train), jumps_of(y, 12.0)
     assert jumps[-1][0] > 6
     subjects = zip(y.time, y.cause, q, strict=True)
     wanted = [naive.phi(loss, *one, law, 1, 12.0, jumps) for one in subjects]
     np.testing.assert_allclose(found.loss, wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("tau", [None, 6.0, 13.5])
+def test_unless_a_method_is_named_the_error_is_that_within_the_supported_horizon(tau):
+    y, train, p = drawn(5, n=80)
+    (score,) = sg.evaluate(p, y, y_train=train, metrics="mae_within", cause=1, tau=tau).scores
+    found = sg.time_error_details(y, p, y_train=train, cause=1, tau=tau)
+    assert found.value == pytest.approx(score.value, rel=1e-12)
+    assert found.convention["tau"] == score.until
 
 
 def test_training_codes_may_lack_a_cause():

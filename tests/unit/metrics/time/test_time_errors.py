@@ -32,8 +32,10 @@ def test_no_events_in_the_test_set():
 
 
 BAD = {
-    "nan": ([np.nan, 1, 1, 1, 1], {}, "predicted must be finite times; got nan"),
-    "inf": ([np.inf, 1, 1, 1, 1], {}, "predicted must be finite times; got inf"),
+    "nan": ([np.nan, 1, 1, 1, 1], {"method": "po"}, "predicted must be finite times; got nan"),
+    "inf": ([np.inf, 1, 1, 1, 1], {"method": "po"}, "predicted must be finite times; got inf"),
+    "nan, within": ([np.nan, 1, 1, 1, 1], {}, "predicted must be finite; got nan for row 1"),
+    "inf, within": ([1, 1, np.inf, 1, 1], {}, "predicted must be finite; got inf for row 3"),
     "length": ([1, 2], {}, "one entry per subject: y_true have 5, predicted has 2"),
     "text": (["a"] * 5, {}, "predicted must be numbers"),
     "method": (P, {"method": "magic"}, "method must be one of 'uncensored', 'hinge'"),
@@ -68,8 +70,9 @@ def test_curves_with_infinite_medians_are_named_and_a_horizon_helps():
         sg.UndefinedMetricError,
         match=r"median of 2 curve\(s\) .*in rows 2 and 5 ",
     ):
-        sg.mae(Y, curves)
-    assert np.isfinite(sg.mae(Y, curves, tau=9.0))
+        sg.mae(Y, curves, method="po")
+    assert np.isfinite(sg.mae(Y, curves, method="po", tau=9.0))
+    assert np.isfinite(sg.mae(Y, curves))  # which has a horizon
 
 
 def test_curves_give_the_median_to_absolute_and_the_mean_to_squared_losses():
@@ -122,13 +125,14 @@ def test_the_convention_is_part_of_the_result():
     curves = sg.SurvivalCurves([1, 20], np.array([[0.9, 0.1]] * 5), tail="hold")
     shown = sg.time_error_details(Y, curves).convention
     assert (shown["point"], shown["curve_tail"]) == ("median", "hold")
-    assert sg.time_error_details(Y, curves, loss="normalised").convention["scale"] == 9.0
+    scaled = sg.time_error_details(Y, curves, loss="normalised", method="po").convention
+    assert scaled["scale"] == 9.0
 
 
 def test_weights_change_the_average_only():
     w = np.array([1.0, 2.0, 0.0, 1.0, 3.0])
-    got = sg.time_error_details(Y, P, y_train=TRAIN, sample_weight=w)
-    plain = sg.time_error_details(Y, P, y_train=TRAIN)
+    got = sg.time_error_details(Y, P, y_train=TRAIN, sample_weight=w, method="po")
+    plain = sg.time_error_details(Y, P, y_train=TRAIN, method="po")
     np.testing.assert_allclose(got.loss, plain.loss)
     want = (plain.loss * plain.weight * w).sum() / (plain.weight * w).sum()
     assert got.value == pytest.approx(want)
@@ -219,3 +223,66 @@ def test_a_negative_doubly_robust_mean_square_has_no_root():
     assert sg.mse(*given, y_train=train, method="dr") < 0
     with pytest.raises(sg.UndefinedMetricError, match="no square root"):
         sg.rmse(*given, y_train=train, method="dr")
+
+
+# -- no method named: within the supported horizon -------------------------------------------------
+
+
+def _drawn(seed, n=150):
+    rng = np.random.default_rng(seed)
+    t, c = rng.weibull(1.4, (2, n)) * 300, rng.uniform(0, 500, (2, n))
+    test, train = (sg.Outcomes(np.minimum(a, b), a <= b) for a, b in zip(t, c, strict=True))
+    grid = np.linspace(0, 600, 40)
+    scale = rng.uniform(150, 500, (n, 1))
+    return test, train, sg.SurvivalCurves(grid, np.exp(-((grid / scale) ** 1.4))), rng
+
+
+@pytest.mark.parametrize("tau", [None, 120.0, 1e4])
+@pytest.mark.parametrize("reference", [True, False])
+def test_unless_a_method_is_named_errors_are_those_within_the_supported_horizon(tau, reference):
+    for seed in range(3):
+        y, train, curves, rng = _drawn(seed)
+        w = rng.uniform(0, 3, len(y)) * (rng.uniform(size=len(y)) > 0.1)
+        own_g = sg.KaplanMeier.fit_censoring(train)
+        for predicted in (curves, curves.median()):
+            for more in ({}, {"sample_weight": w}, {"censoring": own_g}, {"floor": 0.2}):
+                given = {"y_train": train if reference else None, "tau": tau, **more}
+                (score,) = sg.evaluate(predicted, y, metrics="mae_within", **given).scores
+                details = sg.time_error_details(y, predicted, **given)
+                assert sg.mae(y, predicted, **given) == pytest.approx(score.value, rel=1e-12)
+                assert details.value == pytest.approx(score.value, rel=1e-12)
+                assert details.stderr == pytest.approx(score.stderr, rel=1e-12)
+                assert details.convention["tau"] == score.until
+                stopped = {**given, "tau": score.until, "method": "dr"}
+                mse = sg.mse(y, predicted, **stopped)
+                assert sg.mse(y, predicted, **given) == pytest.approx(mse, rel=1e-12)
+                assert sg.rmse(y, predicted, **given) == pytest.approx(np.sqrt(mse), rel=1e-12)
+
+
+def test_the_horizon_is_where_ten_are_at_risk_and_said_in_the_convention():
+    y, train, curves, _ = _drawn(0)
+    tenth_last = np.sort(y.time)[-10]  # G stays above 0.05 there
+    assert sg.KaplanMeier.fit_censoring(y).at(tenth_last, "left") > 0.05
+    found = sg.time_error_details(y, curves, y_train=train)
+    assert found.convention["tau"] == tenth_last
+    assert found.convention["horizon"] == "last time that the data support"
+    assert repr(found).startswith(f"TimeErrorDetails(dr up to {tenth_last:g}: value=")
+    late = sg.time_error_details(y, curves, y_train=train, tau=2 * tenth_last)
+    assert late.value == found.value
+    assert late.convention["horizon"] == (
+        f"last time that the data support, before tau {2 * tenth_last:g}"
+    )
+    early = sg.time_error_details(y, curves, y_train=train, tau=100.0)
+    assert (early.convention["tau"], early.convention["horizon"]) == (100.0, "tau")
+
+
+def test_a_named_method_is_its_definition_without_a_horizon():
+    y, train, curves, _ = _drawn(1)
+    for method in ("po", "dr", "ipcw_d", "margin"):
+        found = sg.time_error_details(y, curves, y_train=train, method=method)
+        assert found.convention["tau"] is None
+        assert "horizon" not in found.convention
+    at_zero = sg.Outcomes([0.0, 0.0], [1, 1])
+    with pytest.raises(sg.UndefinedMetricError, match="supports no time above 0"):
+        sg.mae(at_zero, [1.0, 2.0])
+    assert sg.mae(at_zero, [1.0, 2.0], method="uncensored") == 1.5
