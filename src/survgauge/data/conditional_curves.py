@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from . import interpolation as kernel
 from .curve_reader import Scratch
 from .curves import SurvivalCurves
 from .incidence import CauseCurves, IncidenceCurves
+from .since import since
 from .tails import tail_area
 
 #: A point of a tail so near that no tail has come down before it.
@@ -275,11 +276,12 @@ def _cause_given_entry(curves: CauseCurves, entry: Floats) -> ConditionalCauseCu
     return ConditionalCauseCurves(curves, entry, scale, np.where(entry > 0, shift, 0.0))
 
 
-def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
+def from_landmark(curves: SurvivalCurves, s: float, asked: Sequence[float] = ()) -> SurvivalCurves:
     """Return curves given being event-free at `s`, with time counted from `s`.
 
     S_i(s + u)/S_i(s) at u. Past the grid the tail goes on by the same rule, applied to the new
-    curve: a linear tail follows the line from (s, 1) through the last point.
+    curve: a linear tail follows the line from (s, 1) through the last point. Grid times meet times
+    since `s` that are `asked` whatever the rounding.
 
     >>> curves = SurvivalCurves([0, 10, 20], [[1.0, 0.6, 0.2], [1.0, 0.9, 0.8]])
     >>> late = from_landmark(curves, 10.0)
@@ -308,7 +310,7 @@ def from_landmark(curves: SurvivalCurves, s: float) -> SurvivalCurves:
     if not lines.shared_grid:
         survival = np.where(times > s, survival, 1.0)
     return SurvivalCurves._trusted(
-        np.maximum(times - s, 0.0), survival, lines.interpolation, curves.tail
+        np.maximum(since(times, s, asked), 0.0), survival, lines.interpolation, curves.tail
     )
 
 
@@ -322,7 +324,9 @@ def _check_reach(curves: SurvivalCurves, s: float, scale: Floats) -> None:
         )
 
 
-def incidence_from_landmark(curves: IncidenceCurves, s: float) -> IncidenceCurves:
+def incidence_from_landmark(
+    curves: IncidenceCurves, s: float, asked: Sequence[float] = ()
+) -> IncidenceCurves:
     """Return curves given no event of any cause by `s`, with time counted from `s`.
 
     (F(s + u) - F(s))/S(s) at u. Where S(s) is 0 the event comes at once, of a cause with F(s).
@@ -348,5 +352,5 @@ def incidence_from_landmark(curves: IncidenceCurves, s: float) -> IncidenceCurve
     values /= np.where(scale > 0, scale, 1.0)
     np.maximum(values, 0.0, out=values)
     return IncidenceCurves._trusted(
-        curves.times[later] - s, values, curves.causes, curves.interpolation
+        since(curves.times[later], s, asked), values, curves.causes, curves.interpolation
     )

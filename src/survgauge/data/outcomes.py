@@ -12,6 +12,7 @@ from ..errors import InputError
 from .causes import Codes, cause_code, read_events, several_causes
 from .entry import joined_entry, read_entry, refuse_entry, some_entry
 from .outcome_columns import outcome_columns
+from .since import since
 from .weighted import Weighted, read_weight, some_rows
 
 
@@ -323,12 +324,14 @@ class Outcomes(Weighted):
         late = self.time > s
         return late if self.entry is None else late & (self.entry <= s)
 
-    def from_landmark(self, s: float) -> Outcomes:
+    def from_landmark(self, s: float, asked: Sequence[float] = ()) -> Outcomes:
         """Return who is under observation just after `s`, with time counted from `s`.
+
+        Times of interest since `s` that are `asked` meet observed times whatever the rounding.
 
         >>> Outcomes([5, 8, 3, 9], [1, 0, 1, 1], entry=[0, 2, 0, 6]).from_landmark(4).time
         array([1., 4.])
         """
         found = self[self.observed_at(s)]
         rest = found.event, found._weight, found.cause, found.causes
-        return Outcomes._trusted(found.time - s, *rest)
+        return Outcomes._trusted(since(found.time, s, asked), *rest)

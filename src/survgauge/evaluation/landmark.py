@@ -13,6 +13,7 @@ from ..data.causes import cause_code
 from ..data.conditional_curves import from_landmark, incidence_from_landmark
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
+from ..data.since import since
 from ..errors import InputError
 from ..reference.reference import Reference
 from .reading import read_outcomes
@@ -46,7 +47,8 @@ def at_landmark(
 
     Those at risk at the landmark have entered by then and are observed for longer. Predictions are
     on the clock of `y_test`, for all its subjects or for those at risk only; other arguments
-    (`more`) with an entry per subject are cut to who is at risk.
+    (`more`) with an entry per subject are cut to who is at risk. Observed times and grids of curves
+    meet `time` and `tau`, which count from the landmark, whatever the rounding of differences.
 
     Examples
     --------
@@ -58,19 +60,30 @@ def at_landmark(
     s = checked_landmark(landmark)
     known = y_train.given if isinstance(y_train, Reference) else y_train
     y, train = read_outcomes(y_test, known, cause)
-    rows = _observed(y, s, "y_test")
+    rows, asked = _observed(y, s, "y_test"), _asked(more)
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     parsed = {
-        str(name): _prediction(obj, str(name), y, rows, s, cause) for name, obj in named.items()
+        str(name): _prediction(obj, str(name), y, rows, s, cause, asked)
+        for name, obj in named.items()
     }
     if train is not None:
         kept = _observed(train, s, "y_train")
         more = {**more, **{name: _some(more.get(name), kept) for name in _OF_TRAIN}}
-        train = train.from_landmark(s)
+        train = train.from_landmark(s, asked)
     if more.get("conditional") is not None:
         raise InputError("landmark goes without conditional: give X_train and X_test instead")
     more = {**more, **{name: _some(more.get(name), rows) for name in _OF_TEST}}
-    return parsed, y.from_landmark(s), train, more
+    return parsed, y.from_landmark(s, asked), train, more
+
+
+def _asked(more: Mapping[str, Any]) -> list[float]:
+    """Return the times since the landmark that are asked for; `evaluate` refuses what is none."""
+    try:
+        given = [np.ravel(np.asarray(more.get(name), np.float64)) for name in ("time", "tau")]
+    except (TypeError, ValueError):
+        return []
+    found = np.concatenate(given)
+    return [float(u) for u in found[np.isfinite(found)]]
 
 
 def _observed(y: Outcomes, s: float, argument: str) -> Ints:
@@ -84,7 +97,13 @@ def _observed(y: Outcomes, s: float, argument: str) -> Ints:
 
 
 def _prediction(
-    obj: Any, name: str, y: Outcomes, rows: Ints, s: float, cause: int | str | None
+    obj: Any,
+    name: str,
+    y: Outcomes,
+    rows: Ints,
+    s: float,
+    cause: int | str | None,
+    asked: list[float],
 ) -> Prediction:
     """Read a prediction for everybody, or for those at risk, from the landmark on."""
     n, code = len(y), None
@@ -104,11 +123,13 @@ def _prediction(
             raise
         found = read(rows.size)  # of those at risk: updated at the landmark
     if found.incidence is not None and code is not None:
-        incidence = incidence_from_landmark(found.incidence, s)
+        incidence = incidence_from_landmark(found.incidence, s, asked)
         return Prediction(incidence.only(code), None, None, incidence)
     if found.curves is not None:
-        return Prediction(from_landmark(found.curves, s), None, None)
-    return Prediction(None, found.times - s, None) if found.has("times") else found
+        return Prediction(from_landmark(found.curves, s, asked), None, None)
+    if not found.has("times"):
+        return found
+    return Prediction(None, since(found.times, s, asked), None)
 
 
 def _some(values: Any, rows: Ints) -> Any:

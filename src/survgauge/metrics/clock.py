@@ -10,6 +10,7 @@ import numpy as np
 from .._tools.arrays import LARGEST, Floats, numbers, one_number, positive, shown
 from .._tools.sorting import sorting_order
 from ..data.outcomes import Outcomes
+from ..data.since import on_known
 from ..errors import InputError
 from ..reference.kaplan_meier import RiskTable
 from .ipcw import CensoringWeights, below_floor
@@ -34,7 +35,8 @@ def times_of_interest(
         return (tau,)
     known = reference.present()
     weight = known.weight[known.event] if known.weighted else None
-    return (_median(known.time[known.event], weight),)
+    # The middle between two events may be the time of somebody who was censored.
+    return (on_known(_median(known.time[known.event], weight), known.time),)
 
 
 def _median(times: Floats, weight: Floats | None) -> float:

@@ -8,13 +8,12 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from .._tools.chunks import chunks
+from ..data.since import SAME
 from ..errors import one_of
 
 #: Equal steps of the usual grid.
 STEPS = 100
 RULES = ("trapezoid", "simpson", "simpson_average")
-#: Times that differ by a smaller share than this are one time, written in two ways.
-SAME = 1e-10
 
 
 def equal_steps(end: float) -> Floats:

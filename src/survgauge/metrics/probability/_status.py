@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._tools.arrays import LARGEST, Bools, Floats, Ints, one_number, shown, vector
 from ..._tools.places import look_up
+from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.sampling import sampled
@@ -290,8 +291,9 @@ def _on_known_times(
         known.append(y.entry[mass > 0])
     if weights.km is not None and not weights.of_more:
         known.append(weights.km.times)
-    if curves.shared_grid:
-        known.append(curves.times)
+    given = curves.base if isinstance(curves, ConditionalCurves) else curves
+    if given.shared_grid:
+        known.append(given.times)
     return snapped(times, known)
 
 
