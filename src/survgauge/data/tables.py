@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 import shlex
@@ -17,13 +18,12 @@ import numpy as np
 from .._tools.arrays import Floats
 from .._tools.extras import need
 from ..errors import InputError, did_you_mean
+from .text_files import READABLE, read_text, refuse_kind, refuse_pickle
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PARQUET = (".parquet", ".pq", ".parq")
-_PICKLES = (".pkl", ".pickle", ".p", ".joblib")
-_READABLE = "CSV (.csv, .csv.gz, .tsv, .txt), Parquet (.parquet) or Feather (.feather)"
 #: What stands for a missing value among features.
 _GAPS = {"", "NA", "NaN", "nan", "NULL", "null", "None", "?"}
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
@@ -132,8 +132,7 @@ def read_frame(
     endings = [ending.lower() for ending in path.suffixes]
     last = endings[-1] if endings else ""
     kind = kind or (endings[-2] if last == ".gz" and len(endings) > 1 else last)
-    if last in _PICKLES:
-        raise InputError(f"{path.name}: pickles are not read, they can run code; use {_READABLE}")
+    refuse_pickle(path)
     try:
         if kind in (".csv", ".tsv", ".txt"):
             compression = "gzip" if last == ".gz" else None
@@ -146,7 +145,7 @@ def read_frame(
             feather = need("pyarrow.feather", "reading Feather", "parquet")
             frame = feather.read_table(source).to_pandas()
         else:
-            raise InputError(f"{path.name}: the ending must be one of {_READABLE}")
+            raise InputError(f"{path.name}: the ending must be one of {READABLE}")
     except FileNotFoundError as error:
         raise InputError(f"no such file: {path}") from error
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -168,6 +167,7 @@ class Table:
             raise InputError(f"{self.path}: is a folder, not a file")
         if not self.path.exists():
             raise InputError(f"{self.path}: no such file")
+        refuse_kind(self.path)
         read = _parquet_columns if self.path.suffix.lower() in PARQUET else _csv_columns
         self.names: list[str]
         self._columns: list[Any]
@@ -191,8 +191,8 @@ class Table:
         try:
             values = np.asarray(column, dtype=np.float64)
             words = getattr(column, "dtype", np.dtype(object)).kind == "O"
-            if words and any(isinstance(text, str) and "_" in text for text in column):
-                raise ValueError  # Python reads 1_0 as ten
+            if words and any(map(_read_by_python_only, column)):
+                raise ValueError
         except (TypeError, ValueError):
             # Infinity is a number, and not what could not be read.
             line = next(i for i, text in enumerate(column) if not is_number(text, finite=False))
@@ -300,13 +300,18 @@ def is_number(text: Any, *, finite: bool = True) -> bool:
     >>> is_number("1e3"), is_number("1_0"), is_number("nan"), is_number("inf", finite=False)
     (True, False, False, True)
     """
-    if isinstance(text, str) and "_" in text:  # Python reads 1_0 as ten
+    if _read_by_python_only(text):
         return False
     try:
         value = float(text)
         return bool(np.isfinite(value) or (not finite and np.isinf(value)))
     except (TypeError, ValueError):
         return False
+
+
+def _read_by_python_only(text: Any) -> bool:
+    """Whether Python reads a cell in its own way: 1_0 as ten, digits of other scripts."""
+    return isinstance(text, str) and ("_" in text or not text.strip().isascii())
 
 
 def _csv_columns(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
@@ -325,17 +330,11 @@ def csv_rows(path: Path) -> tuple[list[str], list[list[str]], str, str]:
     spreadsheets do in many countries.
     """
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            lines = stream.readlines()
+        lines = io.StringIO(read_text(path), newline="").readlines()
         separator = _separator(lines)
         reader = csv.reader(lines, delimiter=separator)
         names = [name.strip() for name in next(reader, [])]
         rows = [row for row in reader if row]
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: cannot be read as CSV: not UTF-8 text (byte {error.start}); "
-            "unpack a compressed file first"
-        ) from error
     except (csv.Error, OSError) as error:
         raise InputError(f"{path}: cannot be read as CSV ({error})") from error
     if not names:

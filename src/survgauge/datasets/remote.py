@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +151,10 @@ def pip_download(requirement: str, folder: Path) -> Path:
 
 
 def from_upstream(source: FileSource, progress: Reporter) -> Path:
-    """Download from the publisher's address through pooch and keep the file."""
+    """Download from the publisher's address through pooch and keep the file.
+
+    Where no checksum is recorded, a warning says so and names that of what came.
+    """
     upstream = source.upstream
     if upstream is None:
         raise InputError(f"{source.name} has no upstream address")
@@ -171,12 +176,23 @@ def from_upstream(source: FileSource, progress: Reporter) -> Path:
         except Exception as error:  # whatever the network layer raises, the user needs one line
             raise InputError(f"{upstream.url} could not be fetched: {_one_line(error)}") from error
         archive = Path(raw)
+        if upstream.sha256 is None:
+            _warn_unverified(source.name, upstream.url, archive)
         if is_archive(archive):
             content = read_member(archive, [upstream.filename])
         else:
             content = archive.read_bytes()
     progress(f"{source.name}: kept as {target}")
     return write_atomically(target, content, make_folder=True)
+
+
+def _warn_unverified(name: str, url: str, file: Path) -> None:
+    warnings.warn(
+        f"{name}: no checksum is recorded for {url}, so that what came was not verified; its "
+        f"sha256 is {hashlib.sha256(file.read_bytes()).hexdigest()}. Compare it with that of a "
+        "copy that you trust, or pass such a copy as path=...",
+        stacklevel=2,
+    )
 
 
 def _one_line(error: Exception) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
@@ -21,6 +23,7 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
     do or have their names.
     """
     refuse_intervals(y_train)
+    y_test, y_train = _some_entries(y_test), _some_entries(y_train)
     read = y_train is not None and not isinstance(y_train, Reference)
     if cause is None:
         y = Outcomes.of(y_test, "y_test", copy=False, entry=True)
@@ -33,6 +36,13 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[O
     if y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
     return y, with_causes(y_train, "y_train", y.causes, entry=True) if read else y_train
+
+
+def _some_entries(obj: Any) -> Any:
+    """Return outcomes whose entries are all 0 without entries, which is the same."""
+    if isinstance(obj, Outcomes) and obj.entry is not None and not obj.entry.any():
+        return obj[np.arange(len(obj))]
+    return obj
 
 
 def named_models(predictions: Any) -> Mapping[str, Any]:

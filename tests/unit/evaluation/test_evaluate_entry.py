@@ -38,6 +38,15 @@ def test_entry_of_zero_changes_nothing() -> None:
     )
 
 
+def test_an_entry_of_0_for_everybody_is_none() -> None:
+    plain = sg.Outcomes(Y.time, Y.event)
+    a = sg.evaluate({"m": CURVES}, plain, y_train=plain, metrics=["brier", "uno"], tau=5.0)
+    entering = plain.entering()
+    b = sg.evaluate({"m": CURVES}, entering, y_train=entering, metrics=["brier", "uno"], tau=5.0)
+    same(a, b)
+    assert a.support == b.support
+
+
 def test_default_metrics_and_their_functions() -> None:
     ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, time=4.0, tau=9.0)
     codes = [warning.code for warning in ev.warnings]
