@@ -60,6 +60,8 @@ class MetricSpec:
     ('mae_po(weighted=false)', 'mae')
     >>> MetricSpec.of({"name": "mae_po", "tau": "horizon"}).truth_label
     'mae(tau=horizon)'
+    >>> MetricSpec.of("mae_within").truth_label
+    'mae(tau=horizon)'
     """
 
     label: str
@@ -95,8 +97,9 @@ class MetricSpec:
         needs = table.pop("needs", _OWN_NEEDS) if function is not None else _OWN_NEEDS
         one_of(f"metric {name!r}: needs", needs, ("curves", "times", "risk"))
         settings = {key: value for key, value in table.items() if key != "label"}
-        _check_settings(name, settings)
         label = label_of(table, name, settings, "metric")
+        settings = _within_horizon(name, settings)
+        _check_settings(name, settings)
         truth = _truth_of(name, truth, function, "tau" in settings)
         known = REGISTRY.get(PLAIN_ERRORS.get(truth, truth))
         if function is not None and known is not None and known.direction != direction:
@@ -186,6 +189,19 @@ class MetricSpec:
         return label_of({}, self.truth, self.truth_settings, "truth") if self.truth else ""
 
 
+def _within_horizon(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Add what `mae_within` is in an evaluation: up to the horizon, with G of the test subjects."""
+    metric = REGISTRY.get(name)
+    if metric is None or not metric.within_horizon:
+        return settings
+    if settings.get("tau", HORIZON) != HORIZON:
+        raise InputError(
+            f"metric {name!r}: tau must be {HORIZON!r}, where it stops by itself; got "
+            f"{settings['tau']!r}. For another horizon take 'mae_dr'"
+        )
+    return {"censoring": "test", "tau": HORIZON, **settings}
+
+
 def _check_settings(name: str, settings: dict[str, Any]) -> None:
     metric = REGISTRY.get(name)
     time_error = metric is None or metric.method is not None
@@ -248,12 +264,10 @@ def _truth_of(name: str, given: Any, function: str | None, stopped: bool) -> str
     if function is not None:
         return name
     metric = REGISTRY.get(name)
-    if metric is not None and metric.within_horizon:
-        raise InputError(
-            f'metric {name!r} stops at the horizon by itself; say {{ name = "mae_dr", tau = '
-            '"horizon" }} in a plan'
-        )
     if metric is not None and metric.method is not None:
-        return name.removesuffix(f"_{metric.method.name}")
+        kind = metric.loss, metric.root
+        for short, plain in PLAIN_ERRORS.items():
+            if (REGISTRY[plain].loss, REGISTRY[plain].root) == kind:
+                return short
     # Uno's C estimates Harrell's without censoring, unless a horizon leaves late pairs out.
     return "harrell" if name == "uno" and not stopped else name

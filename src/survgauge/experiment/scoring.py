@@ -62,7 +62,7 @@ class Questions:
             problem = Problem.of(self.y, self.reference, **given)
             if settings.get("tau") == HORIZON:
                 tau = self._horizon(settings)
-                problem = replace(problem, tau=tau)
+                problem = replace(problem, tau=tau, horizon=tau)
                 if "time" not in settings:
                     problem = replace(problem, time=tau, times=(tau,))
             self._problems[key] = problem

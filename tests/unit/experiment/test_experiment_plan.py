@@ -11,6 +11,7 @@ pytest.importorskip("pandas")
 
 from survgauge.errors import InputError
 from survgauge.experiment import Plan, shipped_plans
+from survgauge.experiment.metric_specs import MetricSpec
 
 SMALL = {
     "name": "small",
@@ -210,6 +211,17 @@ def test_shipped_plans_are_what_they_promise():
     assert not {d.label for d in Plan.of("wide").datasets} & {d.label for d in paper.datasets}
     shipping = ("lifelines_", "sksurv_")
     assert all(d.label.startswith(shipping) for d in Plan.of("demo").datasets)
+    assert {"mae_within", "mae_dr"} <= {m.label for m in Plan.of("demo").metrics}
+    assert {"mae_within", "mae_within(law=blend)", "mae_dr(censoring=test)"} <= labels
+
+
+def test_mae_within_stops_at_the_horizon_of_the_fold():
+    spec = MetricSpec.of({"name": "mae_within", "floor": 0.2})
+    assert (spec.label, spec.truth_label) == ("mae_within(floor=0.2)", "mae(tau=horizon)")
+    assert spec.settings == {"censoring": "test", "tau": "horizon", "floor": 0.2}
+    assert MetricSpec.of(spec.entry()) == spec
+    with pytest.raises(InputError, match="tau must be 'horizon', where it stops by itself; got 5"):
+        MetricSpec.of({"name": "mae_within", "tau": 5})
 
 
 def test_optional_data_sets_are_left_out_where_they_are_not(monkeypatch, tmp_path):

@@ -54,6 +54,8 @@ def test_what_a_metric_with_a_law_computes(tmp_path):
         {"name": "mae_expected", "law": LAW, "label": "expected"},
         {"name": "mae_dr", "law": LAW, "tail": "hold", "label": "hold"},
         {"name": "mae_dr", "censoring": "test", "tau": "horizon", "label": "km"},
+        "mae_within",
+        {"name": "mae_within", "law": LAW, "label": "within"},
     ]
     cell = Plan.of(plan_of(tmp_path, metrics=metrics)).cells()[0]
     (law_cell,) = cell.laws()
@@ -73,11 +75,16 @@ def test_what_a_metric_with_a_law_computes(tmp_path):
         ("expected", "expected", {"conditional": only}),
         ("hold", "dr", {"conditional": held, "censoring": "train"}),
         ("km", "dr", {"tau": horizon}),
+        ("mae_within", "dr", {"tau": horizon}),
+        ("within", "dr", {"tau": horizon, "conditional": only, "censoring": "test"}),
     ):
         given = {"y_train": fold.y_train, "method": method, **options}
         assert found[label]["value"] == pytest.approx(mae(fold.questions.y, curves, **given)), label
     # Where G comes from changes neither the horizon nor the truth.
     assert found["km"]["truth"] == "mae(tau=horizon)"
+    same = ("truth", "true_value")
+    for label in ("mae_within", "within"):
+        assert [found[label][key] for key in same] == [found["km"][key] for key in same]
     true = np.minimum(fold.questions.true_time, horizon)
     expected = np.mean(np.abs(np.minimum(curves.median(), horizon) - true))
     assert found["km"]["true_value"] == pytest.approx(expected)
