@@ -26,7 +26,7 @@ from ..displays.description import (
 )
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
-from ..report.experiment_words import interval_words
+from ..report.experiment_words import interval_words, plain_metrics
 from . import meta
 from .comparisons import CriticalDifference
 from .panels import TruthPanel
@@ -58,7 +58,7 @@ def _chosen(results: Results, truth: str | None, metrics: Iterable[str] | None) 
     if metrics is None:
         names = list(dict.fromkeys(found.metrics["metric"]))
         if len(names) > MOST_COLUMNS:
-            metrics = [name for name in names if "(" not in name] or names
+            metrics = plain_metrics(names, truth or results.truths[0])
     return found if metrics is None else found.select(metrics=metrics)
 
 
@@ -67,7 +67,7 @@ def _without_loss(metric: str) -> str:
     name, opening, settings = metric.partition("(")
     record = REGISTRY.get(name)
     if record is not None and record.method is not None:
-        name = record.method.name
+        name = name.partition("_")[2]
     return f"{name}{opening}{settings}"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from .experiment_words import plain_metrics
 
 if TYPE_CHECKING:
     from ..experiment.results import Results
@@ -24,7 +25,7 @@ def experiment_content(results: Results) -> dict[str, Any]:
         truth: list(dict.fromkeys(m for p in results.panels if p.truth == truth for m in p.metrics))
         for truth in truths
     }
-    plain = {truth: _plain(names) for truth, names in metrics.items()}
+    plain = {truth: plain_metrics(names, truth) for truth, names in metrics.items()}
     among = {truth: results.select(truth=truth, metrics=plain[truth]) for truth in truths}
     return {
         "name": results.name,
@@ -53,15 +54,6 @@ def experiment_content(results: Results) -> dict[str, Any]:
             for row in _records(results.left_out)
         ],
     }
-
-
-def _plain(metrics: list[str]) -> list[str]:
-    """Metrics without settings of their own; where all have the same ones, all."""
-    bare = [name for name in metrics if "(" not in name]
-    if bare:
-        return bare
-    shortest = min(name.count("=") for name in metrics)
-    return [name for name in metrics if name.count("=") == shortest]
 
 
 def _failure(record: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,22 @@ FEWEST_BASES = 6
 TOO_FEW = "too few data sets to tell"
 
 
+def plain_metrics(metrics: list[str], truth: str) -> list[str]:
+    """Metrics that have no settings but those of the truth; if there are none, those with fewest.
+
+    >>> plain_metrics(["mae_within", "mae_po(tau=horizon)", "mae_po(tau=horizon, tail=hold)"],
+    ...               "mae(tau=horizon)")
+    ['mae_within', 'mae_po(tau=horizon)']
+    """
+    shared = _settings(truth)
+    own = {name: len(_settings(name) - shared) for name in metrics}
+    return [name for name in metrics if own[name] == min(own.values())]
+
+
+def _settings(label: str) -> set[str]:
+    return set(label.partition("(")[2].removesuffix(")").split(", ")) - {""}
+
+
 def percent(value: float | None, digits: int = 1) -> str:
     """Write a share as a percentage.
 
