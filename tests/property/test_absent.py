@@ -54,7 +54,7 @@ def same(whole, part):
             where = f"{one['model']} {one['metric']} {key}"
             np.testing.assert_allclose(one[key], other[key], rtol=1e-7, atol=1e-12, err_msg=where)
     codes = [
-        sorted({(w.code, w.model, w.metric) for w in ev.warnings}, key=str) for ev in (whole, part)
+        sorted({(w.code, w.model, w.metric) for w in ev.cases}, key=str) for ev in (whole, part)
     ]
     assert codes[0] == codes[1]
 

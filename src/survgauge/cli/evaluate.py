@@ -352,6 +352,6 @@ def evaluate_files(args: argparse.Namespace, *, named_groups: bool = False) -> A
         landmark=one_landmark(args),
         **_settings(args),
     )
-    result = replace(result, warnings=[*result.warnings, *_other_values(args)])
+    result = replace(result, cases=[*result.cases, *_other_values(args)])
     # Labels of one column go without its name, which sentences know all the same.
     return replace(result, support=result.support | {"by": list(columns)}) if columns else result

@@ -1,4 +1,4 @@
-"""What to watch out for: the warnings of an evaluation, gravest first, in one line each."""
+"""What to watch out for: the warnings of an evaluation, in one line each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..evaluation.explanations import EXPLANATIONS, WEIGHTS, marked_advice, weight_of
+from ..evaluation.explanations import EXPLANATIONS, WEIGHTS
+from ..evaluation.joined import JoinedWarning, counted, warnings_of
 from .output import Line
 
 _STYLES = {"problem": "bold red", "caution": "yellow", "note": "dim"}
 #: Lines of warnings on the first screen.
-_MOST = 8
+_MOST = 6
 #: A clause of fewer characters does not say enough.
 _LEAST = 15
 #: Options of the command by what they are called in Python.
@@ -23,59 +24,45 @@ _OPTIONS = {
 }  # fmt: skip
 
 
-def problems(data: dict[str, Any], shown: list[str], width: int) -> Iterator[Line]:
-    """Yield a line for each kind of warning that is grave or about the metrics `shown`.
-
-    Of the others the codes are named.
-    """
-    found: dict[str, list[dict[str, Any]]] = {}
-    for warning in sorted(data["warnings"], key=lambda w: WEIGHTS.index(weight_of(w["code"]))):
-        found.setdefault(warning["code"], []).append(warning)
-    told = [code for code in found if _matters(code, found[code], shown)][:_MOST]
-    yield [("Watch out for", "bold")] if told else [("No problems with these metrics.", "")]
-    for code in told:
-        weight = weight_of(code)
-        text = _told(code, found[code], data, width - 11)
-        yield [(f"  {weight:<7}  ", _STYLES[weight]), (text, "")]
-    for weight in WEIGHTS:
-        codes = [code for code in found if weight_of(code) == weight and code not in told]
-        if codes:
-            more = "more " if any(weight_of(code) == weight for code in told) else ""
-            noun = f"{len(codes)} {more}{weight}{'s' * (len(codes) > 1)}"
-            if weight == "caution" and len(told) < _MOST:
-                noun += " about other metrics"
-            yield [(shortened(f"  {noun}: {', '.join(codes)}", width), "dim")]
+def problems(data: dict[str, Any], width: int) -> Iterator[Line]:
+    """Yield a line for each warning but notes, and how many more there are."""
+    found = warnings_of(data)
+    told = [warning for warning in found if warning.weight != WEIGHTS[-1]][:_MOST]
+    if told:
+        count = str(len(told)) if len(told) == len(found) else f"{len(told)} of {len(found)}"
+        yield [("Watch out for", "bold"), (f" ({count} warning{'s' * (len(found) > 1)})", "dim")]
+    else:
+        yield [("No problems with these metrics.", "")]
+    for warning in told:
+        text = _told(warning, data, width - 11)
+        yield [(f"  {warning.weight:<7}  ", _STYLES[warning.weight]), (text, "")]
+    rest = [warning for warning in found if warning not in told]
+    if rest:
+        more = "more: " if told else ""
+        yield [(shortened(f"  {more}{counted(rest)}, with --all", width), "dim")]
 
 
-def _matters(code: str, warnings: list[dict[str, Any]], shown: list[str]) -> bool:
-    """Whether a warning is grave, or a caution about the data or a metric that is shown."""
-    weight = weight_of(code)
-    about = any(w["metric"] is None or w["metric"] in shown for w in warnings)
-    return weight == WEIGHTS[0] or (weight == WEIGHTS[1] and about)
-
-
-def _told(code: str, warnings: list[dict[str, Any]], data: dict[str, Any], width: int) -> str:
-    """Say in one line what warnings of one kind are about, and what they say or advise."""
+def _told(warning: JoinedWarning, data: dict[str, Any], width: int) -> str:
+    """Say in one line what a warning is about, and what it says or means."""
+    code, cases = warning.code, warning.cases
     about = [
-        _some([w["group"] for w in warnings], "groups"),
-        _some([w["model"] for w in warnings], "models", len(data["models"])),
-        _some([w["metric"] for w in warnings], "metrics"),
+        _some(warning.groups, "groups"),
+        _some(warning.models, "models", len(data["models"])),
+        _some(warning.metrics, "metrics"),
     ]
     where = "; ".join(filter(None, about))
     head = f"{code} ({where}): " if where else f"{code}: "
     known = EXPLANATIONS.get(code)
-    advice = marked_advice(code, warnings[0]["metric"], data["support"])
-    texts = [] if known is None else [known.meaning, advice]
-    messages = {w["message"] for w in warnings}
-    if len(messages) == 1:
-        texts = [*messages, *texts]
-    texts = [_for_shell(text) for text in texts]
-    whole = [part for text in texts for part in (text, _clause(text))]
-    for start in dict.fromkeys([head, f"{code}: "]):  # what it is about goes before what it says
-        for part in whole:
-            if len(start + part) <= width:
-                return start + part
-    return shortened(f"{code}: {texts[-1]}" if texts else head, width)
+    several = len({case.message for case in cases}) > 1 and cases[0].model is not None
+    lead = f"for example {cases[0].model}: " if several else ""
+    texts = [(lead, cases[0].message), *([] if known is None else [("", known.meaning)])]
+    for first, text in texts:  # what it is about goes before what it says
+        said = _for_shell(text)
+        for part in (first + said, first + _clause(said)):
+            for start in (head, f"{code}: "):
+                if len(start + part) <= width:
+                    return start + part
+    return shortened(f"{code}: {lead}{_for_shell(cases[0].message)}", width)
 
 
 def _clause(text: str) -> str:
@@ -84,7 +71,7 @@ def _clause(text: str) -> str:
     >>> _clause("weights that are not 1 on average (by more than 5 %): G differs")
     'weights that are not 1 on average'
     """
-    first = re.split(r"; |: | \(", text)[0]
+    first = re.split(r"; |: | \(|, so |, because ", text)[0]
     return first if len(first) >= _LEAST else text
 
 

@@ -41,7 +41,7 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
         yield from [[]] if overall else []
         yield from _groups(data, grouped, headline(data), width)
     yield []
-    yield from problems(data, chosen, width)
+    yield from problems(data, width)
     yield []
     total = len({row["metric"] for row in data["metrics"]})
     metrics = f"{total} metric{'s' * (total > 1)}"

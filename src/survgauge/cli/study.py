@@ -120,7 +120,7 @@ def _screen(study: Study, written: Written, columns: int) -> Iterator[Line]:
     for line in table.text(columns).split("\n"):
         yield [(line, "")]
     yield []
-    yield from problems(data, [row["metric"] for row in overall], columns)
+    yield from problems(data, columns)
     yield []
     yield [(f"Files in {written.folder}", "bold")]
     for line in textwrap.wrap(", ".join(_joined(written.files)), columns - 2):

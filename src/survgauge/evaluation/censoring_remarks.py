@@ -46,7 +46,12 @@ def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
         else:
             message += "because few subjects are left late in the follow-up"
         found[cell] = EvaluationWarning(
-            "mean-weight", message, metric=score.metric.name, group=score.group, time=score.time
+            "mean-weight",
+            message,
+            metric=score.metric.name,
+            group=score.group,
+            time=score.time,
+            affected=abs(mean - 1.0),
         )
     return list(found.values())
 
@@ -84,8 +89,11 @@ def check_agreement(scores: Iterable[Any]) -> list[EvaluationWarning]:
                 f"{weighted.value:.4g}; they differ by more than their intervals allow, so the law "
                 "of the event time or G does not describe the test subjects"
             )
+            share = abs(gap) / max(abs(robust.value), abs(weighted.value))
             found.append(
-                EvaluationWarning("robust-differs", message, model, robust.metric.name, group)
+                EvaluationWarning(
+                    "robust-differs", message, model, robust.metric.name, group, affected=share
+                )
             )
     return found
 

@@ -324,11 +324,25 @@ EXPLANATIONS: dict[str, Explanation] = {
 
 #: How much warnings weigh, gravest first.
 WEIGHTS = ("problem", "caution", "note")
+#: Shares from which on a caution is a problem, and below which a problem is a caution.
+_MUCH, _LITTLE = 0.5, 0.05
 
 
-def weight_of(code: str) -> str:
-    """Say how much a warning weighs; a code of a newer version is a caution."""
-    return EXPLANATIONS[code].weight if code in EXPLANATIONS else "caution"
+def graded(code: str, affected: float | None = None) -> str:
+    """Say how much a warning weighs, given the share of what it is about that is affected.
+
+    A caution about half of the subjects or more is a problem, and a problem with less than a
+    twentieth is a caution. A code of a newer version is a caution.
+
+    >>> graded("tail-times", 0.2), graded("tail-times", 0.6), graded("past-curve", 0.02)
+    ('caution', 'problem', 'caution')
+    """
+    usual = EXPLANATIONS[code].weight if code in EXPLANATIONS else "caution"
+    if affected is None or usual == "note":
+        return usual
+    if usual == "problem":
+        return usual if affected >= _LITTLE else "caution"
+    return "problem" if affected >= _MUCH else usual
 
 
 def advice_for(code: str, metric: str | None, support: dict[str, Any]) -> str:

@@ -135,7 +135,9 @@ class Group:
         if reads is not None and metric.reads:
             measured.support["past_curve"] = reads.share(metric.reading(self.problem))
         if past is not None and not np.isnan(measured.value):
-            self._remark([EvaluationWarning("past-curve", past, model, metric.name)], metric)
+            share = measured.support["past_curve"]
+            found = EvaluationWarning("past-curve", past, model, metric.name, affected=share)
+            self._remark([found], metric)
         return measured
 
     def _remark(self, found: list[EvaluationWarning], metric: Metric) -> None:

@@ -157,6 +157,6 @@ def from_landmark_on(
         f"time is counted from the landmark {float(s):g}; {len(y)} of {before} subjects are at "
         "risk then, and the others are left out"
     )
-    warnings = [EvaluationWarning("from-landmark", message), *ev.warnings]
+    cases = [EvaluationWarning("from-landmark", message), *ev.cases]
     support = {**ev.support, "landmark": float(s), "subjects_in_all": before}
-    return replace(ev, support=support, warnings=warnings, provenance=made)
+    return replace(ev, support=support, cases=cases, provenance=made)

@@ -17,6 +17,7 @@ from ..inference import Comparison, compare_pair
 from ..metrics.problem import Problem
 from .families import adjusted
 from .groups import group_differences, group_means
+from .joined import JoinedWarning, joined
 from .score import NAN, Score
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
@@ -40,15 +41,15 @@ class Evaluation:
     support : dict
         Median follow-up (reverse Kaplan-Meier), horizon, subjects and events past it, largest
         weight, share of tail times, and what each metric left out.
-    warnings : list
-        Coded, readable remarks: ``warning.code``, ``warning.message``.
+    cases : list of EvaluationWarning
+        What was warned about: each model, metric, time and group by itself.
     """
 
     scores: list[Score]
     problem: Problem
     confidence: float | None
     support: dict[str, Any]
-    warnings: list[EvaluationWarning]
+    cases: list[EvaluationWarning]
     seed: int
     models: tuple[str, ...] = ()
     #: What the models said, for displays; empty where it was streamed.
@@ -59,6 +60,22 @@ class Evaluation:
     all_outcomes: bool = True
     #: Date, version and call, and the files that the outcomes and predictions came from.
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[JoinedWarning]:
+        """What to be careful about, those to read first first: ``warning.code``, ``.message``.
+
+        Warnings of one kind are one, which names the `metrics`, `models` and `groups` that it is
+        about; its `cases` are each of them by itself. The `weight` is "problem", "caution" or
+        "note", by the code and by how much is affected. Notes come last; before them stand warnings
+        about the data and the metrics that ``print(ev)`` shows.
+        """
+        return joined(self.cases, self._numbers())
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return models, metrics and support as plain data."""
+        rows = [plain(row) for row in self.rows()]
+        return {"models": list(self.models), "metrics": rows, "support": plain(self.support)}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as plain dictionaries, without pandas.
@@ -312,19 +329,20 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
+        numbers = self._numbers()
         return {
-            "models": list(self.models),
+            "models": numbers["models"],
             "confidence": self.confidence,
             "unit": self.unit,
             "random_state": self.seed,
-            "metrics": [plain(row) for row in self.rows()],
+            "metrics": numbers["metrics"],
             "comparisons": [plain(row) for row in self.comparisons()],
             "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
             "group_differences": [plain(row) for row in self._group_differences()],
             "meta_analysis": [plain(row) for row in self._meta_analysis()],
             "baseline": EventWords.of(self.support).baseline,
-            "support": plain(self.support),
-            "warnings": [warning.to_dict() for warning in self.warnings],
+            "support": numbers["support"],
+            "warnings": [plain(warning.to_dict()) for warning in joined(self.cases, numbers)],
             "provenance": plain(self.provenance),
         }
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .._tools.text_tables import columns, number, p_text, percent
 from ..data.event_words import EventWords, counted_events
 from ..metrics.registry import REGISTRY, Metric
-from .explanations import WEIGHTS, advice_for, weight_of
-from .joined import Remark, joined
+from .explanations import WEIGHTS
+from .joined import JoinedWarning, counted
 from .sentences import DIGITS, verdict_sentences
 from .value_tables import WIDEST, model_rows, value_text
 from .verdict import Cell, best_rows, cell_of, first_metrics, headline
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Columns of a paragraph.
 _WIDTH = 96
-#: Groups in a short text.
-_MOST_GROUPS = 12
+#: Groups and warnings in a short text.
+_MOST_GROUPS, _MOST_WARNINGS = 12, 3
 
 
 def evaluation_text(result: Evaluation, width: int | None = None, verdict: bool = True) -> str:
@@ -36,8 +36,8 @@ def evaluation_text(result: Evaluation, width: int | None = None, verdict: bool 
     parts = [_verdict(data, width or _WIDTH) if verdict else "", values]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result, width))
-    remarks = _warnings(joined(data), data)
-    parts += [_broken(part, width) for part in (_support(result), remarks)]
+    told = _warnings(result.warnings, result, len(result.warnings), _metrics(data))
+    parts += [_broken(part, width) for part in (_support(result), told)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -51,30 +51,32 @@ def _broken(text: str, width: int | None) -> str:
 
 
 def compact_text(result: Evaluation) -> str:
-    """Render the verdict, a few metrics and the gravest warnings, and say where the rest is."""
+    """Render the verdict, a few metrics and the first warnings, and say where the rest is."""
     data = result.to_dict()
     metrics, shown = _metrics(data), first_metrics(data)
-    remarks = joined(data)
-    grave = [remark for remark in remarks if weight_of(remark.code) == WEIGHTS[0]]
+    warnings = result.warnings
+    first = [w for w in warnings if w.about(shown) and w.weight != WEIGHTS[-1]]
+    others = [w for w in warnings if not w.about(shown) and w.weight == WEIGHTS[0]]
+    first = [*first, *others][:_MOST_WARNINGS]
     overall = [row for row in data["metrics"] if row.get("group") is None]
     parts = [
         _verdict(data),
         _few_values({**data, "metrics": overall}, shown) if shown else "",
         _by_group(data, headline(data)) if len(overall) < len(data["metrics"]) else "",
-        _warnings(grave, data),
-        _rest(result, len(metrics) * (len(shown) < len(metrics)), len(remarks) - len(grave)),
+        _broken(_warnings(first, result, len(warnings), shown), WIDEST),
+        _rest(result, len(metrics) * (len(shown) < len(metrics)), len(first)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _rest(result: Evaluation, metrics: int, more: int) -> str:
-    """Say where the rest is."""
+def _rest(result: Evaluation, metrics: int, told: int) -> str:
+    """Say where the rest is; `told` warnings are there."""
     s = result.support
     found = sample_text(s, result.unit)
     found += f", {s['clusters']} clusters" if "clusters" in s else ""
     parts = [f"All {metrics} metrics: .table"] if metrics else []
-    if more > 0:
-        parts.append(f"{more} more warning{'s' * (more > 1)}: .warnings")
+    if len(result.warnings) > told:
+        parts.append(f"{counted(result.warnings)}: .warnings")
     return f"{found}\n{'; '.join([*parts, 'everything: .to_text()'])}"
 
 
@@ -100,15 +102,16 @@ def _verdict(data: dict[str, Any], width: int = _WIDTH) -> str:
     return "\n".join(textwrap.fill(text, width) for text in verdict_sentences(data))
 
 
-def _warnings(remarks: list[Remark], data: dict[str, Any]) -> str:
-    """List remarks with what to do."""
-    lines = []
-    for remark in remarks:
-        places, said = remark.text(data["models"])
-        advice = advice_for(remark.code, remark.metric, data["support"])
-        told = f"{places}: {said}" if places else said
-        lines.append(f"  [{remark.code}] {told}. What to do: {advice}.")
-    return "Warnings\n" + "\n".join(lines) if lines else ""
+def _warnings(
+    warnings: list[JoinedWarning], result: Evaluation, total: int, shown: list[str]
+) -> str:
+    """List warnings with what to do; say how many there are, and about metrics not `shown`."""
+    lines = [f"  {warning}. What to do: {warning.advice(result.support)}." for warning in warnings]
+    count = str(total) if len(lines) == total else f"{len(lines)} of {total}"
+    others = sum(not warning.about(shown) for warning in warnings)
+    if others and len(lines) < total:
+        count += f"; {others if others < len(lines) else 'all'} about metrics not in this table"
+    return f"Warnings ({count})\n" + "\n".join(lines) if lines else ""
 
 
 def _by_group(data: dict[str, Any], metric: str) -> str:

@@ -26,6 +26,11 @@ def cell_of(row: dict[str, Any]) -> Cell:
     return row.get("group"), row["metric"], row.get("time")
 
 
+def cases_of(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every warning of plain data by itself; an earlier version did not join them."""
+    return [{**w, **case} for w in data["warnings"] for case in w.get("cases", [w])]
+
+
 @dataclass(frozen=True)
 class Against:
     """By how much the best model is better than another, or than the baseline.
@@ -239,7 +244,7 @@ def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
     others = _others(data, row)
     tied = [other.model for other in others if other.tied]
     tied.sort(key=lambda model: REGISTRY[metric].badness(known[model]["value"]))
-    warnings, mine = data["warnings"], (None, first, *tied)
+    warnings, mine = cases_of(data), (None, first, *tied)
     told = [w["code"] for w in warnings if w["metric"] == metric and w["model"] in mine]
     coarse = [w["model"] for w in warnings if w["code"] == "coarse-grid"]
     return Verdict(

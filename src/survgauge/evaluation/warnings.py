@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import combinations
 from typing import Any
 
@@ -35,6 +35,8 @@ FEW_CLUSTERS = 10
 FAR_SURROGATE = 2.0
 #: Share of the reference without event at its end above which IPCW misses much.
 UNSEEN_SHARE = 0.10
+#: Adds a warning: its code, its message, and the share that is affected, where that is known.
+_Remark = Callable[..., None]
 _REASONS = {
     "thin-risk-set": "too few test subjects are at risk",
     "g-below-floor": "almost everybody is censored (G is below its limit)",
@@ -53,6 +55,14 @@ class EvaluationWarning:
     group: Any = None
     #: Time of interest, where the metric has one.
     time: float | None = None
+    #: Share of subjects, events or the error that is affected, where that is known.
+    affected: float | None = None
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> EvaluationWarning:
+        """Read plain data, in which an earlier version may have written less."""
+        given: dict[str, Any] = {field.name: data.get(field.name) for field in fields(cls)}
+        return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -182,7 +192,7 @@ def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
         f"{len(small)} of {len(sizes)} groups have fewer than 30 subjects or 10 events ({named}), "
         "so their numbers are rough, and they take no part in the test of whether groups differ"
     )
-    return [EvaluationWarning("small-groups", message)]
+    return [EvaluationWarning("small-groups", message, affected=len(small) / len(sizes))]
 
 
 def check_sampling(fractional: bool, clusters: Clusters | None = None) -> list[EvaluationWarning]:
@@ -214,8 +224,8 @@ def check_measured(
     """Remarks on one number."""
     support, found = measured.support, []
 
-    def remark(code: str, message: str) -> None:
-        found.append(EvaluationWarning(code, message, model, metric.name))
+    def remark(code: str, message: str, affected: float | None = None) -> None:
+        found.append(EvaluationWarning(code, message, model, metric.name, affected=affected))
 
     if np.isnan(measured.value):
         why = support.get("note")
@@ -252,6 +262,7 @@ def check_measured(
             "thin-groups",
             f"too few events or survivors are expected by the time in {support['thin_groups']} of "
             f"{support['groups']} groups of risk, so the p-value is rough",
+            support["thin_groups"] / support["groups"],
         )
     largest = support.get("largest_weight")
     if largest is not None and largest > LARGE_WEIGHT:
@@ -337,7 +348,7 @@ def _clearly_below(measured: Measured, least: float) -> bool:
     return bool(measured.value < least - (1e-9 * spread if np.isfinite(spread) else 0.0))
 
 
-def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str], None]) -> None:
+def _check_predicted_times(support: dict[str, Any], remark: _Remark) -> None:
     """Remarks on where the predicted times came from; the same for all time errors."""
     share = support.get("tail_share")
     if share is not None and share > TAIL_SHARE:
@@ -346,6 +357,7 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
             f"the curves of {percent(share)} of the subjects end above one half, so their medians "
             "are extrapolated beyond the curve; differences in mean absolute errors may come from "
             "that alone",
+            share,
         )
     if support.get("negative_predictions"):
         remark(
@@ -354,7 +366,7 @@ def _check_predicted_times(support: dict[str, Any], remark: Callable[[str, str],
         )
 
 
-def _check_robust(measured: Measured, remark: Callable[[str, str], None]) -> None:
+def _check_robust(measured: Measured, remark: _Remark) -> None:
     """Remarks on what a doubly robust mean leans on."""
     support = measured.support
     tail = support.get("share_from_tail", 0.0)
@@ -363,6 +375,7 @@ def _check_robust(measured: Measured, remark: Callable[[str, str], None]) -> Non
             "law-tail",
             f"{percent(tail)} of the error comes from times after the last one that the law of the "
             "event time knows, where its tail is assumed",
+            abs(tail),
         )
     past = support.get("share_past_floor", 0.0)
     if past > PAST_FLOOR:
@@ -370,12 +383,11 @@ def _check_robust(measured: Measured, remark: Callable[[str, str], None]) -> Non
             "law-alone",
             f"{percent(past)} of the subjects are observed after the time at which G reaches its "
             "floor, and what lies beyond rests on the law of the event time alone",
+            past,
         )
 
 
-def _check_reference(
-    metric: Metric, measured: Measured, remark: Callable[[str, str], None]
-) -> None:
+def _check_reference(metric: Metric, measured: Measured, remark: _Remark) -> None:
     """Remarks on what the reference set leaves open, unless a horizon closes it."""
     method = metric.method
     if method is None or not (method.extrapolates or method.misses_late):
@@ -403,4 +415,5 @@ def _check_reference(
             "unseen-times",
             f"{percent(left)} of the reference set are event-free when the follow-up ends at "
             f"{last:g}; errors after that time are missing, so the value is too small",
+            left,
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._tools.text_tables import number, p_text
 from ..data.event_words import counted_events
-from ..evaluation.explanations import weight_of
+from ..evaluation.joined import counted, warnings_of
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import cell_of, glance, headline, leaders
 from ..evaluation.when import title_of, titled, when
@@ -157,10 +157,8 @@ def _footer(data: dict[str, Any]) -> str:
     told = [f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"]
     if len(data["models"]) > 1:
         told.append("bold: the best, and those without a clear difference from it")
-    found = {(w["code"], w["message"]) for w in data["warnings"]}
-    grave = sum(weight_of(code) != "note" for code, _ in found)
-    if grave:
-        told.append(f"{grave} warning{'s' * (grave > 1)} to read in .warnings")
+    if data["warnings"]:
+        told.append(f"{counted(warnings_of(data))} in .warnings")
     if len(data["models"]) > _MOST:
         told.append(f"{len(data['models']) - _MOST} more models in .table")
     return "; ".join([*told, "all metrics in .table; .to_html(path) writes a report"]) + "."

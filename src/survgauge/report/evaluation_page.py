@@ -7,8 +7,7 @@ from typing import Any
 
 from .._tools.text_tables import number
 from ..data.event_words import EventWords, cause_label, counted_events
-from ..evaluation.explanations import weight_of
-from ..evaluation.joined import Remark, joined
+from ..evaluation.joined import counted, warnings_of
 from ..evaluation.verdict import headline
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
@@ -25,7 +24,7 @@ from .landmark_section import landmark_section
 from .markup import Markup, cards, join, tag
 from .outcomes_section import what_happened
 from .paper import print_edition
-from .remarks import remark_list
+from .remarks import warning_list
 from .reporting import provenance, reference_text, reporting, time_text, times_of_interest
 from .shell import Section, page
 from .shell import figures as drawn
@@ -34,8 +33,8 @@ from .words import summary
 _MOST_MODELS = 12
 #: Tests of differences between groups that are told one by one.
 _MOST_SENTENCES = 3
-#: Remarks of a kind that are shown before the others are asked for, by their weight.
-_TOLD = {"problem": 3, "caution": 1}
+#: Warnings that are shown before the others are asked for.
+_TOLD = 5
 
 Figures = dict[str, list[dict[str, Any]]]
 #: Sentences of the verdict, on how groups differ, and on what else is known of the best model.
@@ -232,39 +231,27 @@ def _facts(data: dict[str, Any], tau: float | None) -> Markup:
     facts += [
         ("Supported until", time_text(data, support["horizon"]), None),
         ("Time of interest", times_of_interest(data), None),
-        ("What to trust", tag("a", _counted(data), href="#trust"), None),
+        ("What to trust", tag("a", counted(warnings_of(data)), href="#trust"), None),
     ]
     return cards(facts, "facts")
 
 
-def _counted(data: dict[str, Any]) -> str:
-    """Count kinds of problems and cautions."""
-    weights = [weight_of(code) for code in {w["code"] for w in data["warnings"]}]
-    parts = [
-        f"{count} {weight}{'s' if count > 1 else ''}"
-        for weight in ("problem", "caution")
-        if (count := weights.count(weight))
-    ]
-    return ", ".join(parts) or "no caution"
-
-
 def _trust(data: dict[str, Any]) -> Markup:
-    """What speaks against the numbers, a few remarks of each kind; all others are folded away."""
+    """What speaks against the numbers of the first screen; all other warnings are folded away."""
     shown = [metric for metric, _ in first_columns(data)]
-    first: list[Remark] = []
-    rest: list[Remark] = []
-    for remark in joined(data):
-        weight = weight_of(remark.code)
-        told = sum(other.code == remark.code for other in first)
-        matters = told < _TOLD.get(weight, 0) and (weight == "problem" or remark.about(shown))
-        (first if matters else rest).append(remark)
+    warnings = warnings_of(data)
+    first = [
+        w for w in warnings if w.weight == "problem" or (w.weight != "note" and w.about(shown))
+    ]
+    first = first[:_TOLD]
+    rest = [warning for warning in warnings if warning not in first]
     if not rest:
-        return remark_list(first, data)
+        return warning_list(first, data)
     good = tag("p", "Nothing speaks against the numbers in the table above.")
-    head = f"Notes, and remarks of the same kinds or about other metrics ({len(rest)})"
+    head = f"Notes, and warnings about other metrics ({len(rest)} of {len(warnings)})"
     return join(
-        remark_list(first, data) if first else good,
-        tag("details", tag("summary", head), remark_list(rest, data)),
+        warning_list(first, data) if first else good,
+        tag("details", tag("summary", head), warning_list(rest, data)),
     )
 
 

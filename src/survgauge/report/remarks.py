@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..evaluation.explanations import EXPLANATIONS, advice_for, weight_of
-from ..evaluation.joined import Remark
+from ..evaluation.explanations import EXPLANATIONS
+from ..evaluation.joined import JoinedWarning
 from ..metrics.registry import REGISTRY
 from .markup import Markup, tag
 
 
-def remark_list(remarks: list[Remark], data: dict[str, Any]) -> Markup:
-    """Return remarks as a list, in their order."""
-    items = [_remark(remark, data) for remark in remarks]
+def warning_list(warnings: list[JoinedWarning], data: dict[str, Any]) -> Markup:
+    """Return warnings as a list, in their order."""
+    items = [_item(warning, data) for warning in warnings]
     if not items:
-        told_by = "No remark: the follow-up supports every number on this page."
+        told_by = "No warning: the follow-up supports every number on this page."
         items = [tag("li", tag("span", "good", class_="badge"), told_by, class_="good")]
     return tag("ul", *items, class_="trust")
 
@@ -23,11 +23,11 @@ def _title(metric: str) -> str:
     return REGISTRY[metric].title if metric in REGISTRY else metric
 
 
-def _remark(remark: Remark, data: dict[str, Any]) -> Markup:
-    code, weight = remark.code, weight_of(remark.code)
+def _item(warning: JoinedWarning, data: dict[str, Any]) -> Markup:
+    code, weight = warning.code, warning.weight
     explained = EXPLANATIONS.get(code)
-    places, said = remark.text(data["models"], _title)
-    advice = advice_for(code, remark.metric, data["support"])
+    places, said = warning.text(_title)
+    advice = warning.advice(data["support"])
     return tag(
         "li",
         tag("span", weight, class_="badge"),

@@ -42,7 +42,7 @@ def narrowed(ev: Evaluation, metrics: Sequence[str] | str = "study") -> Evaluati
     return replace(
         ev,
         scores=[score for score in ev.scores if score.metric.name in kept],
-        warnings=[remark for remark in ev.warnings if remark.metric in {None, *kept}],
+        cases=[case for case in ev.cases if case.metric in {None, *kept}],
     )
 
 

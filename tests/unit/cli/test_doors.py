@@ -324,7 +324,8 @@ def units_warned(capsys, *words):
     capsys.readouterr()
     assert main(["evaluate", "--metrics", "harrell", "--json", "-", *words]) == 0
     found = json.loads(capsys.readouterr().out)["warnings"]
-    return [warning["model"] for warning in found if warning["code"] == "time-units"]
+    units = [warning for warning in found if warning["code"] == "time-units"]
+    return [case["model"] for warning in units for case in warning["cases"]]
 
 
 @pytest.mark.parametrize("factor", [12.0, 30.4, 365.25])

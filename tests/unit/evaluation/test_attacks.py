@@ -127,7 +127,7 @@ def test_a_group_of_one_has_no_standard_error_and_warnings_name_groups():
     result = sg.evaluate(CURVES, Y, by=["x"] + ["y"] * (N - 1), metrics=["mae_po", "harrell"])
     alone = [row for row in result.rows() if row["group"] == "x"]
     assert all(np.isnan(row["stderr"]) for row in alone)
-    assert ("x", "harrell") in {(w.group, w.metric) for w in result.warnings}
+    assert ("x", "harrell") in {(w.group, w.metric) for w in result.cases}
     assert set(result.support["metrics"]["model"]["groups"]) == {"x", "y"}
 
 
@@ -147,7 +147,7 @@ def test_any_unit_gives_the_same_squared_errors(unit):
 def test_follow_up_that_ends_at_zero_is_undefined_not_an_error(train):
     y = ([0.0, 0.0, 0.0, 0.0], [1, 0, 1, 0])
     result = sg.evaluate(CURVES[:4], y, y_train=train, n_boot=10)
-    said = {w.metric for w in result.warnings if w.code == "undefined-metric"}
+    said = {w.metric for w in result.cases if w.code == "undefined-metric"}
     assert {"uno", "ibs", "auc"} <= said
 
 

@@ -28,7 +28,7 @@ COARSE = sg.SurvivalCurves(FEW, np.stack([FULL.at(t) for t in FEW], axis=1))
 
 
 def coarse(result):
-    return [w for w in result.warnings if w.code == "coarse-grid"]
+    return [w for w in result.cases if w.code == "coarse-grid"]
 
 
 def test_the_same_model_at_three_times_is_named_with_what_it_costs():

@@ -142,7 +142,7 @@ def test_models_that_deny_an_entry_are_named() -> None:
     curves = sg.SurvivalCurves([0, 3], [[1.0, 0.0]] * len(Y))
     times = np.full(len(Y), 1.0)
     ev = sg.evaluate({"gone": curves, "early": times, "m": CURVES}, Y, metrics=["mae_hinge"])
-    named = {w.model for w in ev.warnings if w.code == "denies-entry"}
+    named = {w.model for w in ev.cases if w.code == "denies-entry"}
     assert named == {"gone", "early"}
 
 

@@ -220,10 +220,10 @@ def test_awkward_data_give_answers_or_nan_with_a_warning():
         # Equal predictions have no calibration slope.
         gone = {name for name in DEFAULT_METRICS if name not in {r["metric"] for r in ev.rows()}}
         assert gone <= {"calibration_slope"}
-        assert gone <= {w.metric for w in ev.warnings}
+        assert gone <= {w.metric for w in ev.cases}
         for row in ev.rows():
             if np.isnan(row["value"]):
-                assert any(w.metric == row["metric"] for w in ev.warnings), row["metric"]
+                assert any(w.metric == row["metric"] for w in ev.cases), row["metric"]
 
 
 def test_unit_of_time_scales_times_and_nothing_else():

@@ -61,7 +61,7 @@ def test_intervals_stay_within_the_range(n, how):
             ev = sg.evaluate(models, y, **options)
         for row in ev.rows():
             check(row)
-        told = {(w.model, w.metric) for w in ev.warnings if w.code == "too-few-to-tell"}
+        told = {(w.model, w.metric) for w in ev.cases if w.code == "too-few-to-tell"}
         without = {
             (row["model"], row["metric"])
             for row in ev.rows()
@@ -76,7 +76,7 @@ def test_what_covers_most_of_the_range_is_left_out_and_said():
     for seed in range(8):
         y, models = data(10, seed)
         ev = sg.evaluate(models, y, y_train=y_train, metrics=["auc", "ici", "mae_dr"], time=150)
-        for warning in ev.warnings:
+        for warning in ev.cases:
             if warning.code == "too-few-to-tell":
                 (row,) = [
                     row

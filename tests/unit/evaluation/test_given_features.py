@@ -63,7 +63,7 @@ def test_a_member_of_the_blend_is_told():
         "risk": sg.RiskScores(X_TEST[:, 0]),
     }
     ev = sg.evaluate(models, TEST, y_train=TRAIN, conditional=cond, metrics=["mae_dr", "harrell"])
-    told = [w for w in ev.warnings if w.code == "member-of-blend"]
+    told = [w for w in ev.cases if w.code == "member-of-blend"]
     assert [w.model for w in told] == ["same", "near"]
     assert "'cox'" in told[0].message
     own = sg.Conditional(law=cond.law)

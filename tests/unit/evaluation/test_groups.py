@@ -130,7 +130,7 @@ def test_a_metric_that_does_not_apply_is_not_said_to_read_past_the_curves():
     rows = np.tile(np.exp(-grid / 300), (N, 1))
     steps = sg.SurvivalCurves(grid, rows, interpolation="step")
     ev = sg.evaluate({"m": steps}, Y, y_train=Y, metrics=["log_likelihood", "d_calibration"])
-    found = {(remark.metric, remark.code) for remark in ev.warnings}
+    found = {(remark.metric, remark.code) for remark in ev.cases}
     assert ("log_likelihood", "not-applicable") in found
     assert ("log_likelihood", "past-curve") not in found
     assert ("d_calibration", "past-curve") in found

@@ -31,7 +31,7 @@ def test_by_hand() -> None:
         assert one["value"] == pytest.approx(two["value"], rel=2e-3), one["metric"]
     assert found.support["landmark"] == s
     assert found.support["subjects_in_all"] == len(Y)
-    assert found.warnings[0].code == "from-landmark"
+    assert found.cases[0].code == "from-landmark"
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])

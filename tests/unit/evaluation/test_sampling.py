@@ -98,7 +98,7 @@ def test_every_metric_heeds_sampling_weights_or_is_undefined():
                 assert after["value"] != before["value"], after["metric"]
         else:
             assert np.isnan(after["value"])
-    told = {w.metric: w.message for w in ev.warnings if w.code == "undefined-metric"}
+    told = {w.metric: w.message for w in ev.cases if w.code == "undefined-metric"}
     assert "takes no sampling weights" in told["ici"]
 
 

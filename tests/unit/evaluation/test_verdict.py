@@ -306,11 +306,11 @@ def test_metrics_that_no_model_can_have_are_left_out_of_the_default_ones_and_sai
     ev = sg.evaluate({"a": steps(x), "b": steps(0.5 * x)}, y, y_train=train, unit="days")
     shown = {row["metric"] for row in ev.rows()}
     assert not shown & {"log_likelihood", "ibll"}
-    said = [w for w in ev.warnings if w.metric in ("log_likelihood", "ibll")]
+    said = [w for w in ev.cases if w.metric in ("log_likelihood", "ibll")]
     assert [(w.code, w.model) for w in said] == [("not-applicable", None)] * 2
     named = sg.evaluate({"a": steps(x)}, y, y_train=train, metrics=["log_likelihood", "ibs"])
     assert {row["metric"] for row in named.rows()} == {"log_likelihood", "ibs"}
-    assert [w.model for w in named.warnings if w.code == "not-applicable"] == ["a"]
+    assert [w.model for w in named.cases if w.code == "not-applicable"] == ["a"]
 
 
 def test_a_metric_that_one_model_can_have_stays() -> None:
@@ -321,7 +321,7 @@ def test_a_metric_that_one_model_can_have_stays() -> None:
     shown = {(row["model"], row["metric"]) for row in ev.rows()}
     for metric in ("log_likelihood", "ibll", "calibration_slope"):
         assert {("a", metric), ("b", metric)} <= shown
-        said = [(w.code, w.model) for w in ev.warnings if w.metric == metric]
+        said = [(w.code, w.model) for w in ev.cases if w.metric == metric]
         assert ("not-applicable", "b") in said
 
 

@@ -72,7 +72,7 @@ def test_a_g_that_does_not_fit_is_a_warning_once_a_metric():
     usual = sg.evaluate(models, y, **options)
     assert "mean-weight" not in {w.code for w in usual.warnings}
     ev = sg.evaluate(models, y, censoring="train", **options)
-    found = [w for w in ev.warnings if w.code == "mean-weight"]
+    found = [w for w in ev.cases if w.code == "mean-weight"]
     assert [w.metric for w in found] == ["brier", "ibs", "uno", "auc"]
     assert all("weights 1/G" in w.message and w.model is None for w in found)
     assert "(censoring=)" in advice_for("mean-weight", "brier", ev.support)

@@ -35,12 +35,12 @@ def test_a_file_with_one_early_time_gets_no_scores_at_a_late_one():
     ev = sg.evaluate({"one": one}, (time, event), time=8.0, metrics=names, **options)
     values = {row["metric"]: row["value"] for row in ev.rows()}
     assert all(np.isnan(values[name]) for name in READS)
-    said = {w.metric: w.message for w in ev.warnings if w.code == "past-curve"}
+    said = {w.metric: w.message for w in ev.cases if w.code == "past-curve"}
     assert set(said) == set(READS)
     for name in AT_TIME:
         assert "the last predicted time is 2, but the curves are read at 8" in said[name]
         assert said[name].endswith("so there is no value")  # what to do is the advice of the code
-    assert {w.model for w in ev.warnings if w.code == "past-curve"} == {"one"}
+    assert {w.model for w in ev.cases if w.code == "past-curve"} == {"one"}
     assert not np.isnan(values["mae_po"])  # errors in time have warnings of their own
     early = sg.evaluate({"one": one}, (time, event), time=2.0, metrics=AT_TIME, **options)
     assert all(np.isfinite(row["value"]) for row in early.rows())
@@ -70,7 +70,7 @@ def test_the_share_is_that_of_what_is_read(name, weighted):
     row = ev.rows()[0]
     if expected > MOST_PAST:
         assert np.isnan(row["value"])
-        assert [x.code for x in ev.warnings if x.metric == name] == ["past-curve"]
+        assert [x.code for x in ev.cases if x.metric == name] == ["past-curve"]
     else:
         assert np.isfinite(row["value"])
         assert ev.support["metrics"]["m"][name]["past_curve"] == pytest.approx(expected)

@@ -34,8 +34,8 @@ def test_what_lies_past_the_curves_counts_by_sampling_weight():
     weighted = sg.evaluate(curves, (TIME, EVENT), sample_weight=weight, **options)
     for row in (*repeated.rows(), *weighted.rows()):
         assert np.isnan(row["value"])
-    own = [w.message for w in weighted.warnings if w.metric == "crps"]
-    assert own == [w.message for w in repeated.warnings if w.metric == "crps"]
+    own = [w.message for w in weighted.cases if w.metric == "crps"]
+    assert own == [w.message for w in repeated.cases if w.metric == "crps"]
 
 
 @pytest.mark.parametrize("kind", ["frequencies", "sampling weights", "stream"])

@@ -235,7 +235,7 @@ def test_doubts_about_one_model_are_not_told_of_another():
         {"long": (long, np.exp(-long / scale)), "short": (short, np.exp(-short / scale))}, y,
         metrics=["mae_po"], tau=20.0,
     )  # fmt: skip
-    warned = {w.model for w in ev.warnings if w.code == "tail-times"}
+    warned = {w.model for w in ev.cases if w.code == "tail-times"}
     assert warned == {"short"}
     data = ev.to_dict()
     for model in ("long", "short"):

@@ -80,10 +80,10 @@ def test_defaults_without_antolini_say_so(monkeypatch):
     y = (columns["time"], columns["event"])
     whole = sg.evaluate({"lr": columns["lr"]}, y, y_train=y_train)
     found = sg.evaluate_stream([columns], y_train=y_train, predictions={"lr": "lr"})
-    assert whole.warnings[0].code == "metric-skipped"
-    assert found.warnings[0].code == "metric-skipped"
-    assert "stream" in found.warnings[0].message
-    assert [str(w) for w in found.warnings[1:]] == [str(w) for w in whole.warnings[1:]]
+    assert whole.cases[0].code == "metric-skipped"
+    assert found.cases[0].code == "metric-skipped"
+    assert "stream" in found.cases[0].message
+    assert [str(w) for w in found.cases[1:]] == [str(w) for w in whole.cases[1:]]
 
 
 # -- reference sets ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ METRICS = ["mae_hinge"]
 
 
 def told(ev):
-    return [w for w in ev.to_dict()["warnings"] if w["code"] == "time-units"]
+    return [w.to_dict() for w in ev.cases if w.code == "time-units"]
 
 
 def in_days(n, weighted, seed=4):
