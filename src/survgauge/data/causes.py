@@ -54,6 +54,18 @@ def cause_names(causes: Any, count: int | None = None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in as_names(causes, "causes"))
     if not names or not all(names) or len(set(names)) < len(names):
         raise InputError(f"causes must be names, distinct and not empty; got {shown(causes)}")
+    taken = [name for name in names if name.lower() in _CENSORED[:2]]
+    if taken:
+        raise InputError(
+            f"causes must name the kinds of events only; {taken[0]!r} is not one of them: "
+            "leave it out, as it needs no name"
+        )
+    for code, name in enumerate(names, 1):
+        if name.isdecimal() and name != str(code):
+            raise InputError(
+                f"causes names the one with code {code} {name!r}, which reads as another code; "
+                "give names that are no numbers, or the codes 1, 2, ... in their order"
+            )
     if count is not None and len(names) != count:
         raise InputError(f"causes must have {count} names, one per cause; got {shown(causes)}")
     return names

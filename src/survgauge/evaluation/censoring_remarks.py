@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.text_tables import percent
-from ..errors import UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError
 from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
@@ -131,6 +131,8 @@ def check_dependence(features: Any, y: Any) -> list[EvaluationWarning]:
         result = censoring_test(features, y)
     except UndefinedMetricError:
         return []
+    except InputError as error:
+        raise InputError(f"X_test: {error}") from error
     if not result.p_value < DEPENDENT_P:
         return []
     return [EvaluationWarning("dependent-censoring", str(result))]

@@ -52,7 +52,10 @@ def check_features(X_train: Any, X_test: Any, y: Outcomes) -> list[EvaluationWar
     """Remark on censoring that depends on features; text and gaps may come with `X_train` only."""
     if X_test is None:
         return []
-    return check_dependence(X_test if X_train is None else numeric_columns(X_test, "X_test"), y)
+    if X_train is None:
+        return check_dependence(X_test, y)
+    columns = numeric_columns(X_test, "X_test")
+    return check_dependence(columns, y) if len(columns) else []  # of text that does not vary: none
 
 
 def check_members(

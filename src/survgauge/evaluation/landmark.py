@@ -16,7 +16,7 @@ from ..data.predictions import Prediction
 from ..data.since import since
 from ..errors import InputError
 from ..reference.reference import Reference
-from .reading import read_outcomes
+from .reading import by_text, named_models, read_outcomes
 from .result import Evaluation
 from .warnings import EvaluationWarning
 
@@ -61,18 +61,18 @@ def at_landmark(
     known = y_train.given if isinstance(y_train, Reference) else y_train
     y, train = read_outcomes(y_test, known, cause)
     rows, asked = _observed(y, s, "y_test"), _asked(more)
-    named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     parsed = {
-        str(name): _prediction(obj, str(name), y, rows, s, cause, asked)
-        for name, obj in named.items()
+        name: _prediction(obj, name, y, rows, s, cause, asked)
+        for name, obj in by_text(named_models(predictions)).items()
     }
     if train is not None:
         kept = _observed(train, s, "y_train")
-        more = {**more, **{name: _some(more.get(name), kept) for name in _OF_TRAIN}}
+        whole = len(train)
+        more |= {name: _some(more.get(name), kept, whole, name) for name in _OF_TRAIN}
         train = train.from_landmark(s, asked)
     if more.get("conditional") is not None:
         raise InputError("landmark goes without conditional: give X_train and X_test instead")
-    more = {**more, **{name: _some(more.get(name), rows) for name in _OF_TEST}}
+    more |= {name: _some(more.get(name), rows, len(y), name) for name in _OF_TEST}
     return parsed, y.from_landmark(s, asked), train, more
 
 
@@ -132,12 +132,25 @@ def _prediction(
     return Prediction(None, since(found.times, s, asked), None)
 
 
-def _some(values: Any, rows: Ints) -> Any:
-    """Return the entries of some subjects: of an array, a frame, or a mapping of arrays."""
-    if values is None:
-        return None
+def _some(values: Any, rows: Ints, number: int, argument: str) -> Any:
+    """Return the entries of some subjects: of an array, a frame, or a mapping of arrays.
+
+    What has no entries at all is left to `evaluate`, which refuses it.
+    """
     if isinstance(values, Mapping):
-        return {name: _some(column, rows) for name, column in values.items()}
+        return {
+            name: _some(column, rows, number, f"{argument}[{name!r}]")
+            for name, column in values.items()
+        }
+    try:
+        length = len(values)
+    except TypeError:
+        return values
+    if length != number:
+        raise InputError(
+            f"{argument} must have one entry per subject, whether at risk at the landmark or not: "
+            f"{number}; got {length}"
+        )
     if hasattr(values, "iloc"):
         return values.iloc[rows]
     return np.asarray(values)[rows] if not hasattr(values, "__array__") else values[rows]

@@ -53,6 +53,18 @@ def named_models(predictions: Any) -> Mapping[str, Any]:
     return named
 
 
+def by_text(named: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return predictions by names as text, which are distinct.
+
+    >>> by_text({1: [2.0], "b": [3.0]})
+    {'1': [2.0], 'b': [3.0]}
+    """
+    found = {str(name): obj for name, obj in named.items()}
+    if len(found) < len(named):
+        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
+    return found
+
+
 def read_predictions(
     named: Mapping[str, Any], y: Outcomes, cause: int | str | None
 ) -> dict[str, Prediction]:
@@ -63,7 +75,4 @@ def read_predictions(
             return Prediction.of(obj, len(y), name)
         return Prediction.of_cause(obj, len(y), name, y.causes, cause_code(cause, y.causes))
 
-    parsed = {str(name): read(obj, str(name)) for name, obj in named.items()}
-    if len(parsed) < len(named):
-        raise InputError(f"predictions must have distinct names; got {[str(k) for k in named]}")
-    return parsed
+    return {name: read(obj, name) for name, obj in by_text(named).items()}

@@ -180,14 +180,17 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
     names = None
     if hasattr(X, "columns"):
         names = [str(name) for name in X.columns]
+        again = sorted({name for name in names if names.count(name) > 1})
+        if again:
+            raise InputError(f"X must have columns of distinct names; it has {again[0]!r} twice")
         X = {name: X[column] for name, column in zip(names, X.columns, strict=True)}
     if isinstance(X, Mapping):
         names = [str(name) for name in X]
         words = [n for n, column in zip(names, X.values(), strict=True) if _is_text(column)]
         if words:
             raise InputError(
-                f"X must hold numbers; column {words[0]!r} holds words: make numbers of them "
-                "first, for example with pandas.get_dummies(X, drop_first=True)"
+                f"X must hold numbers; column {words[0]!r} holds words or dates: make numbers of "
+                "them first, for example with pandas.get_dummies(X, drop_first=True)"
             )
         columns = [
             numbers(column, f"X[{n!r}]") for n, column in zip(names, X.values(), strict=True)
@@ -199,6 +202,8 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
             )
         X = np.column_stack(columns)
     values = feature_matrix(X)
+    if not values.shape[1]:
+        raise InputError(f"X must have at least one column; got shape {values.shape}")
     if features is not None:
         if isinstance(features, str) or not isinstance(features, Iterable):
             raise InputError(f"features must be a list of names; got {type(features).__name__}")

@@ -198,3 +198,17 @@ def test_folds_are_stratified_by_cause():
     fold = sg.SurvivalKFold(5).folds(y)
     for code in range(3):
         assert list(np.bincount(fold[y.cause == code])) == [2] * 5
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["Censored", "death"], "'Censored' is not one of them: leave it out"),
+        (["2", "1"], "the one with code 1 '2', which reads as another code"),
+        (["relapse", "0"], "the one with code 2 '0', which reads as another code"),
+    ],
+)
+def test_names_that_would_be_mistaken(names: list[str], said: str) -> None:
+    with pytest.raises(sg.InputError, match=said):
+        sg.Outcomes([1, 2, 3], [0, 1, 2], causes=names)
+    assert sg.Outcomes([1, 2, 3], [0, 1, 2], causes=["1", "2"]).causes == ("1", "2")

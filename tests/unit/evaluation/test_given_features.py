@@ -85,3 +85,33 @@ def test_errors_say_what_is_missing(changes, message):
     given = {"y_train": TRAIN, "X_train": X_TRAIN, "X_test": X_TEST, "metrics": ["mae_dr"]}
     with pytest.raises(sg.InputError, match=message):
         sg.evaluate(PREDICTED, TEST, **{**given, **changes})
+
+
+def test_text_that_does_not_vary_says_nothing():
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    train, test = (pd.DataFrame({"arm": ["a"] * n}) for n in (len(TRAIN), len(TEST)))
+    ev = sg.evaluate(
+        PREDICTED, TEST, y_train=TRAIN, X_train=train, X_test=test, metrics=["mae_dr"], tau=1.0
+    )
+    assert all(np.isfinite(list(values(ev).values())))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda X: X[:-1], "X_test: X must have one row per subject"),
+        (lambda X: X[:, :0], "X_test: X must have at least one column"),
+        (lambda X: np.where(X > 1, np.inf, X), "X_test: X must be finite"),
+    ],
+)
+def test_features_of_the_test_set_are_named(change, said):
+    with pytest.raises(sg.InputError, match=said):
+        sg.evaluate(PREDICTED, TEST, X_test=change(X_TEST), metrics=["mae_hinge"])
+
+
+def test_columns_of_the_same_name_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X_TEST, columns=["a", "b", "a"])
+    with pytest.raises(sg.InputError, match="distinct names; it has 'a' twice"):
+        sg.evaluate(PREDICTED, TEST, X_test=frame, metrics=["mae_hinge"])

@@ -84,3 +84,28 @@ def test_observed_times_and_grids_meet_tau() -> None:
     assert found.problem.y.time[1] == found.problem.tau == 1.3
     assert found.predictions["model"].curves.times[0] == 1.3
     assert found.predictions["model"].curves.at(1.3)[0] == 0.5
+
+
+@pytest.mark.parametrize("argument", ["X_train", "X_test", "by", "sample_weight", "cluster"])
+@pytest.mark.parametrize("length", [13, 15])
+def test_arguments_of_another_length_are_refused(argument: str, length: int) -> None:
+    given = _asked(0, 1.0, False, False) | {"by": None, "landmark": 1.0}
+    given |= {"y_train": given["y_test"], argument: np.ones((length, 2))[:, 0]}
+    said = f"{argument} must have one entry per subject, .*: 14; got {length}"
+    with pytest.raises(sg.InputError, match=said):
+        sg.evaluate(**given)
+
+
+def test_a_column_of_groups_of_another_length_is_named() -> None:
+    given = _asked(0, 1.0, False, False) | {"by": {"half": np.arange(20)}, "landmark": 1.0}
+    with pytest.raises(sg.InputError, match=r"by\['half'\] must have one entry per subject"):
+        sg.evaluate(**given)
+
+
+def test_names_of_models_are_distinct_from_a_landmark_on() -> None:
+    given = _asked(0, 1.0, False, False) | {"landmark": 1.0}
+    given["predictions"] = {1: given["predictions"], "1": given["predictions"]}
+    with pytest.raises(sg.InputError, match="predictions must have distinct names"):
+        sg.evaluate(**given)
+    with pytest.raises(sg.InputError, match="at least one model"):
+        sg.evaluate(**given | {"predictions": {}})
