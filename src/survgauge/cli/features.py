@@ -58,6 +58,12 @@ def columns_named(args: argparse.Namespace, word: str, option: str) -> list[str]
             )
         if not names:
             raise InputError(f"{option} must name a column or a file; got {word!r}")
+        outcome = [name for name in names if name in (args.time_column, args.event_column)]
+        if outcome and option == "--features":
+            raise InputError(
+                f"{option}: {outcome[0]!r} is an outcome, not a feature to predict it from; "
+                "leave it out"
+            )
         return names
     other = ("time_column", "event_column", "weight_column", "sample_weight", "cluster", "id")
     taken = {getattr(args, name, None) for name in other}

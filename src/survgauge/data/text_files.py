@@ -37,15 +37,15 @@ _SIGNS = {
 }
 
 
-def refuse_pickle(path: Path) -> None:
+def refuse_pickle(path: Path, readable: str = READABLE) -> None:
     """Refuse pickles by the ending of their name."""
     if path.suffix.lower() in _PICKLES:
-        raise InputError(f"{path.name}: pickles are not read, they can run code; use {READABLE}")
+        raise InputError(f"{path.name}: pickles are not read, they can run code; use {readable}")
 
 
 def refuse_kind(path: Path) -> None:
     """Refuse what neither CSV nor Parquet can be, by the ending of its name."""
-    refuse_pickle(path)
+    refuse_pickle(path, "CSV or Parquet")
     kind = _OTHERS.get(path.suffix.lower())
     if kind is not None:
         raise InputError(f"{path}: {kind} is not read here; save the table as CSV or Parquet")

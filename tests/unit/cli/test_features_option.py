@@ -87,6 +87,7 @@ def test_text_and_gaps(files, capsys):
         (["ag"], "neither a file nor a column"),
         (["a", "b", "c"], "got 3 words"),
         (["no.csv", "none.csv"], "no such file"),
+        (["age,event"], "'event' is an outcome, not a feature"),
     ],
 )
 def test_errors_are_one_line(files, capsys, given, message):
