@@ -7,8 +7,6 @@ from . import models as models
 from . import preprocessing as preprocessing
 from .auditing import Audit as Audit
 from .auditing import audit as audit
-from .auditing.tipping import TippingPoint as TippingPoint
-from .auditing.tipping import tipping_point as tipping_point
 from .blending import conditional as conditional
 from .censoring import Entries as Entries
 from .censoring import SemiSynthetic as SemiSynthetic
@@ -37,6 +35,8 @@ from .evaluation.meta_analysis import MetaAnalysis as MetaAnalysis
 from .evaluation.meta_analysis import meta_analysis as meta_analysis
 from .evaluation.pooling import Pooled as Pooled
 from .evaluation.pooling import pooled as pooled
+from .evaluation.tipping import TippingPoint as TippingPoint
+from .evaluation.tipping import tipping_point as tipping_point
 from .inference import compare_folds as compare_folds
 from .inference import holm as holm
 from .metrics.calibration.a_calibration import a_calibration as a_calibration

@@ -1,4 +1,4 @@
-"""Audit of the metrics: which of them can be trusted on these predictions and these data."""
+"""Audit of the metrics: what each of them risks on these predictions and these data."""
 
 from __future__ import annotations
 

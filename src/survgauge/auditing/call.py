@@ -1,4 +1,4 @@
-"""One call: worlds, draws, scores, and a recommendation."""
+"""One call: scenarios, draws, scores, and what every metric risks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..censoring.copulas import check_copula
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..data.sampling import sampled
-from ..errors import InputError
+from ..errors import InputError, UndefinedMetricError
 from ..evaluation.chosen import chosen_metrics
 from ..evaluation.reading import named_models, read_predictions
+from ..evaluation.tipping import METRIC, TippingPoint, best_pair
 from ..metrics.problem import Problem
 from ..metrics.record import Metric
 from ..metrics.registry import REGISTRY
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
-from .recommendation import Recommendation, WorldResults, recommend
 from .result import Audit
+from .risks import WorldResults, risks
 from .scoring import AuditQuestion, AuditScorer
 from .tally import WorldTally
-from .tipping import best_pair
 from .worlds import DrawnSubjects, World, worlds
 
 #: Worlds of a kind share its draws, and each gets at least so many.
@@ -52,13 +52,16 @@ def audit(
     censoring: str | None = None,
     floor: float = 0.1,
 ) -> Audit:
-    """Find out which metric can be trusted on these predictions and these data.
+    """Find out what every metric risks on these predictions and these data.
 
-    Event and censoring times are drawn for the test subjects in several *worlds*, where the truth
-    is known: with each curve model's own curves as the law of the event times, with Kaplan-Meier of
-    the reference set, and with the law given the features where there is one; censoring follows the
-    test subjects. Every metric is computed on the censored draws and compared with the true value
-    of every model. Nothing is fitted anew.
+    Event and censoring times are drawn for the test subjects in several *scenarios* in which the
+    truth is known: with each curve model's own curves as the distribution of the event times, with
+    Kaplan-Meier of the reference set, and with the distribution given the features where there is
+    one; censoring follows the test subjects. Every metric is computed on the censored draws and
+    compared with the true value of every model. Nothing is fitted anew.
+
+    Recommended is always the doubly robust error within the horizon, `mae_within`, which did best
+    on held-out datasets; the audit says how far it, and any other metric, can be trusted here.
 
     Parameters
     ----------
@@ -71,30 +74,31 @@ def audit(
         Reference set; each draw has a reference set of its size. Without it the test outcomes are
         their own reference.
     conditional : Conditional, optional
-        Law of event and censoring times given the features, see `Conditional`: one more world, and
-        what metrics use that know such a law.
+        Distributions of event and censoring times given the features, see `Conditional`: one more
+        scenario, and what metrics use that support such distributions.
     draws : int
-        Draws for each kind of world (models, Kaplan-Meier, law given the features, dependent
-        censoring: half as many); the worlds of a kind share them, and each gets at least ten.
+        Draws for each kind of scenario (models, Kaplan-Meier, given the features, dependent
+        censoring: half as many); scenarios of a kind share them, and each gets at least ten.
     random_state : int
         Seed of the draws.
     metrics : names, optional
         See `available_metrics`; by default all time errors. Of a metric that is no time error the
         truth is its own value on the draw without censoring.
     tau : float, optional
-        Horizon of all metrics that stop at one, as for `evaluate`. Without it time errors are
-        audited twice: without a horizon, and within the horizon that the data support.
+        Horizon of all metrics that stop at one, as for `evaluate`. Time errors are audited within
+        the horizon that the data support, or `tau` where that is earlier; and, where they differ,
+        up to `tau`, or without a horizon where there is none.
     time : float or several, optional
         Times of interest of brier and auc, where `metrics` names them; by default `tau`, or else
         the median event time of the reference set.
     dependence : sequence of float
-        Kendall's tau of event and censoring times in the dependent worlds. These are reported; the
-        recommendation rests on the independent ones.
+        Kendall's tau of event and censoring times in the scenarios with dependent censoring, which
+        are reported beside the means over the others.
     copula : {"clayton", "frank", "gumbel", "gaussian"}
         How event and censoring times depend on each other there.
     max_bias : float
-        A metric fails where its bias, as a share of the truth, is larger than this in one of the
-        independent kinds of worlds.
+        A metric whose bias, as a share of the truth, is larger than this in a scenario with
+        independent censoring is said to be off.
     sample_weight : array-like of shape (n,), optional
         Sampling weights, as for `evaluate`.
     unit : str
@@ -109,7 +113,7 @@ def audit(
     Returns
     -------
     Audit
-        `recommended`, `reason`, `horizon`, `table`, `tipping`, `sentence`, `plot()`, `to_dict()`.
+        `recommended`, `horizon`, `reason`, `table`, `tipping`, `sentence`, `plot()`, `to_dict()`.
 
     Examples
     --------
@@ -119,9 +123,9 @@ def audit(
     >>> T, C = rng.exponential(np.exp(risk)), rng.exponential(3.0, (2, 60))
     >>> y_train, y_test = zip(np.minimum(T, C), T <= C)
     >>> predictions = {"good": np.exp(risk[1]) * np.log(2), "same": np.ones(60)}
-    >>> a = audit(predictions, y_test, y_train=y_train, draws=20, tau=3.0)
-    >>> a.recommended in a.metrics, a.horizon
-    (True, 3.0)
+    >>> a = audit(predictions, y_test, y_train=y_train, draws=20, tau=1.5)
+    >>> a.recommended, a.horizon
+    ('mae_within', 1.5)
     """
     y = Outcomes.of(y_test, "y_test")
     parsed = read_predictions(named_models(predictions), y, None)
@@ -163,7 +167,8 @@ def audit(
     if not made:
         raise InputError(
             "predictions: no model has curves and the reference set has no event, so there is no "
-            "law of the event times to draw from; give a model with curves, or y_train with events"
+            "distribution of the event times to draw from; give a model with curves, or y_train "
+            "with events"
         )
     size = None if problem.reference is None else max(1, round(reference.size))
     subjects = DrawnSubjects(y, size, weighed.weight)
@@ -174,15 +179,12 @@ def audit(
         for k, world in enumerate(made)
     ]
     results = WorldResults(made, tallies)
-    recommendations = _recommendations(results, scorer, limit)
-    horizon = recommendations[0].horizon or _horizon(problem)
-    pair = best_pair(problem, parsed, _asked(recommendations[0], scorer.questions), horizon)
     return Audit(
         models=tuple(parsed),
         questions=scorer.questions,
         results=results,
-        recommendations=recommendations,
-        pair=pair,
+        risks=risks(results, scorer.questions),
+        pair=_pair(problem, parsed, scorer.questions),
         draws=numbers,
         seed=seed,
         supported=_horizon(problem) if tau is None else None,
@@ -198,11 +200,7 @@ def audit(
 def _metrics(metrics: Iterable[str] | str | None, n: int) -> list[Metric]:
     """Return the metrics by name; by default all time errors."""
     if metrics is None:
-        return [
-            m
-            for m in REGISTRY.values()
-            if m.method is not None and not m.method.needs_truth and not m.within_horizon
-        ]
+        return [m for m in REGISTRY.values() if m.method is not None and not m.method.needs_truth]
     chosen, _ = chosen_metrics(metrics, n)
     for metric in chosen:
         if metric.inference == "test":
@@ -253,14 +251,24 @@ def _horizon(problem: Problem) -> float | None:
 
 
 def _questions(metrics: list[Metric], problem: Problem) -> list[AuditQuestion]:
-    """Ask every time error with its horizons, and every other metric once at each of its times."""
-    horizons = [None, _horizon(problem)] if problem.tau is None else [problem.tau]
-    found = []
+    """Ask every time error with its horizons, and every other metric once at each of its times.
+
+    The error within the horizon comes first; the doubly robust one is the same there.
+    """
+    stop = _horizon(problem)
+    found: list[AuditQuestion] = []
+    if stop is not None:
+        stop = stop if problem.tau is None else min(stop, problem.tau)
+        found += [AuditQuestion(metric, stop) for metric in metrics if metric.within_horizon]
+    same = {(one.method.name, one.asks, one.horizon) for one in found}
+    horizons = [problem.tau] if stop is None else [stop, problem.tau]
     for place, horizon in enumerate(dict.fromkeys(horizons)):
         for metric in metrics:
             if metric.method is not None:
-                if not (metric.within_horizon and horizon is None):
-                    found.append(AuditQuestion(metric, horizon))
+                one = AuditQuestion(metric, horizon)
+                known = (metric.method.name, one.asks, horizon) in same
+                if not (metric.within_horizon or known):
+                    found.append(one)
             elif place == 0:
                 tau = problem.tau if metric.stops else None
                 times = [metric.time_of(at) for at in metric.at_times(problem)]
@@ -274,23 +282,21 @@ def _shares(made: list[World], draws: int) -> list[int]:
     kinds = [world.kind for world in made]
     found = []
     for world in made:
-        # Half as many where censoring depends on the event time: those worlds do not decide.
+        # Half as many where censoring depends on the event time: those stand beside the means.
         whole = draws if world.independent else (draws + 1) // 2
         found.append(max(-(-whole // kinds.count(world.kind)), min(_FEWEST, draws)))
     return found
 
 
-def _asked(found: Recommendation, questions: list[AuditQuestion]) -> AuditQuestion | None:
-    """Return the question that was answered first."""
-    name = found.metric or found.otherwise
-    return next((one for one in questions if one.metric.name == name), None)
-
-
-def _recommendations(
-    results: WorldResults, scorer: AuditScorer, max_bias: float
-) -> list[Recommendation]:
-    """Recommend a metric for everything that is asked, in the order of the questions."""
-    groups: dict[tuple[str, float | None], list[int]] = {}
-    for place, question in enumerate(scorer.questions):
-        groups.setdefault((question.asks, question.horizon), []).append(place)
-    return [recommend(results, places, scorer.questions, max_bias) for places in groups.values()]
+def _pair(
+    problem: Problem, predictions: Mapping[str, Prediction], questions: list[AuditQuestion]
+) -> TippingPoint | None:
+    """Return the tipping point of the two best models, where errors in time are audited."""
+    if len(predictions) < 2 or not any(question.by_times for question in questions):
+        return None
+    metric = REGISTRY[METRIC]
+    try:
+        errors = {name: float(metric.measure(problem, p).value) for name, p in predictions.items()}
+    except UndefinedMetricError:
+        return None
+    return best_pair(problem, predictions, errors)

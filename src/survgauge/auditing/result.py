@@ -1,4 +1,4 @@
-"""What an audit found: the table, the recommendation and its reason, as data and as text."""
+"""What an audit found: the table, the recommendation and its risks, as data and as text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from .._tools.plain import as_frame, plain
-from .recommendation import Recommendation, WorldResults
+from ..evaluation.tipping import TippingPoint
+from .risks import Risk, WorldResults
 from .scoring import AuditQuestion
-from .text import answer, audit_text, reason, sentence, tipping_text
-from .tipping import Pair
+from .text import audit_text, heading, reason, sentence, tipping_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,15 +21,15 @@ class Audit:
     ----------
     models : tuple of str
         Whose predictions were audited.
-    recommendations : list of Recommendation
-        One for everything that was asked: what is estimated (the mean absolute error first) with
+    risks : list of Risk
+        One for everything that was asked: what is estimated (the mean absolute error first) within
         and without a horizon.
     draws : list of int
-        Number of draws of each world.
+        Number of draws of each scenario.
     supported : float or None
         The horizon that the data support, where no `tau` was given.
     max_bias : float
-        Bias, as a share of the truth, from which on a metric fails.
+        Bias, as a share of the truth, from which on a metric is said to be off.
     left_out : dict
         What could not be asked, by what is estimated and the horizon, and why.
     """
@@ -37,7 +37,7 @@ class Audit:
     models: tuple[str, ...]
     questions: list[AuditQuestion]
     results: WorldResults
-    recommendations: list[Recommendation]
+    risks: list[Risk]
     draws: list[int]
     seed: int
     supported: float | None
@@ -48,7 +48,7 @@ class Audit:
     unit: str
     left_out: dict[tuple[str, float | None], str]
     #: The two best models on the real data; None where there are no two, or no time error.
-    pair: Pair | None = None
+    pair: TippingPoint | None = None
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -56,30 +56,22 @@ class Audit:
         return tuple(dict.fromkeys(question.metric.name for question in self.questions))
 
     @property
-    def asked(self) -> Recommendation:
-        """The answer to what was asked first: the mean absolute error, unless metrics are named."""
-        return self.recommendations[0]
-
-    @property
-    def within(self) -> Recommendation | None:
-        """The answer to the same question within the horizon that the data support."""
-        if self.supported is None:
-            return None
-        wanted = self.asked.asks, self.supported
-        return next((r for r in self.recommendations if (r.asks, r.horizon) == wanted), None)
+    def asked(self) -> Risk:
+        """The risks of what was asked first: the mean absolute error, unless metrics are named."""
+        return self.risks[0]
 
     @property
     def recommended(self) -> str | None:
-        """Name of the metric to take, or None where every metric fails; see `reason`."""
+        """Name of the metric to take: the doubly robust error within the horizon.
+
+        None where it was not among the metrics, or where the data support no horizon.
+        """
         return self.asked.metric
 
     @property
     def horizon(self) -> float | None:
-        """Horizon that goes with the recommendation; None: none is needed.
-
-        Where nothing can be recommended without a horizon, the one that would do.
-        """
-        return answer(self).horizon
+        """Horizon of what was asked first; None: none."""
+        return self.asked.horizon
 
     @property
     def tipping(self) -> float | None:
@@ -87,11 +79,11 @@ class Audit:
 
         The least over several copulas, see `tipping_point`; None where none up to 0.9 does.
         """
-        return None if self.pair is None else self.pair.point.kendall_tau
+        return None if self.pair is None else self.pair.kendall_tau
 
     @property
     def reason(self) -> str:
-        """Why this metric is recommended, or why none is."""
+        """Why this metric is recommended and what it risks, or why none is."""
         return reason(self)
 
     @property
@@ -120,9 +112,9 @@ class Audit:
         return found
 
     def summary(self) -> list[dict[str, Any]]:
-        """Return means over the independent worlds, equally weighted by kind, one row per question.
+        """Return means over the scenarios with independent censoring, one row per question.
 
-        `off` is the largest of a kind of world.
+        Kinds of scenarios have equal weight; `off` is the largest of a kind.
         """
         means = {name: self.results.average(name) for name in MEASURES}
         means["off"] = self.results.worst("off")
@@ -133,25 +125,26 @@ class Audit:
                 "horizon": question.horizon,
                 "time": question.time,
                 **{name: float(values[place]) for name, values in means.items()},
-                "stderr": self.results.expected(place)[1],
+                "stderr": self.results.stderr(place),
             }
             for place, question in enumerate(self.questions)
         ]
 
     @property
     def table(self) -> Any:
-        """Frame with a row per world and metric, with and without a horizon.
+        """Frame with a row per scenario and metric, within and without a horizon.
 
-        Columns: world, kind, metric, asks (what it estimates), horizon (None: none), bias,
-        relative_bias, off (mean size of the models' relative biases), rmse, relative_rmse, tau
-        (Kendall's, with the true order of the models), best (how often the truly best model is
-        picked), loss (true error of the picked model minus that of the best), relative_loss, stderr
-        (Monte Carlo, of relative_loss), undefined (share of draws without a value), draws.
+        Columns: world (the scenario), kind, metric, asks (what it estimates), horizon (None:
+        none), bias, relative_bias, off (mean size of the models' relative biases), rmse,
+        relative_rmse, tau (Kendall's, with the true order of the models), best (how often the truly
+        best model is picked), loss (true error of the picked model minus that of the best),
+        relative_loss, stderr (Monte Carlo, of relative_loss), undefined (share of draws without a
+        value), draws.
         """
         return as_frame(self.rows())
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw loss and bias of every metric in every world (`AuditDisplay`); returns the figure.
+        """Draw loss and bias of every metric in every scenario; returns the figure.
 
         Parameters
         ----------
@@ -190,12 +183,13 @@ class Audit:
                 "events": self.events,
                 "recommended": self.recommended,
                 "horizon": self.horizon,
+                "heading": heading(self),
                 "reason": self.reason,
                 "sentence": self.sentence,
                 "tipping_text": tipping_text(self),
                 "tipping": self.tipping,
-                "pair": None if self.pair is None else self.pair.to_dict(),
-                "recommendations": [found.to_dict() for found in self.recommendations],
+                "pair": None if self.pair is None else self.pair.to_dict(self.unit),
+                "risks": [found.to_dict() for found in self.risks],
                 "summary": self.summary(),
                 "table": self.rows(),
                 "max_bias": self.max_bias,
@@ -210,7 +204,7 @@ class Audit:
     def __repr__(self) -> str:
         return (
             f"Audit({len(self.models)} models x {len(self.metrics)} metrics x "
-            f"{len(self.draws)} worlds, recommended: {self.recommended})"
+            f"{len(self.draws)} scenarios, recommended: {self.recommended})"
         )
 
 

@@ -46,6 +46,11 @@ class AuditQuestion:
         return self.metric.direction == "lower"
 
     @property
+    def recommended(self) -> bool:
+        """Whether it is the error that evidence supports: doubly robust, within a horizon."""
+        return self.by_times and self.method.reads_g and self.horizon is not None
+
+    @property
     def by_times(self) -> bool:
         """Whether it is a time error that is computed for all models at once."""
         if self.metric.method is None:

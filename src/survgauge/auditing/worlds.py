@@ -24,7 +24,7 @@ from ..reference.reference import Reference
 KINDS = {
     "models": "the models' own curves",
     "kaplan_meier": "Kaplan-Meier of the reference set",
-    "conditional": "the law given the features",
+    "conditional": "the distribution given the features",
     "dependent": "censoring that depends on the event time",
 }
 #: Survival at the end of Kaplan-Meier from which it matters how it goes on.
@@ -221,7 +221,7 @@ def worlds(
         base = marginal[0].law
     if conditional is not None and conditional.law is not None:
         base = CurveLaw.of(conditional.law)
-        found.append(World("law given the features", "conditional", base, censoring))
+        found.append(World("distribution given the features", "conditional", base, censoring))
     if base is None or isinstance(censoring, NeverLaw):
         return found
     plain = World("", "dependent", base, censoring, copula)

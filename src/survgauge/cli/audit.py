@@ -1,4 +1,4 @@
-"""`survgauge audit`: which metric can be trusted on these predictions and these data."""
+"""`survgauge audit`: what every metric risks on these predictions and these data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .output import Line, add_outputs, present
 
 _EXAMPLES = """
 examples:
-  which metric would have led to the best of two models:
+  how far the metrics can be trusted for the choice between two models:
     survgauge audit --test test.csv --train train.csv \\
         --pred cox=cox.csv --pred lr=lr.csv
   within five years, with more draws:
@@ -33,9 +33,9 @@ def add_commands(commands: Any) -> None:
     command = commands.add_parser(
         "audit",
         usage="survgauge audit --test FILE [--train FILE] --pred NAME=FILE ... [options]",
-        help="find out which metric can be trusted on these data",
-        description="Draw event and censoring times in worlds where the truth is known, and say "
-        "which metric would have led to the best model.\n\n" + FILES,
+        help="find out how far metrics can be trusted on these data",
+        description="Draw event and censoring times in scenarios where the truth is known, and "
+        "say how far each metric is off and what a choice of models by it costs.\n\n" + FILES,
         epilog=_EXAMPLES,
     )
     add_files(command)
@@ -55,29 +55,29 @@ def add_commands(commands: Any) -> None:
         "--max-bias",
         type=float,
         default=0.15,
-        help="relative bias from which on a metric fails (default: 0.15)",
+        help="relative bias from which on a metric is said to be off (default: 0.15)",
     )
     group.add_argument(
         "--features",
         nargs="+",
         metavar="WHAT",
         help="features of the subjects: 'all' or COLUMN,... of --train and --test, or two files "
-        "TRAIN TEST. They give one more world, and laws given the features for metrics that "
-        "take them",
+        "TRAIN TEST. They give one more scenario, and distributions given the features for "
+        "metrics that support them",
     )
-    group = command.add_argument_group("worlds")
+    group = command.add_argument_group("scenarios")
     group.add_argument(
         "--draws",
         type=int,
         default=200,
-        help="number of draws for each kind of world (default: 200)",
+        help="number of draws for each kind of scenario (default: 200)",
     )
     group.add_argument("--seed", type=int, default=0, help="seed of the draws (default: 0)")
     group.add_argument(
         "--dependence",
         default="0.2,0.5",
         metavar="A,B,...",
-        help="Kendall's tau of the worlds with dependent censoring (default: 0.2,0.5)",
+        help="Kendall's tau of the scenarios with dependent censoring (default: 0.2,0.5)",
     )
     group.add_argument(
         "--copula", default="clayton", help="how they depend: clayton (default), frank or gumbel"
@@ -127,7 +127,7 @@ def _first_screen(result: Audit, width: int) -> Iterator[Line]:
     """Yield the recommendation, the best metrics, and how to see more."""
     yield from _lines(audit_text(result, width, short=True))
     yield []
-    yield [("--all prints all metrics and worlds. --html FILE writes a report.", "dim")]
+    yield [("--all prints all metrics and scenarios. --html FILE writes a report.", "dim")]
 
 
 def _everything(result: Audit, width: int) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""What an audit found: loss and bias of every metric in every world."""
+"""What an audit found: loss and bias of every metric in every scenario."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from .description import Axis, Chart, Mark, Panel, Points, Row, Rule, Span
 
 #: Measures that are drawn, with the label of their axis.
 _PANELS = {"relative_loss": "Loss of the model picked", "relative_bias": "Bias"}
-#: Roles of the kinds of worlds; those that do not decide stay in the background.
+#: Roles of the kinds of scenarios; those that enter no mean stay in the background.
 _ROLES: dict[str, int | str] = {
     "models": 0, "kaplan_meier": 1, "conditional": 2, "dependent": "soft",
 }  # fmt: skip
-#: Half the height of a row over which the kinds of worlds are spread.
+#: Half the height of a row over which the kinds of scenarios are spread.
 _SPREAD = 0.26
 
 
 @dataclass(frozen=True, eq=False)
 class AuditDisplay(Display):
-    """Loss and bias of the metrics of an audit, a mark for every world.
+    """Loss and bias of the metrics of an audit, a mark for every scenario.
 
     Attributes
     ----------
     values : list of dict
-        world, kind, metric, horizon, relative_loss, relative_bias: one per world and metric.
+        world, kind, metric, horizon, relative_loss, relative_bias: one per scenario and metric.
     recommended : dict
-        Metric recommended without a horizon and within each, None where all fail.
+        Metric recommended within each horizon and without one, None where there is none.
     asks : str
         What the metrics estimate.
     max_bias : float
-        Bias from which on a metric fails.
+        Bias from which on a metric is said to be off.
     models : int
         Number of models; with a single one nothing can be picked, and only the bias is drawn.
 
@@ -67,11 +67,9 @@ class AuditDisplay(Display):
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> AuditDisplay:
         """Build from the plain data of `Audit.to_dict`."""
-        asks = record["recommendations"][0]["asks"]
+        asks = record["risks"][0]["asks"]
         recommended = {
-            found["horizon"]: found["metric"]
-            for found in record["recommendations"]
-            if found["asks"] == asks
+            found["horizon"]: found["metric"] for found in record["risks"] if found["asks"] == asks
         }
         wanted = ("world", "kind", "metric", "horizon", "relative_loss", "relative_bias")
         values = [
@@ -82,7 +80,7 @@ class AuditDisplay(Display):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per world and metric, with and without a horizon."""
+        """One row per scenario and metric, within and without a horizon."""
         return [dict(row) for row in self.values]
 
     def describe(self) -> Chart:
@@ -94,11 +92,11 @@ class AuditDisplay(Display):
         what = ASKS.get(self.asks, self.asks)
         return Chart(
             f"Audit: which {what} can be trusted",
-            "Each mark is a world in which event and censoring times were drawn, so that the truth "
-            "is known. The loss says how far the true error of the model that a metric picks lies "
-            f"above that of the best model. A metric fails with a bias above "
-            f"{100 * self.max_bias:g} % (shaded). Worlds with dependent censoring are shown but do "
-            "not enter the recommendation.",
+            "Each mark is a scenario in which event and censoring times were drawn, so that the "
+            "truth is known. The loss says how far the true error of the model that a metric picks "
+            "lies above that of the best model. Biases above "
+            f"{100 * self.max_bias:g} % are shaded. Hollow marks are scenarios with dependent "
+            "censoring.",
             tuple(panels),
             columns=len(shown),
             width=7.0 if len(shown) > 1 else 4.4,
@@ -155,13 +153,13 @@ class AuditDisplay(Display):
         return Panel(axis, Axis(), tuple(marks), title, labels, height=height)
 
     def _limits(self, values: Iterable[Any]) -> list[Mark]:
-        """Shade the part of the axis in which a metric fails."""
+        """Shade the part of the axis in which a metric is off."""
         known = [100 * value for value in values if isinstance(value, float)]
         limit = 100 * self.max_bias
         low, high = min(known, default=0.0), max(known, default=0.0)
         found: list[Mark] = []
         if high > limit:
-            found.append(Span("x", limit, 1.03 * high, "fails"))
+            found.append(Span("x", limit, 1.03 * high, "off"))
         if low < -limit:
-            found.append(Span("x", 1.03 * low, -limit, "fails"))
+            found.append(Span("x", 1.03 * low, -limit, "off"))
         return found

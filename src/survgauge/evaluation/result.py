@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from .joined import JoinedWarning, joined
 from .score import NAN, Score
 from .sentences import verdict_sentences
 from .text import compact_text, evaluation_text
+from .tipping import METRIC, TippingPoint, best_pair
 from .value_tables import wide_rows
 from .warnings import EvaluationWarning
 from .when import metric_unit
@@ -244,6 +246,16 @@ class Evaluation:
         stderr = NAN if self.confidence is None else a.stderr_against(b)
         return compare_pair(a.value, b.value, stderr, self.confidence or 0.95, a.freedom)
 
+    @cached_property
+    def tipping(self) -> TippingPoint | None:
+        """How strongly event and censoring times must depend to turn the two best models around.
+
+        Computed when first asked for. None where there are no two models with a `mae_within`, in
+        streams, and with several causes, delayed entry or intervals.
+        """
+        errors = {s.model: s.value for s in self.scores if s.metric.name == METRIC and not s.group}
+        return best_pair(self.problem, self.predictions, errors) if self.all_outcomes else None
+
     def plot(
         self, kind: str = "metrics", ax: Any = None, *, width: float | None = None, **options: Any
     ) -> Any:
@@ -341,8 +353,14 @@ class Evaluation:
             "group_differences": [plain(row) for row in self._group_differences()],
             "meta_analysis": [plain(row) for row in self._meta_analysis()],
             "baseline": EventWords.of(self.support).baseline,
+<<<<<<< HEAD
             "support": numbers["support"],
             "warnings": [plain(warning.to_dict()) for warning in joined(self.cases, numbers)],
+=======
+            "support": plain(self.support),
+            "tipping": None if self.tipping is None else plain(self.tipping.to_dict(self.unit)),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+>>>>>>> 058bf504 (Audit recommends the error within the horizon and reports risks; the tipping point is of the evaluation, on page, study and JSON)
             "provenance": plain(self.provenance),
         }
 

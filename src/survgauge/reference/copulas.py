@@ -98,6 +98,22 @@ def _gumbel_inverse(theta: float, x: Floats) -> Floats:
     return np.exp(-np.exp(x / theta))
 
 
+# -- log(-phi'(u)) ------------------------------------------------------------------------------
+
+
+def _clayton_slope(theta: float, u: Floats) -> Floats:
+    return -(theta + 1) * np.log(u)
+
+
+def _frank_slope(theta: float, u: Floats) -> Floats:
+    return np.log(abs(theta)) - _log_expm1(theta * u)
+
+
+def _gumbel_slope(theta: float, u: Floats) -> Floats:
+    depth = -np.log(u)
+    return np.log(theta) + (theta - 1) * np.log(depth) + depth
+
+
 @dataclass(frozen=True)
 class Family:
     """One family of copulas: its parameter by Kendall's tau, and its generator."""
@@ -105,14 +121,15 @@ class Family:
     parameter: Callable[[float], float]
     rise: Callable[[float, Floats, Floats], Floats]
     inverse: Callable[[float, Floats], Floats]
+    slope: Callable[[float, Floats], Floats]
     #: Whether event and censoring time may run against each other.
     negative: bool = False
 
 
 FAMILIES = {
-    "clayton": Family(clayton_parameter, _clayton_rise, _clayton_inverse),
-    "frank": Family(frank_parameter, _frank_rise, _frank_inverse, negative=True),
-    "gumbel": Family(gumbel_parameter, _gumbel_rise, _gumbel_inverse),
+    "clayton": Family(clayton_parameter, _clayton_rise, _clayton_inverse, _clayton_slope),
+    "frank": Family(frank_parameter, _frank_rise, _frank_inverse, _frank_slope, negative=True),
+    "gumbel": Family(gumbel_parameter, _gumbel_rise, _gumbel_inverse, _gumbel_slope),
 }
 
 
@@ -170,6 +187,15 @@ class Archimedean:
         with np.errstate(divide="ignore", over="ignore"):
             found = FAMILIES[self.name].inverse(self.theta, log_phi)
         return np.clip(np.where(log_phi == np.inf, 0.0, found), 0.0, 1.0)
+
+    def log_slope(self, u: Floats) -> Floats:
+        """Return log(-phi'(u)).
+
+        >>> Archimedean.of("clayton", 0.5).log_slope(np.array([0.9, 0.5])).round(4)
+        array([0.3161, 2.0794])
+        """
+        with np.errstate(divide="ignore"):
+            return FAMILIES[self.name].slope(self.theta, u)
 
     def joint(self, u: Floats, v: Floats) -> Floats:
         """Return the joint survival of two times whose survival functions are at `u` and `v`."""

@@ -35,15 +35,13 @@ def audit_charts(data: dict[str, Any]) -> list[Spec]:
 
 def audit_words(data: dict[str, Any]) -> Markup:
     """Return the recommendation and its reason."""
-    horizon = data["recommendations"][0]["horizon"]
-    head = f"Recommended: {data['recommended'] or 'nothing'} ({within(horizon, data['unit'])})."
-    return join(tag("p", head, class_="lead"), tag("p", data["reason"]))
+    return join(tag("p", f"{data['heading']}.", class_="lead"), tag("p", data["reason"]))
 
 
 def audit_tables(data: dict[str, Any]) -> Markup:
-    """Return the means over the independent worlds: a table for each horizon."""
-    asks = data["recommendations"][0]["asks"]
-    found = [one for one in data["recommendations"] if one["asks"] == asks]
+    """Return the means over the scenarios with independent censoring: a table for each horizon."""
+    asks = data["risks"][0]["asks"]
+    found = [one for one in data["risks"] if one["asks"] == asks]
     return join(*(_table(data, one, place) for place, one in enumerate(found)))
 
 
@@ -56,9 +54,9 @@ def _table(data: dict[str, Any], found: dict[str, Any], place: int) -> Markup:
     rows.sort(key=lambda row: (row["metric"] != found["metric"], _loss(row)))
     what = ASKS.get(found["asks"], found["asks"]).capitalize()
     caption = (
-        f"{what} {within(found['horizon'], data['unit'])}: means over the independent worlds, all "
-        "but Kendall's tau as shares of the true error (best pick: of the draws). Off is the "
-        "largest bias in a kind of world, without its sign."
+        f"{what} {within(found['horizon'], data['unit'])}: means over the scenarios with "
+        "independent censoring, all but Kendall's tau as shares of the true error (best pick: of "
+        "the draws). Off is the largest bias in a kind of scenario, without its sign."
     )
     columns = list(_COLUMNS) if len(data["models"]) > 1 else list(_OF_ONE)
     body = [_row(row, row["metric"] == found["metric"], columns) for row in rows]
@@ -80,12 +78,12 @@ def _loss(row: dict[str, Any]) -> float:
 
 
 def audit_section(data: dict[str, Any], charts: list[Spec]) -> Markup:
-    """Return the section of a page: words, chart, tables, and what the worlds are."""
+    """Return the section of a page: words, chart, tables, and what the scenarios are."""
     worlds = dict.fromkeys(row["world"] for row in data["table"])
     told = (
-        "Event and censoring times were drawn for the test subjects in worlds in which the truth "
-        f"is known: {', '.join(worlds)}. The recommended metric has the least expected loss over "
-        "the worlds with independent censoring, in which each kind of world has equal weight."
+        "Event and censoring times were drawn for the test subjects in scenarios in which the "
+        f"truth is known: {', '.join(worlds)}. Means are over those with independent censoring, in "
+        "which each kind of scenario has equal weight."
     )
     tipping = tag("p", data["tipping_text"]) if data["tipping_text"] else None
     words = join(audit_words(data), tipping)

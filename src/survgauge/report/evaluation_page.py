@@ -245,12 +245,15 @@ def _trust(data: dict[str, Any]) -> Markup:
     ]
     first = first[:_TOLD]
     rest = [warning for warning in warnings if warning not in first]
+    tipping = data.get("tipping")
+    sensitivity = tag("p", tipping["sentence"]) if tipping else None
     if not rest:
-        return warning_list(first, data)
+        return join(warning_list(first, data), sensitivity)
     good = tag("p", "Nothing speaks against the numbers in the table above.")
     head = f"Notes, and warnings about other metrics ({len(rest)} of {len(warnings)})"
     return join(
         warning_list(first, data) if first else good,
+        sensitivity,
         tag("details", tag("summary", head), warning_list(rest, data)),
     )
 

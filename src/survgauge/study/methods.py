@@ -210,6 +210,8 @@ def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
     else:
         given = ", in doubly robust metrics given the features" * (problem.conditional is not None)
         yield f"Censoring was assumed to be independent of the event times{given}."
+    if ev.tipping is not None:
+        yield ev.tipping.sentence(ev.unit)
     if not weighted:
         return
     whose = {"test": "of the test subjects", "train": "of the training subjects"}

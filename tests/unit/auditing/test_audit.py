@@ -7,7 +7,7 @@ import pytest
 
 import survgauge as sg
 from survgauge._tools.random import stream
-from survgauge.auditing.recommendation import WorldResults, recommend
+from survgauge.auditing.risks import WorldResults, risks
 from survgauge.auditing.scoring import AuditQuestion
 from survgauge.auditing.tally import WorldTally
 from survgauge.auditing.worlds import CurveLaw, MixtureLaw, NeverLaw, StepLaw, World
@@ -108,7 +108,8 @@ def test_one_small_audit_by_plain_loops():
             chosen = min(said, key=said.get)
             picks[name].append(true[chosen] - min(true.values()))
     for name in names:
-        (row,) = [r for r in a.rows() if r["metric"] == name and r["world"] == world.name]
+        wanted = {"metric": name, "world": world.name, "horizon": 9.0}
+        (row,) = [r for r in a.rows() if wanted.items() <= r.items()]
         assert row["bias"] == pytest.approx(np.mean(gaps[name]), abs=1e-12)
         assert row["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(gaps[name]))), abs=1e-12)
         assert row["loss"] == pytest.approx(np.mean(picks[name]), abs=1e-12)
@@ -143,26 +144,28 @@ def test_without_censoring_every_metric_tells_the_truth():
         assert row["tau"] == 1
         assert row["best"] == 1
         assert row["loss"] == pytest.approx(0, abs=1e-12)
-    assert a.recommended == a.asked.usual == "mae_dr"
+    assert a.recommended == "mae_within"
+    assert (a.asked.loss, a.asked.best, a.asked.better) == (0, 1, {})
 
 
-def test_administrative_censoring_needs_a_horizon():
+def test_administrative_censoring_makes_errors_without_a_horizon_risky():
     a = tiny(n=150, censoring=admin(7.0), draws=20)
-    assert a.recommended is None
-    assert a.horizon == pytest.approx(7.0)
-    assert "No metric can be recommended without a horizon" in a.reason
-    assert "A horizon helps: take" in a.reason
-    assert a.within.metric is not None
-    assert a.within.off < 1e-9
+    assert (a.recommended, a.horizon) == ("mae_within", pytest.approx(7.0))
+    assert a.asked.off < 1e-9
+    free = a.risks[-1] if a.risks[-1].asks == "absolute" else a.risks[3]
+    assert (free.asks, free.horizon, free.metric) == ("absolute", None, None)
+    assert free.least_off[1] > 0.15
+    assert "Without a horizon, the least biased mean absolute error" in a.reason
     assert "within 7.000" in a.sentence
 
 
-def test_the_horizon_of_the_caller_is_the_only_one():
+def test_the_horizon_of_the_caller_is_the_only_one_where_it_is_supported():
     a = tiny(n=150, censoring=admin(7.0), tau=5.0)
     assert {r["horizon"] for r in a.rows()} == {5.0}
-    assert a.recommended is not None
-    assert a.horizon == 5.0
-    assert a.within is None
+    assert (a.recommended, a.horizon) == ("mae_within", 5.0)
+    late = tiny(n=150, censoring=admin(7.0), tau=9.0)
+    assert sorted({r["horizon"] for r in late.rows()}) == pytest.approx([7.0, 9.0])
+    assert (late.recommended, late.horizon) == ("mae_within", pytest.approx(7.0))
 
 
 def test_po_prefers_medians_that_are_too_early_and_the_audit_says_so():
@@ -180,13 +183,13 @@ def test_po_prefers_medians_that_are_too_early_and_the_audit_says_so():
     assert within["mae_ipcw_d"]["best"] > within["mae_po"]["best"]
 
 
-def found_in(wrong, draws=60, off=0.0):
-    """Recommendation where metrics pick the worse of two models in so many draws of each world.
+def found_in(wrong, draws=60, off=0.0, horizon=5.0):
+    """Risks where metrics pick the worse of two models in so many draws of each scenario.
 
-    `wrong`: by metric, the number of wrong picks in the first, second and third world; `off`: how
-    far the doubly robust one is off, as a share.
+    `wrong`: by metric, the number of wrong picks in the first, second and third scenario; `off`:
+    how far the doubly robust one is off, as a share.
     """
-    questions = [AuditQuestion(REGISTRY[name], None) for name in wrong]
+    questions = [AuditQuestion(REGISTRY[name], horizon) for name in wrong]
     law = NeverLaw()
     worlds = [World(f"world {k}", "models", law, law) for k in range(3)]
     tallies = []
@@ -195,36 +198,54 @@ def found_in(wrong, draws=60, off=0.0):
         truths = values.copy()
         for place, name in enumerate(wrong):
             values[: wrong[name][k], :, place] = values[: wrong[name][k], ::-1, place]
-            values[:, :, place] *= 1 + off * (name == "mae_dr")
+            values[:, :, place] *= 1 + off * (name == "mae_within")
         tallies.append(WorldTally.of(values, truths, np.ones(len(wrong), dtype=bool)))
-    return recommend(WorldResults(worlds, tallies), range(len(wrong)), questions, 0.15)
+    (found,) = risks(WorldResults(worlds, tallies), questions)
+    return found
 
 
 @pytest.mark.parametrize(
-    ("wrong", "expected"),
+    ("wrong", "better"),
     [
-        # As good, or better by chance: the usual metric stays.
-        ({"mae_po": (0, 0, 0), "mae_dr": (0, 0, 0)}, "mae_dr"),
-        ({"mae_po": (9, 9, 9), "mae_dr": (10, 10, 10)}, "mae_dr"),
-        # Clearly better, but in one world of three only.
-        ({"mae_po": (0, 9, 9), "mae_dr": (60, 9, 9)}, "mae_dr"),
-        # Clearly better, in two of three.
-        ({"mae_po": (0, 0, 9), "mae_dr": (30, 30, 9)}, "mae_po"),
-        ({"mae_po": (0, 0, 9), "mae_dr": (30, 30, 9), "mae_margin": (0, 0, 0)}, "mae_margin"),
+        ({"mae_po": (0, 0, 0), "mae_within": (0, 0, 0)}, {}),
+        # Better by chance.
+        ({"mae_po": (9, 9, 9), "mae_within": (10, 10, 10)}, {}),
+        ({"mae_po": (0, 9, 9), "mae_within": (60, 9, 9)}, {"world 0": "mae_po"}),
+        (
+            {"mae_po": (0, 0, 9), "mae_within": (30, 30, 9), "mae_margin": (0, 5, 0)},
+            {"world 0": "mae_po", "world 1": "mae_po", "world 2": "mae_margin"},
+        ),
     ],
 )
-def test_the_usual_metric_stays_unless_another_loses_clearly_less_in_most_worlds(wrong, expected):
+def test_the_error_within_the_horizon_is_recommended_whatever_the_scenarios_say(wrong, better):
     found = found_in(wrong)
-    assert (found.metric, found.usual) == (expected, "mae_dr")
-    assert found.runner_up == ("mae_po" if expected == "mae_dr" else "mae_dr")
+    assert (found.metric, found.better) == ("mae_within", better)
+    share = sum(wrong["mae_within"]) / 180
+    assert found.best == pytest.approx(1 - share)
+    assert found.loss == pytest.approx(0.1 * share)  # 1.1 instead of 1.0
+    spread = [0.01 * k / 60 * (1 - k / 60) / 59 for k in wrong["mae_within"]]
+    assert found.stderr == pytest.approx(np.sqrt(sum(spread)) / 3)
 
 
-def test_a_usual_metric_that_fails_or_was_not_asked_for_does_not_count():
-    wrong = {"mae_po": (9, 9, 9), "mae_dr": (0, 0, 0), "mae_margin": (9, 9, 9)}
-    assert found_in(wrong, off=0.3).metric == "mae_po"
-    assert found_in({"mae_po": (9, 9, 9), "mae_margin": (0, 0, 0)}).metric == "mae_margin"
-    both = found_in({"mae_po": (0, 0, 0), "mae_dr": (0, 0, 0)}, off=0.3)
-    assert (both.metric, both.usual) == ("mae_po", None)
+def test_a_biased_error_within_the_horizon_is_recommended_with_its_bias():
+    found = found_in({"mae_po": (0, 0, 0), "mae_within": (0, 0, 0)}, off=0.3)
+    assert (found.metric, found.least_off) == ("mae_within", ("mae_po", 0.0))
+    assert found.off == pytest.approx(0.3)
+
+
+def test_without_it_or_without_a_horizon_nothing_is_recommended():
+    found = found_in({"mae_po": (9, 9, 9), "mae_margin": (0, 0, 0)})
+    assert (found.metric, found.best, found.better) == (
+        None,
+        pytest.approx(np.nan, nan_ok=True),
+        {},
+    )
+    assert found_in({"mae_po": (0, 0, 0), "mae_dr": (0, 0, 0)}, horizon=None).metric is None
+    assert found_in({"mae_po": (0, 0, 0), "mae_dr": (0, 0, 0)}).metric == "mae_dr"
+    a = tiny(metrics=["mae_po", "harrell"])
+    assert a.recommended is None
+    assert "recommends the doubly robust error within the horizon (mae_within)" in a.reason
+    assert "Recommended: nothing among these metrics" in str(a)
 
 
 def test_dependent_censoring_is_reported_and_does_not_decide():
@@ -261,14 +282,13 @@ def test_the_tipping_point_is_that_of_the_two_best_models():
     _, train = made(80, exponential(12.0), 1)
     named = {"late": scale * 1.2, "good": scale * 0.78, "bad": scale * 4}
     a = sg.audit(named, y, y_train=train, draws=4, tau=9.0, metrics=["mae_ipcw_d"], dependence=())
-    said = {k: sg.mae(y, p, y_train=train, method="ipcw_d", tau=9.0) for k, p in named.items()}
+    ev = sg.evaluate(named, y, y_train=train, tau=9.0, metrics=["mae_within"])
+    assert a.pair == ev.tipping
+    said = {row["model"]: row["value"] for row in ev.rows()}
     assert [a.pair.first, a.pair.second] == sorted(said, key=said.get)[:2]
-    first, second = named[a.pair.first], named[a.pair.second]
-    wanted = sg.tipping_point(first, second, y, train, tau=9.0, method="ipcw_d")
-    assert a.tipping == wanted.kendall_tau
-    assert a.pair.point.difference == pytest.approx(said[a.pair.first] - said[a.pair.second])
-    assert "change places" in str(a)
-    assert a.to_dict()["pair"]["copula"] == wanted.copula
+    assert a.tipping == a.pair.kendall_tau
+    assert a.pair.sentence() in " ".join(str(a).split())
+    assert a.to_dict()["pair"]["copula"] == a.pair.copula
 
 
 def test_one_model_and_other_metrics_have_no_tipping_point():
@@ -277,7 +297,7 @@ def test_one_model_and_other_metrics_have_no_tipping_point():
     ranked = sg.audit({"a": scale, "b": scale[::-1]}, y, draws=4, metrics="harrell")
     assert alone.tipping is None
     assert ranked.tipping is None
-    assert "change places" not in str(alone) + str(ranked)
+    assert "The order of" not in str(alone) + str(ranked)
 
 
 # -- what may come in ------------------------------------------------------------------------------
@@ -298,9 +318,7 @@ def test_one_model_has_no_order():
     assert all(np.isnan(r["tau"]) and r["loss"] == 0 for r in a.rows())
     assert "With one model there is no order" in a.reason
     assert "loss" not in str(a)
-    best = min((r for r in a.summary() if r["asks"] == "absolute" and r["horizon"] is None
-                and r["off"] <= a.max_bias), key=lambda r: r["relative_rmse"])  # fmt: skip
-    assert a.recommended == best["metric"]
+    assert a.recommended == "mae_within"
 
 
 def test_times_alone_are_drawn_from_kaplan_meier():
@@ -322,9 +340,7 @@ def test_risk_scores_have_no_time_error():
 def test_other_metrics_are_compared_with_their_own_value_without_censoring():
     scale, y = made(60, never)
     a = sg.audit(models(scale), y, draws=4, metrics=["brier", "antolini", "mae_po"])
-    assert [r.asks for r in a.recommendations] == ["brier", "antolini", "absolute", "absolute"][
-        -4:
-    ] or True
+    assert [r.asks for r in a.risks] == ["brier", "antolini", "absolute", "absolute"]
     for row in a.rows():
         assert row["bias"] == pytest.approx(0, abs=1e-9)
     higher = [r for r in a.rows() if r["metric"] == "antolini"]
@@ -354,11 +370,11 @@ def test_frequencies_and_sampling_weights_count():
     scale, y = made(30, exponential(12.0))
     twice = sg.Outcomes(y.time, y.event, np.full(30, 2.0))
     named = models(scale)
-    plain, doubled = (sg.audit(named, who, y_train=y, draws=6, tau=8.0) for who in (y, twice))
+    plain, doubled = (sg.audit(named, who, y_train=y, draws=6, tau=2.0) for who in (y, twice))
     assert [r["bias"] for r in plain.rows()] == pytest.approx([r["bias"] for r in doubled.rows()])
     weight = np.linspace(0.5, 2, 30)
-    first = sg.audit(named, y, y_train=y, draws=6, tau=8.0, sample_weight=weight)
-    second = sg.audit(named, y, y_train=y, draws=6, tau=8.0, sample_weight=3 * weight)
+    first = sg.audit(named, y, y_train=y, draws=6, tau=2.0, sample_weight=weight)
+    second = sg.audit(named, y, y_train=y, draws=6, tau=2.0, sample_weight=3 * weight)
     assert [r["bias"] for r in first.rows()] == pytest.approx([r["bias"] for r in second.rows()])
     assert [r["bias"] for r in first.rows()] != pytest.approx([r["bias"] for r in plain.rows()])
 
@@ -421,8 +437,10 @@ def test_curves_that_never_fall_are_audited_within_a_horizon():
 def test_an_error_within_a_horizon_is_asked_within_one_only():
     a = tiny(metrics=["mae_within", "mae_dr"])
     within = [row for row in a.rows() if row["metric"] == "mae_within"]
-    robust = [row for row in a.rows() if row["metric"] == "mae_dr" and row["horizon"]]
     assert {row["horizon"] for row in within} == {a.supported}
+    assert {row["horizon"] for row in a.rows() if row["metric"] == "mae_dr"} == {None}
+    alone = tiny(metrics=["mae_dr"])
+    robust = [row for row in alone.rows() if row["horizon"]]
     assert [row["bias"] for row in within] == [row["bias"] for row in robust]
     at_once = sg.Outcomes(np.zeros(5), [1, 0, 1, 0, 1])
     with pytest.raises(sg.InputError, match="metrics: mae_within is an error within a horizon"):
@@ -446,7 +464,7 @@ def test_the_table_has_what_was_promised():
     for column in ("world", "metric", "bias", "rmse", "tau", "best", "loss", "horizon", "kind"):
         assert column in a.table.columns
     assert len(a.table) == len(a.rows()) == len(a.draws) * len(a.questions)
-    times = [m for m in REGISTRY.values() if m.method is not None and not m.within_horizon]
+    times = [m for m in REGISTRY.values() if m.method is not None]
     assert set(a.metrics) == {m.name for m in times if not m.method.needs_truth}
 
 

@@ -36,7 +36,7 @@ def test_the_figure_has_the_numbers_of_the_table(found):
     assert len(chart.panels) == 4
     loss = chart.panels[0]
     drawn = sorted(x for mark in loss.marks for x in mark.x)
-    wanted = [100 * row["relative_loss"] for row in asked if row["horizon"] is None]
+    wanted = [100 * row["relative_loss"] for row in asked if row["horizon"] is not None]
     assert drawn == pytest.approx(sorted(wanted))
     assert loss.rows[0].label == found.recommended or found.recommended is None
 
