@@ -1,7 +1,8 @@
-"""Does an audit's advice pay? On one fold, where the truth is known: what each choice loses."""
+"""What does a choice of models cost, by each metric and by an audit? On one set of known truth."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from survgauge._tools.arrays import Floats
-from survgauge._tools.random import stream
 from survgauge.auditing import Audit, audit
 from survgauge.data.outcomes import Outcomes
 from survgauge.data.predictions import Prediction
 from survgauge.errors import UndefinedMetricError
-from survgauge.experiment.scoring import finite
 from survgauge.metrics.problem import Problem
 from survgauge.metrics.record import Metric
 from survgauge.metrics.registry import REGISTRY
 
-#: What the audit's own choice is called among the choices.
-ADVICE = "audit"
+#: Choices by what an audit finds, beside always taking the same metric.
+LEAST = "least loss in the scenarios"
+CLEAR = "mae_within unless clearly beaten"
+#: How choices by an error without a horizon are marked.
+FREE = " without a horizon"
 
 
 def audit_losses(
@@ -30,55 +32,45 @@ def audit_losses(
     true_time: Floats,
     *,
     draws: int = 30,
-    most: int = 1000,
 ) -> dict[str, Any]:
-    """Return what is lost by every fixed mean absolute error and by the audit's advice.
+    """Return what is lost by every fixed mean absolute error, and by rules that heed an audit.
 
-    The loss of a metric is the true mean absolute error (without a horizon) of the model that it
-    picks on the real, censored data, minus that of the best model, as a share of the latter. The
-    audit sees what a user sees, never `true_time`. Where it recommends nothing without a horizon,
-    the metric that it names for a choice all the same is taken.
+    The loss of a choice is the true mean absolute error of the model that it picks on the real,
+    censored data, minus that of the best model, as a share of the latter; the true errors are those
+    within the horizon ("within") and without one ("free"). The audit sees what a user sees, never
+    `true_time`. A metric without a value picks at random.
 
-    `predictions` are those of a fold, all with times or curves, and `true_time` the event times of
-    its test subjects. The audit takes at most `most` test and training subjects, drawn at random.
-
-    Returns
-    -------
-    dict
-        "losses" by choice (metric, metric within the horizon, "audit"), "advice" (metric, horizon,
-        whether it was recommended or only named all the same), "truth" by model, "summary" of the
-        audit.
+    `LEAST` takes the metric whose expected loss over the scenarios of the audit is least, `CLEAR`
+    takes `mae_within` unless another metric loses less beyond the Monte Carlo error in more than
+    half of the scenarios.
     """
-    true = {name: _true_error(prediction, true_time) for name, prediction in predictions.items()}
-    rng = stream(0, "audit losses")
-    rows, train = (_some(len(y), most, rng) for y in (y_test, y_train))
-    seen = audit(
-        {name: prediction[rows] for name, prediction in predictions.items()},
-        y_test[rows],
-        y_train=y_train[train],
+    errors = _errors()
+    found = audit(
+        predictions,
+        y_test,
+        y_train=y_train,
         draws=draws,
-        random_state=0,
-        metrics=[metric.name for metric in _errors() if not metric.within_horizon],
+        metrics=[metric.name for metric in errors],
         dependence=(),
     )
-    problem = Problem.of(y_test, y_train)
-    horizon = seen.supported
-    losses = {}
-    for metric in _errors():
-        losses[metric.name] = _loss(problem, None, metric, predictions, true)
-        if horizon is not None:
-            label = f"{metric.name} (horizon)"
-            losses[label] = _loss(problem, horizon, metric, predictions, true)
-    advice = _advice(seen)
-    if advice["metric"] is not None:
-        label = advice["metric"] + ("" if advice["horizon"] is None else " (horizon)")
-        losses[ADVICE] = losses[label]
-    return {
-        "losses": losses,
-        "advice": advice,
-        "truth": true,
-        "summary": seen.to_dict()["summary"],
+    advice = {LEAST: _least(found), CLEAR: _clear(found)}
+    problem, horizon = Problem.of(y_test, y_train), found.horizon
+    said = {
+        metric.name: _said(problem, horizon, metric, predictions)
+        for metric in errors
+        if metric.within_horizon or not metric.method.reads_g  # the two are the same
     }
+    said |= {
+        f"{metric.name}{FREE}": _said(problem, None, metric, predictions)
+        for metric in errors
+        if not metric.within_horizon
+    }
+    said |= {rule: said[metric] for rule, metric in advice.items()}
+    losses = {}
+    for label, stop in (("within", horizon), ("free", None)):
+        true = {name: _true_error(p, true_time, stop) for name, p in predictions.items()}
+        losses[label] = {choice: _loss(values, true) for choice, values in said.items()}
+    return {"horizon": horizon, "advice": advice, **losses}
 
 
 def _errors() -> list[Metric]:
@@ -87,40 +79,40 @@ def _errors() -> list[Metric]:
     return [metric for metric in found if metric.loss == "absolute"]
 
 
-def _some(n: int, most: int, rng: np.random.Generator) -> Any:
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+def _least(found: Audit) -> str:
+    rows = [row for row in found.summary() if row["horizon"] == found.horizon]
+    known = [row for row in rows if np.isfinite(row["relative_loss"])]
+    best = min(known, key=lambda row: (row["relative_loss"], row["metric"] != found.recommended))
+    return str(best["metric"])
 
 
-def _advice(seen: Audit) -> dict[str, Any]:
-    """What somebody does who must choose without a horizon."""
-    found = seen.asked
-    return {
-        "metric": found.metric or found.otherwise,
-        "horizon": found.horizon,
-        "recommended": seen.recommended is not None,
-    }
+def _clear(found: Audit) -> str:
+    counts = Counter(found.asked.better.values())
+    scenarios = len(found.results.worlds)
+    return next((m for m, k in counts.items() if k > scenarios / 2), str(found.recommended))
 
 
-def _true_error(prediction: Prediction, true_time: Floats) -> float:
-    times = prediction.times
-    predicted = times.median() if prediction.curves is not None else times
-    return float(np.mean(np.abs(predicted - true_time)))
-
-
-def _loss(
-    problem: Problem,
-    tau: float | None,
-    metric: Metric,
-    predictions: Mapping[str, Prediction],
-    true: Mapping[str, float],
-) -> float | None:
-    """Relative loss of the model with the least error; None where the metric has no value."""
+def _said(
+    problem: Problem, tau: float | None, metric: Metric, predictions: Mapping[str, Prediction]
+) -> dict[str, float]:
+    """Return the error of each model; NaN where it has none."""
     asked = replace(problem, tau=tau, contributions=False)
     try:
-        said = {name: float(metric.measure(asked, p).value) for name, p in predictions.items()}
+        return {name: float(metric.measure(asked, p).value) for name, p in predictions.items()}
     except UndefinedMetricError:
-        return None
-    best = min(true.values())
-    least = min(said.values())
-    picked = [true[name] for name in said if said[name] == least]
-    return finite((float(np.mean(picked)) - best) / best)
+        return dict.fromkeys(predictions, float("nan"))
+
+
+def _true_error(prediction: Prediction, true_time: Floats, stop: float | None) -> float:
+    times = prediction.times
+    predicted = times.median() if prediction.curves is not None else times
+    end = np.inf if stop is None else stop
+    return float(np.mean(np.abs(np.minimum(predicted, end) - np.minimum(true_time, end))))
+
+
+def _loss(said: Mapping[str, float], true: Mapping[str, float]) -> float:
+    """Relative loss of the model with the least error; ties and a choice by NaN are random."""
+    best, least = min(true.values()), min(said.values())
+    known = np.isfinite(list(said.values())).all()
+    picked = [true[name] for name in said if not known or said[name] == least]
+    return (float(np.mean(picked)) - best) / best

@@ -353,14 +353,9 @@ class Evaluation:
             "group_differences": [plain(row) for row in self._group_differences()],
             "meta_analysis": [plain(row) for row in self._meta_analysis()],
             "baseline": EventWords.of(self.support).baseline,
-<<<<<<< HEAD
             "support": numbers["support"],
-            "warnings": [plain(warning.to_dict()) for warning in joined(self.cases, numbers)],
-=======
-            "support": plain(self.support),
             "tipping": None if self.tipping is None else plain(self.tipping.to_dict(self.unit)),
-            "warnings": [warning.to_dict() for warning in self.warnings],
->>>>>>> 058bf504 (Audit recommends the error within the horizon and reports risks; the tipping point is of the evaluation, on page, study and JSON)
+            "warnings": [plain(warning.to_dict()) for warning in joined(self.cases, numbers)],
             "provenance": plain(self.provenance),
         }
 

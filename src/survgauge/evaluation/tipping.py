@@ -207,7 +207,8 @@ def tipping_point(
         raise InputError(f"largest must lie strictly between 0 and 1; got {shown(largest)}")
     y, mass = sampled(Outcomes.of(y_test, "y_test"), sample_weight, "y_test")
     weight = None if mass is None else mass / np.where(y.weight > 0, y.weight, 1.0)
-    problem = Problem.of(y, y_train, weight, tau=tau, conditional=conditional)
+    reference = None if y_train is None else Reference.of(y_train)
+    problem = Problem.of(y, reference, weight, tau=tau, conditional=conditional)
     named = {"first": first, "second": second}
     predictions = {name: Prediction.of(given, len(y), name) for name, given in named.items()}
     for name, prediction in predictions.items():

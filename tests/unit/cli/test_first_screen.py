@@ -300,9 +300,9 @@ def test_an_audit_has_a_first_screen(folder, capsys):
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("Recommended: ")
     assert "more metrics: --all" in shown
-    assert "world by world" not in shown
+    assert "scenario by scenario" not in shown
     whole = printed(capsys, *asked, "--all")
-    assert "world by world" in whole
+    assert "scenario by scenario" in whole
     assert max(map(len, whole.split("\n"))) <= 80
     head = whole.partition("\n\n")[0]
     assert whole.rstrip("\n").endswith(head)
