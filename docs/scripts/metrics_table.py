@@ -27,6 +27,7 @@ HEAD = """# Metrics
 
 Names as in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`; each
 leads to its page with formula, conventions, picture and pitfalls.
+For errors in time take `mae_within`; the other methods (`mae_po`, ...) are published definitions.
 [Which one to use](choose.md) is a page of its own. Made from the registry by
 `docs/scripts/metrics_table.py`. "Needs" is the least that a prediction must offer: curves can be
 turned into times (median or mean), and both into a risk (minus the median).
