@@ -14,7 +14,7 @@ from survgauge.reference.cox import CoxModel
 WANTED = json.loads((Path(__file__).parent / "r" / "validate.json").read_text())
 X = np.array(WANTED["X"])
 Y = sg.Outcomes(WANTED["time"], np.array(WANTED["event"], bool))
-NAMES = ["harrell", "calibration_slope", "brier"]
+NAMES = ["harrell", "calibration_slope_cox", "brier"]
 
 
 def cox(X, y):
@@ -53,7 +53,7 @@ def test_bootstrap_of_rms():
     assert 2 * found["harrell"]["apparent"] - 1 == pytest.approx(dxy["index.orig"], abs=1e-9)
     assert 2 * found["harrell"]["optimism"] == pytest.approx(dxy["optimism"], abs=1e-4)
     assert 2 * found["harrell"]["corrected"] - 1 == pytest.approx(dxy["index.corrected"], abs=1e-4)
-    test = found["calibration_slope"]["test"]
+    test = found["calibration_slope_cox"]["test"]
     assert test == pytest.approx(slope["test"], abs=1e-4)
 
 

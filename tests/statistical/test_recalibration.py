@@ -46,7 +46,7 @@ def measured(curves, y, time):
         "at_time": sg.concordance_index(y, 1 - curves.at(time)),
         "median": sg.concordance_index(y, -curves.median()),
         "oe": abs(np.log(sg.observed_expected(y, curves, time).ratio)),
-        "ici": sg.integrated_calibration_index(y, curves, time).ici,
+        "ici": sg.integrated_calibration_index_cox(y, curves, time).ici,
         "d": sg.d_calibration(y, curves).p_value,
         "a": sg.a_calibration(y, curves).p_value,
     }

@@ -177,13 +177,13 @@ def coverage() -> Any:
     return figure
 
 
-def calibration_slope() -> Any:
+def calibration_slope_cox() -> Any:
     figure, axes = panels(3, height=2.6, sharey=True)
     y, _, x, _ = weibull_ward(1500, seed=7)
     true = 0.9 * x
     for ax, factor in zip(axes, (2.0, 1.0, 0.5), strict=True):
         predicted = factor * true
-        slope = sg.calibration_slope(y, predicted)
+        slope = sg.calibration_slope_cox(y, predicted)
         grid = np.linspace(-3.5, 3.5, 50)
         ax.plot(grid, grid, color=GREY, lw=1, ls="--")
         ax.plot(grid, slope * grid, color=BLUE, lw=2)
@@ -220,7 +220,7 @@ def observed_expected() -> Any:
     return figure
 
 
-def weak_calibration() -> Any:
+def calibration_slope() -> Any:
     figure, axes = panels(3, height=2.7, sharey=True)
     y, _, _, scale = weibull_ward(1500, seed=7)
     true = np.log(-np.log(weibull_curves(scale).at(8.0)))
@@ -320,9 +320,9 @@ ALL = (
     km_calibration,
     ici,
     coverage,
-    calibration_slope,
+    calibration_slope_cox,
     observed_expected,
-    weak_calibration,
+    calibration_slope,
     a_calibration,
     log_rank,
     residuals,

@@ -318,7 +318,7 @@ def _measure(
         return nan, nan, nan
     if level is None or (scale == "log" and not found.value > 0):
         return found.value, nan, nan
-    stderr, freedom = found.stderr, float("inf")
+    stderr, freedom = found.stderr, found.support.get("freedom", float("inf"))
     if clusters is not None and found.psi is not None:
         stderr = standard_error(found.psi, found.frequency, clusters)
         freedom = clusters.freedom

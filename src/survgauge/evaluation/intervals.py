@@ -53,11 +53,12 @@ def interval_of(
     if metric.interval == "own":  # such a law knows of clusters
         low, high = (NAN, NAN) if law is None else law.limits(confidence)
         return Interval(measured.value, measured.stderr, low, high, "own")
+    size, freedom = _events(measured.support), float("inf")
     if replicates is None:
         stderr = _clustered_stderr(measured, clusters)
+        freedom = measured.support.get("freedom", freedom)
     else:
         stderr = bootstrap_stderr(replicates)
-    size, freedom = _events(measured.support), float("inf")
     if clusters is not None:
         size, freedom = min(size, float(clusters.number)), clusters.freedom
     value, scale = float(measured.value), metric.interval

@@ -39,7 +39,7 @@ scores <- function(fit, rows) {
   alive <- test$time > at
   g_at <- c(1, g$surv)[findInterval(at, g$time) + 1]
   brier <- mean(dead * survival^2 / before(test$time) + alive * (1 - survival)^2 / g_at)
-  c(harrell = c_index, calibration_slope = unname(slope), brier = brier)
+  c(harrell = c_index, calibration_slope_cox = unname(slope), brier = brier)
 }
 fitted <- function(rows) {
   do.call(coxph, list(form, data = data[rows, ], ties = "breslow", control = tight))

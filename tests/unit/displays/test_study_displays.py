@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from display_data import draw
 from naive import km_at
+from scipy import stats
 
 import survgauge as sg
 from survgauge import displays
@@ -69,7 +70,7 @@ def test_the_measures_of_a_calibration_panel(ev):
         ratio = sg.observed_expected(Y, curves, 6.0)
         assert d.ratio[model] == pytest.approx((ratio.ratio, ratio.low, ratio.high))
         slope = sg.calibration_slope_details(Y, curves, 6.0)
-        margin = Z * slope.stderr
+        margin = stats.t.ppf(0.975, slope.support["freedom"]) * slope.stderr
         ends = slope.value - margin, slope.value + margin
         assert d.slope[model] == pytest.approx((slope.value, *ends))
         ici = sg.integrated_calibration_index(Y, curves, 6.0)

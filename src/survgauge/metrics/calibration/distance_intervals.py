@@ -25,6 +25,8 @@ _HALVINGS = 20
 _DRAWS = 1_000
 #: More than the rounding error of a distance between probabilities.
 _ROUNDING = 1e-12
+#: Logarithms of hazards beyond this are as good as infinite.
+_LARGE = 700.0
 
 
 def inverted(
@@ -204,15 +206,20 @@ class SmoothGap:
         stderr = float(np.std(law._drawn(1.0, hazards, error), ddof=1))
         return replace(law, expected_if_calibrated=expected, stderr=stderr)
 
-    def distance(self, size: float, errors: Floats | float = 0.0) -> float:
-        """Mean distance of a curve with `size` times the gap, and with errors."""
-        with np.errstate(over="ignore"):
-            return float(self._distance(size, np.exp(self.x + errors)))
+    def distance(self, size: float) -> float:
+        """Mean distance of a curve with `size` times the gap."""
+        return float(self._distance(size, self._moved(np.zeros_like(self.x))))
 
-    def _distance(self, size: float, hazard: Floats) -> Floats:
-        """Mean distances from hazards at the points, (..., points), with `size` times the gap."""
+    def _moved(self, errors: Floats) -> Floats:
+        """What `_distance` reads of errors (..., points): hazards that they belong to."""
+        errors += self.x
+        with np.errstate(over="ignore"):
+            return np.exp(errors, out=errors)
+
+    def _distance(self, size: float, moved: Floats) -> Floats:
+        """Mean distances with errors at the points, (..., points), and `size` times the gap."""
         with np.errstate(over="ignore", invalid="ignore"):
-            survival = hazard * -np.exp(size * self.gap)
+            survival = moved * -np.exp(size * self.gap)
             np.exp(survival, out=survival)
         survival -= np.exp(-np.exp(self.x))
         np.abs(survival, out=survival)
@@ -220,13 +227,11 @@ class SmoothGap:
         return mean
 
     def _draws(self) -> tuple[Floats, Floats]:
-        """Hazards with drawn errors at the points, (draws, points); errors of the mean."""
+        """Drawn errors at the points as `_moved`, (draws, points); errors of the mean."""
         size = self.basis.shape[1] + 1
         numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
         errors = np.einsum("dq,pq->dp", numbers[:, :-1], self.basis)
-        errors += self.x
-        with np.errstate(over="ignore"):
-            return np.exp(errors, out=errors), self.spread * numbers[:, -1]
+        return self._moved(errors), self.spread * numbers[:, -1]
 
     def _drawn(self, size: float, hazards: Floats, error: Floats) -> Floats:
         return np.maximum(self._distance(size, hazards) + min(size, 1.0) * error, 0.0)
@@ -277,3 +282,25 @@ class SmoothGap:
             return found
 
         return drawn
+
+
+class SmoothRiskGap(SmoothGap):
+    """The same where the curve was fitted to risks by least squares.
+
+    Its errors are normal on the scale of risks: a low risk that is known to a factor of ten is
+    nevertheless known to a few per cent, as a fit to outcomes would notice more.
+    """
+
+    def _moved(self, errors: Floats) -> Floats:
+        """Errors of the risk, to first order at the curve found."""
+        with np.errstate(over="ignore", under="ignore"):
+            hazard = np.exp(np.minimum(self.x + self.gap, _LARGE))
+            errors *= hazard * np.exp(-hazard)
+        return errors
+
+    def _distance(self, size: float, moved: Floats) -> Floats:
+        """Mean distances with errors of the risks, and `size` times the gap."""
+        with np.errstate(over="ignore"):
+            gap = np.exp(-np.exp(self.x)) - np.exp(-np.exp(self.x + size * self.gap))
+        mean: Floats = np.einsum("...p,p->...", np.abs(moved + gap), self.weight)
+        return mean

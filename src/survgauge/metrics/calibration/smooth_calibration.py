@@ -17,7 +17,7 @@ from ...reference.partial_likelihood import PartialLikelihood
 from ..checks import read_curves
 from ..cox import TIES, CoxRegression
 from ..details import Clusters, freedom
-from .distance_intervals import SmoothGap
+from .distance_intervals import SmoothGap, SmoothRiskGap
 from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
 from .kernels import weighted_quantile
 from .pseudo_regression import PseudoRegression
@@ -85,7 +85,8 @@ class ICIResult(ShortRepr):
         if clusters is None:
             return self
         smooth = self._smooth
-        law = smooth.law(self.ici, smooth.fit.influences(smooth.time), clusters)
+        influence, events = smooth.fit.influences(smooth.time), self.support["events_by_time"]
+        law = smooth.law(self.ici, influence, clusters, events=events)
         expected = float("nan") if law is None else law.expected_if_calibrated
         return replace(self, law=law, support=self.support | {"expected_if_calibrated": expected})
 
@@ -190,8 +191,9 @@ def smooth_status(status: StatusAtTime, knots: int = 3, contributions: bool = Tr
     weights = status.pseudo.weight if status.y.weighted else None
     regress = partial(PseudoRegression, status.pseudo)
     known = status.s, weights, status.rows, status.time, _checked_knots(knots), regress
+    smooth = SmoothFit(*known, SmoothRiskGap)
     convention = status.convention | {"smoother": "spline of log(-log(1 - p))"}
-    return _result(status.y, SmoothFit(*known), convention, dict(status.support), contributions)
+    return _result(status.y, smooth, convention, dict(status.support), contributions)
 
 
 def integrated_calibration_index_cox(
@@ -268,7 +270,7 @@ def smooth_hazards(
         return CoxRegression.of(PartialLikelihood(*known))
 
     weights = by_time.weight if y.weighted else None
-    smooth = SmoothFit(s[rows], weights, rows, time, knots, regress)
+    smooth = SmoothFit(s[rows], weights, rows, time, knots, regress, SmoothGap)
     convention, support = description(y, curves)
     convention |= {
         "time": time,

@@ -38,13 +38,15 @@ Regress = Callable[[Floats], CoxRegression | PseudoRegression]
 class SmoothFit:
     """The fitted smoother with its derivatives, so that replicates need no new fit.
 
-    `rows` says where the subjects came from, `weights` how often each is there.
+    `rows` says where the subjects came from, `weights` how often each is there, and `gap` how the
+    mean distance of such a fit varies.
     """
 
     def __init__(
         self, s: Floats, weights: Floats | None, rows: Ints, time: float, knots: int,
-        regress: Regress,
+        regress: Regress, gap: type[SmoothGap],
     ) -> None:  # fmt: skip
+        self._gap = gap
         self.s, self.rows, self.time = s, rows, time
         self.weight: Floats = repeated(1.0, s.size) if weights is None else weights
         self.weights = weights
@@ -134,22 +136,22 @@ class SmoothFit:
         gap = self.fit.log_risk(columns) + np.log(self.hazard) - x
         change = np.vstack((columns - self.fit.mean[:, None], np.full(x.size, 1 / self.hazard))).T
         total = float(self.weight.sum())
+        # The coefficients fit the events that they are judged by.
+        fitted = influence.shape[0]
+        less = events / max(events - fitted, 1.0) if np.isfinite(events) else 1.0
         if clusters is not None:
             codes = clusters.codes[self.rows]
             sums = np.array([np.bincount(codes, weights=row * self.weight) for row in influence])
-            covariance = np.einsum("ag,bg->ab", sums, sums) * (
-                clusters.number / (clusters.number - 1)
-            )
+            less *= clusters.number / (clusters.number - 1)
+            covariance = less * np.einsum("ag,bg->ab", sums, sums)
             apart = np.abs(self.observed() - (1 - self.s)) - ici
             inside = Clusters(codes, clusters.number).stderr(apart * self.weight / total)
             known = ici, x, gap, weight, change, covariance, inside
-            return SmoothGap.of(*known, freedom=clusters.freedom)
-        covariance = np.einsum("an,bn,n->ab", influence, influence, self.weight)
+            return self._gap.of(*known, freedom=clusters.freedom)
+        covariance = less * np.einsum("an,bn,n->ab", influence, influence, self.weight)
         size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - s))
         spread = np.sqrt(np.average((size - ici) ** 2, weights=weight) / total)
-        if np.isfinite(events):  # the coefficients fit the events that they are judged by
-            covariance *= events / max(events - influence.shape[0], 1.0)
-        return SmoothGap.of(ici, x, gap, weight, change, covariance, float(spread), freedom)
+        return self._gap.of(ici, x, gap, weight, change, covariance, float(spread), freedom)
 
     def _at_even_ranks(self) -> tuple[Floats, Floats]:
         """Predictions of some subjects at even ranks, frequencies counted, and their weights."""

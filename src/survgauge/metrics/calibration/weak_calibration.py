@@ -10,7 +10,7 @@ import numpy as np
 from ..._tools.arrays import Floats
 from ..._tools.short_repr import ShortRepr
 from ...errors import NotApplicableError
-from ..details import Details
+from ..details import Details, freedom
 from .inputs import log_log
 from .pseudo_regression import LeastSquares
 from .status import StatusAtTime
@@ -164,6 +164,9 @@ def _details(
 ) -> Details:
     fit = LeastSquares.fit(status.pseudo, design, offset, start)
     psi = status.to_all(fit.influence()[which], 0.0)
-    support = status.support | {"moved_from_0_or_1": moved}
+    support = status.support | {
+        "moved_from_0_or_1": moved,
+        "freedom": freedom(psi, status.y.weight),
+    }
     value = float(fit.beta[which])
     return Details(value, dict(status.convention), support, psi, status.frequency)

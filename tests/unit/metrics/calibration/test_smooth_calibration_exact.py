@@ -91,7 +91,8 @@ def test_clusters_of_the_smooth_curve_sum_what_their_subjects_move():
     influence = np.empty((smooth.fit.beta.size + 1, 10))
     influence[:, smooth.rows] = np.vstack(smooth.changes())
     sums = np.array([(influence * WEIGHT)[:, g == LABELS].sum(axis=1) for g in range(4)])
-    covariance = sums.T @ sums * 4 / 3
+    events, fitted = found.support["events_by_time"], influence.shape[0]
+    covariance = sums.T @ sums * 4 / 3 * events / (events - fitted)
     x = found.law.x
     columns = smooth._columns(x.copy()) - smooth.fit.mean[:, None]
     change = np.vstack((columns, np.full(x.size, 1 / smooth.hazard))).T
