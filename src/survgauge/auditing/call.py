@@ -90,7 +90,7 @@ def audit(
         up to `tau`, or without a horizon where there is none.
     time : float or several, optional
         Times of interest of brier and auc, where `metrics` names them; by default `tau`, or else
-        the median event time of the reference set.
+        the median observed time of the reference set.
     dependence : sequence of float
         Kendall's tau of event and censoring times in the scenarios with dependent censoring, which
         are reported beside the means over the others.

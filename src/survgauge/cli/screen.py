@@ -13,7 +13,7 @@ from ..evaluation import Evaluation
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.text import evaluation_text, sample_text
 from ..evaluation.verdict import first_metrics, headline
-from ..evaluation.when import column_of, titled
+from ..evaluation.when import column_of, rounded, titled, why_then
 from .output import Line
 from .problems import problems
 from .score_tables import Scores, best_models, interval, name_of, score_table, value
@@ -74,9 +74,12 @@ def _wrapped(text: str, width: int, style: str = "dim") -> Iterator[Line]:
 
 def _caption(data: dict[str, Any], intervals: bool) -> str:
     """Say whom a table is about, and what stands in it."""
-    parts = [sample_text(data["support"]), *_marks(data, intervals)]
-    if data.get("unit"):
-        parts.append(f"times in {data['unit']}")
+    support, why = data["support"], why_then(data["support"])
+    parts = [sample_text(support), *_marks(data, intervals)]
+    unit = data.get("unit")
+    parts.append(f"times in {unit}" if unit else "--unit days names the unit of times")
+    if why and any(row["time"] is not None for row in data["metrics"]):
+        parts.append(f"time of interest {rounded(support['time'])}: {why} (--time sets another)")
     return "; ".join(parts)
 
 

@@ -134,8 +134,9 @@ def evaluate(
         `X_train` gives.
     time : float or several, optional
         Times of interest of brier, auc, ici, observed_expected and all others that are read at a
-        time, which get a score at each of them; by default `tau`, or else the median event time of
-        the reference set.
+        time, which get a score at each of them; by default `tau`, or else the median observed time
+        of the reference set (half of its subjects are observed for longer), or the last time that
+        the data support where that comes before it.
     tau : float, optional
         Horizon of all metrics that stop at one. Time errors take predicted and observed times as at
         most `tau`, and crps and km_calibration integrate up to it; uno, ibs, ibll and mae_within

@@ -11,10 +11,10 @@ from ..data.event_words import EventWords, counted_events
 from ..metrics.registry import REGISTRY, Metric
 from .explanations import WEIGHTS
 from .joined import JoinedWarning, counted
-from .sentences import DIGITS, verdict_sentences
+from .sentences import DIGITS, in_brackets, verdict_sentences
 from .value_tables import WIDEST, model_rows, value_text
 from .verdict import Cell, best_rows, cell_of, first_metrics, headline
-from .when import clock, column_of, names, rounded, title_of, when
+from .when import clock, column_of, names, rounded, title_of, when, why_then
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -74,6 +74,11 @@ def _rest(result: Evaluation, metrics: int, told: int) -> str:
     s = result.support
     found = sample_text(s, result.unit)
     found += f", {s['clusters']} clusters" if "clusters" in s else ""
+    why = why_then(s)
+    if why and any(score.time is not None for score in result.scores):
+        found += (
+            f"\nTime of interest: {rounded(s['time'], result.unit)} ({why}); time= sets another"
+        )
     parts = [f"All {metrics} metrics: .table"] if metrics else []
     if len(result.warnings) > told:
         parts.append(f"{counted(result.warnings)}: .warnings")
@@ -259,7 +264,8 @@ def _support(result: Evaluation) -> str:
         f"supported until: {number(s['horizon'])} "
         f"({s['subjects_past_horizon']} subjects, {s['events_past_horizon']} events{any_cause} "
         "after it); "
-        f"time of interest: {', '.join(clock(time) for time in s['times'])}",
+        f"time of interest: {', '.join(clock(time) for time in s['times'])}"
+        f"{in_brackets(why_then(s))}",
     ]
     if s["tau"] is not None:
         lines.append(f"tau: {clock(s['tau'])}")

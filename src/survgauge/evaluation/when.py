@@ -43,6 +43,21 @@ def metric_unit(metric: Metric, unit: str) -> str:
     return metric.unit.replace("time", unit) if unit else metric.unit
 
 
+def why_then(support: Mapping[str, Any]) -> str:
+    """Say why metrics at a time are read when they are; nothing where somebody chose the time.
+
+    >>> why_then({"times_given": False, "reference": "training outcomes", "time": 9, "horizon": 20})
+    'half of the training subjects were observed for longer'
+    """
+    time = support["time"]
+    if support.get("times_given", True) or time is None or time != time:
+        return ""
+    if time == support["horizon"]:
+        return "the last time that the data support"
+    whose = "training" if support["reference"].startswith("training") else "test"
+    return f"half of the {whose} subjects were observed for longer"
+
+
 def column_of(row: Mapping[str, Any]) -> Column:
     """Return which metric, at which time, a row of plain data is about.
 

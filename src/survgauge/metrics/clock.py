@@ -9,6 +9,7 @@ import numpy as np
 
 from .._tools.arrays import LARGEST, Floats, numbers, one_number, positive, shown
 from .._tools.sorting import sorting_order
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.since import on_known
 from ..errors import InputError
@@ -17,9 +18,15 @@ from .ipcw import CensoringWeights, below_floor
 
 
 def times_of_interest(
-    given: float | Sequence[float] | None, tau: float | None, reference: Outcomes
+    given: float | Sequence[float] | None,
+    tau: float | None,
+    reference: Outcomes | IntervalOutcomes,
 ) -> tuple[float, ...]:
-    """Return the times given, else tau, else the median event time of the reference set."""
+    """Return the times given, else tau, else the median observed time of the reference set.
+
+    Then half of the subjects are still observed, whatever share of them is censored. There is no
+    such time where nobody had the event.
+    """
     if given is not None:
         if (
             np.isfinite(one_number(given))
@@ -34,15 +41,14 @@ def times_of_interest(
     if tau is not None:
         return (tau,)
     known = reference.present()
-    weight = known.weight[known.event] if known.weighted else None
-    # The middle between two events may be the time of somebody who was censored.
-    return (on_known(_median(known.time[known.event], weight), known.time),)
+    if not known.event.any():
+        return (float("nan"),)
+    # The middle between two times may be one of a third subject, but for rounding.
+    return (on_known(_median(known.time, known.weight if known.weighted else None), known.time),)
 
 
 def _median(times: Floats, weight: Floats | None) -> float:
-    """Median of times that stand for `weight` subjects each; NaN if there are none."""
-    if times.size == 0:
-        return float("nan")
+    """Median of times that stand for `weight` subjects each."""
     if weight is None:
         return float(np.median(times))
     order = sorting_order(times)

@@ -54,13 +54,14 @@ class IntervalProblem(Problem):
     ) -> IntervalProblem:
         """Resolve law, times of interest and horizon from the data."""
         known = y if sample_weight is None else y.reweighted(sample_weight * y.weight)
-        law = Turnbull.fit(known if y_train is None else y_train)
+        reference = known if y_train is None else y_train
+        law = Turnbull.fit(reference)
         tau = None if tau is None else positive(tau, "tau")
-        usual = law.quantile((1 - law.last_survival) / 2) if law.last_survival < 1 else np.nan
-        # One event stands for the middle of all: what is taken where no time is given.
-        middle = Outcomes([usual], [True]) if np.isfinite(usual) else Outcomes([1.0], [False])
-        times = times_of_interest(time, tau, middle)
+        times = times_of_interest(time, tau, reference)
         horizon, reason = _watched_until(y, checked_at_risk(min_at_risk))
+        timed = not (time is None and tau is None)
+        if not timed and times[0] > horizon > 0:
+            times = (horizon,)
         return cls(
             cast(Any, y),
             None,
@@ -74,7 +75,7 @@ class IntervalProblem(Problem):
             sample_weight=sample_weight,
             conditional=check_conditional(conditional, len(y)),
             times=times,
-            timed=not (time is None and tau is None),
+            timed=timed,
             law=law,
             in_sample=y_train is None,
         )

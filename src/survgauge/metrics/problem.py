@@ -185,7 +185,11 @@ class Problem:
         asked = self if self.dependence is None else replace(self, dependence=None)
         horizon, reason = supported_until(asked.weights, min_g, min_at_risk)
         since = supported_since(self.first, min_at_risk)
-        return self.again(horizon=horizon, horizon_reason=reason, since=since)
+        found = self.again(horizon=horizon, horizon_reason=reason, since=since)
+        if self.timed or not self.time > horizon > 0:
+            return found
+        # Nobody asked for a time that the data do not support.
+        return replace(found, time=horizon, times=(horizon,))
 
     def again(self, **changes: Any) -> Problem:
         """Return the question with other settings, about the same subjects and the same G.

@@ -9,6 +9,7 @@ from .._tools.text_tables import number
 from ..data.event_words import EventWords, cause_label, counted_events
 from ..evaluation.joined import counted, warnings_of
 from ..evaluation.verdict import headline
+from ..evaluation.when import why_then
 from ..metrics.registry import REGISTRY
 from .audit_section import audit_section
 from .evaluation_tables import (
@@ -230,7 +231,7 @@ def _facts(data: dict[str, Any], tau: float | None) -> Markup:
         facts.append(("Horizon tau", time_text(data, tau), None))
     facts += [
         ("Supported until", time_text(data, support["horizon"]), None),
-        ("Time of interest", times_of_interest(data), None),
+        ("Time of interest", times_of_interest(data), why_then(support) or None),
         ("What to trust", tag("a", counted(warnings_of(data)), href="#trust"), None),
     ]
     return cards(facts, "facts")

@@ -125,7 +125,7 @@ def evaluate_stream(
         Called with the number of rows done, of all rows (or None), and the name of the pass.
     time : float or several, optional
         Times of interest of brier, auc, one_calibration and ici, as for `evaluate`; by default
-        `tau`, or else the median event time of the reference set.
+        `tau`, or else the median observed time of the reference set.
     tau : float, optional
         Horizon of all metrics that stop at one, as for `evaluate`.
     threshold : float, optional

@@ -8,8 +8,8 @@ from typing import Any
 from .._tools.provenance import provenance
 from ..data.event_words import EventWords, cause_label, training_events
 from ..evaluation import Evaluation
-from ..evaluation.sentences import listed
-from ..evaluation.when import rounded
+from ..evaluation.sentences import in_brackets, listed
+from ..evaluation.when import rounded, why_then
 from ..metrics.registry import REGISTRY, Metric
 from .prose import Prose
 from .references import keys_of
@@ -131,12 +131,9 @@ def _times(ev: Evaluation, rows: list[Row]) -> Iterator[str]:
     """Say at which times metrics were read, and where their clock stopped."""
     at = sorted({row["time"] for row in rows if row["time"] is not None})
     until = sorted({row["until"] for row in rows if row["until"] is not None})
-    given = ev.support.get("times_given", False)
     if at:
         told = f"Performance at a time was assessed at {_clocks(at, ev.unit)}"
-        words = ev.problem.words
-        which = "event time" if words.cause is None else f"time of {words.the_event}"
-        yield f"{told}." if given else f"{told}, the median {which} of the reference set."
+        yield f"{told}{in_brackets(why_then(ev.support))}."
     late = sorted(time for time in ev.problem.times if time > ev.problem.horizon)
     if at and late:
         yield (

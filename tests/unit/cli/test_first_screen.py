@@ -233,7 +233,7 @@ def test_groups_have_rows(folder, capsys):
     shown = printed(capsys, *words((0, 3, 9, 11), "--by", "site"))
     assert max(map(len, shown.split("\n"))) <= 80
     # Everybody together takes what a screen without groups takes, and groups come below it.
-    assert len(shown.split("\n")) <= 45
+    assert len(shown.split("\n")) <= 47
     assert "are best" in shown.split("\n")[0]
     for site in ("east", "north", "south"):
         row = rf"^{site} +\d+ +\d+( +[\d.]+\*?){{4}}$"

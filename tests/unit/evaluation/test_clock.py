@@ -7,7 +7,9 @@ import pytest
 from streaming_data import NAMES, differences, draw, in_memory, predictions
 
 import survgauge as sg
+from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
+from survgauge.report import evaluation_html
 
 COLUMNS, Y_TRAIN = draw(240, seed=3)
 #: Nobody at time 0, and all within the curves.
@@ -41,10 +43,15 @@ def by_cell(rows, **where):
 )
 def test_several_times_are_several_calls(options):
     options = {"metrics": ["mae_po", "harrell", "ibs", *AT_TIMES, "d_calibration"], **options}
-    whole = in_memory(COLUMNS, Y_TRAIN, time=TIMES, **options).to_dict()
+
+    def plain(times):
+        ev = in_memory(COLUMNS, Y_TRAIN, time=times, **options)
+        return ev.to_dict() | {"warnings": [case.to_dict() for case in ev.cases]}
+
+    whole = plain(TIMES)
     assert {row["time"] for row in whole["metrics"]} == {None, *TIMES}
     for time in TIMES:
-        alone = in_memory(COLUMNS, Y_TRAIN, time=time, **options).to_dict()
+        alone = plain(time)
         for table in ("metrics", "comparisons", "baseline_comparisons", "warnings"):
             found = [row for row in whole[table] if row["time"] in (None, time)]
             assert differences(found, alone[table], rel=1e-12) == [], table
@@ -290,3 +297,40 @@ def test_plans_run_by_the_same_clock():
     assert rows[2]["true_value"] == pytest.approx(known, rel=1e-12)
     with pytest.raises(sg.InputError, match="time must be one positive number"):
         MetricSpec.of({"name": "brier", "time": [4, 9]})
+
+
+def test_half_of_the_reference_set_is_observed_longer_than_the_usual_time():
+    ev = in_memory(COLUMNS, Y_TRAIN)
+    assert ev.problem.time == np.median(Y_TRAIN[0]) < ev.problem.horizon
+    told = f"{ev.problem.time:.4g} (half of the training subjects were observed for longer)"
+    assert f"Time of interest: {told}" in str(ev)
+    assert f"time of interest: {ev.problem.time:.6g} (half of the training" in ev.to_text()
+    assert "half of the training subjects were observed for longer" in evaluation_html(ev)
+    own = sg.evaluate({"m": CURVES}, Y, metrics=["brier"])
+    assert own.problem.time == min(np.median(Y[0]), own.problem.horizon)
+    assert "(half of the test subjects were observed for longer)" in str(own)
+
+
+def test_nothing_is_said_of_a_time_that_somebody_chose():
+    for chosen in ({"time": 4.0}, {"tau": 4.0}):
+        text = str(in_memory(COLUMNS, Y_TRAIN, **chosen))
+        assert "observed for longer" not in text
+        assert "Time of interest" not in text
+
+
+@pytest.mark.parametrize("on_unsupported", ["truncate", "raise", "nan"])
+def test_the_usual_time_is_never_one_that_the_data_do_not_support(on_unsupported):
+    # Training subjects were followed much longer than the test subjects.
+    late = (np.asarray(Y_TRAIN[0]) * 50.0, Y_TRAIN[1])
+    options = {"metrics": ["brier"], "on_unsupported": on_unsupported}
+    ev = sg.evaluate({"m": CURVES}, Y, y_train=late, **options)
+    assert ev.problem.time == ev.problem.horizon
+    assert np.isfinite(ev.rows()[0]["value"])
+    assert "time-past-horizon" not in {warning.code for warning in ev.warnings}
+    assert "(the last time that the data support)" in str(ev)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 0.1, 7.0, 365.25])
+def test_the_usual_time_follows_the_unit_of_time(factor):
+    first, second = (Problem.of(sg.Outcomes(np.asarray(Y[0]) * k, Y[1])) for k in (1.0, factor))
+    assert second.time == pytest.approx(first.time * factor, rel=1e-12)
